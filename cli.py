@@ -106,18 +106,22 @@ class FirthGroup(click.Group):
         except FirthError as error:
             if ctx.params.get("debug"):
                 raise
-            raise click.ClickException(_one_line(as_command_line(str(error)))) from error
+            raise _refusal(as_command_line(str(error))) from error
         except OSError as error:  # a refusal of the system, not a bug
             if ctx.params.get("debug") or error.errno in (None, errno.EPIPE):
                 raise
             where = f"{error.filename}: " if error.filename else ""
             message = f"{where}{error.strerror} (firth --debug ... shows where)"
-            raise click.ClickException(_one_line(message)) from error
+            raise _refusal(message) from error
 
 
-def _one_line(message: str) -> str:
-    """Escape line breaks, which file names may contain."""
-    return message.replace("\n", "\\n").replace("\r", "\\r")
+def _refusal(message: str) -> click.ClickException:
+    """Return the error of one line; line breaks, which file names may contain, are escaped."""
+    from corpora.common.console import record_error
+
+    line = message.replace("\n", "\\n").replace("\r", "\\r")
+    record_error(line)
+    return click.ClickException(line)
 
 
 def _use_utf8_streams() -> None:

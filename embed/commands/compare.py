@@ -67,6 +67,7 @@ from embed.compare.config import EXAMPLE, CompareConfig
         f"of words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
+@click.option("--left-out", multiple=True, hidden=True)  # a study's steps, for the report
 @click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],
@@ -80,6 +81,7 @@ def command(
     words_from: Path | None,
     curve: Path | None,
     examples: tuple[str, ...],
+    left_out: tuple[str, ...],
     force: bool,
     **options: Any,
 ) -> None:
@@ -107,7 +109,7 @@ def command(
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
         firth compare out/svd out/sg --report report.html --words king,queen,sea,lake
     """
-    from corpora.common.console import print_json
+    from corpora.common.console import print_error, print_json
     from corpora.common.errors import FirthError
     from corpora.common.reporting import note
     from embed.compare.api import compare_runs
@@ -128,6 +130,8 @@ def command(
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     compared = compare_runs(runs, config, add_contexts=add_contexts)
+    if left_out:
+        compared.document["left_out"] = list(left_out)
     writes: list[Callable[[], object]] = []
     if out is not None:
         writes.append(partial(compared.store, out, force=force))
@@ -159,7 +163,7 @@ def command(
     else:
         compared.print_tables()
     for failure in failures:
-        click.echo(f"Error: {failure}", err=True)
+        print_error(failure)
     if failures:
         sys.exit(1)
     if report is not None:

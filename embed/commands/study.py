@@ -56,7 +56,9 @@ def command(
     chosen by the text's size and language and by the budget; each step runs as a
     command, which is printed. If interrupted, run the same study to resume. OUT
     contains corpus, runs, comparison, report.html, and study.toml with all
-    settings: pass it to --settings to repeat the study, as is or edited.
+    settings: pass it to --settings to repeat the study, as is or edited. A step that
+    the text or the machine does not allow is left out, which is said at the start, at
+    the end and in the report. The exit status is 1 if another step fails, else 0.
 
     \b
     Example:
@@ -86,7 +88,8 @@ def command(
 
 def _print_summary(result: "StudyResult", out: Path) -> None:
     """Print the outputs, commands to try next, and failures."""
-    from corpora.common.console import shell_quoted
+    from corpora.common.console import print_error, shell_quoted
+    from corpora.common.reporting import note
 
     run = shell_quoted(result.runs[0])
     click.echo(f"\n{out}:")
@@ -100,8 +103,10 @@ def _print_summary(result: "StudyResult", out: Path) -> None:
     click.echo(f"    firth neighbors {run}")
     click.echo(f"    firth recommend {shell_quoted(result.corpus)}")
     click.echo(f"    firth study --settings {shell_quoted(out / 'study.toml')} --out ANOTHER")
+    for line in result.left_out:
+        note(f"left out: {line}")
     for failure in result.failures:
-        click.echo(f"Error: {failure}", err=True)
+        print_error(failure)
 
 
 _CONTENTS = {

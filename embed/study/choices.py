@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from corpora.common.console import escape_leading_dash
+from corpora.common.console import escape_leading_dash, in_notebook
 from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
 from corpora.common.reporting import is_silent, note
@@ -14,7 +14,7 @@ from embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_set
 from embed.compare.recommend import Features, width_for
 from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, command_options
-from embed.study.steps import describe_exit, firth_command
+from embed.study.steps import describe_exit, firth_command, recorded_errors
 from embed.word2vec.config import default_epochs
 
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
@@ -25,8 +25,14 @@ _MIN_EPOCHS, _MAX_EPOCHS = 10, 40  # of the masked language model
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
-def choose_settings(study: Study, path: str, features: Features) -> Study:
-    """Return the study with every open setting chosen; given settings are kept."""
+def choose_settings(
+    study: Study, path: str, features: Features, *, held_out: bool = True
+) -> tuple[Study, dict[str, str]]:
+    """Return the study with every open setting chosen, and why some steps are left out, by step.
+
+    Given settings are kept. ``held_out`` says whether the corpus has held-out text.
+    """
+    left_out: dict[str, str] = {}
     if "svd" in study.methods:
         dim = min(width_for("svd", features.tokens), max(1, features.words // 2))
         study = study.with_options("train-svd", dim=dim)
@@ -36,10 +42,14 @@ def choose_settings(study: Study, path: str, features: Features) -> Study:
                 f"train-{method}", **_word2vec_options(study, method, features.tokens)
             )
     if "mlm" in study.methods:
-        study = _choose_preset(study, path)
+        study, reason = _choose_preset(study, path, held_out)
+        left_out |= {"train-mlm": reason} if reason else {}
     if not SETS & study.options.get(COMPARE, {}).keys():
-        study = _choose_sets(study, features)
-    return study
+        study, reason = _choose_sets(study, features)
+        left_out |= {COMPARE: reason} if reason else {}
+    for step, reason in left_out.items():
+        note(f"left out: firth {step}: {reason}")
+    return study, left_out
 
 
 def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
@@ -57,16 +67,21 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
     return {"dim": dim, "epochs": epochs, "deterministic": True}
 
 
-def _choose_preset(study: Study, path: str) -> Study:
-    """Choose the largest preset that trains for enough epochs in time, or else the smallest."""
+def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]:
+    """Choose the largest preset that trains for enough epochs in time, or else the smallest.
+
+    Also return why no preset can be trained on this text and machine; empty if one can.
+    """
     given = study.options.get("train-mlm", {})
-    if {"steps", "epochs", "tokens", "minutes"} & given.keys():
-        return study.with_options("train-mlm", preset="tiny", dtype="float32", compile="off")
+    if held_out and {"steps", "epochs", "tokens", "minutes"} & given.keys():
+        usual = study.with_options("train-mlm", preset="tiny", dtype="float32", compile="off")
+        return usual, ""
     best: Mapping[str, Any] = {}
     for preset in [given["preset"]] if "preset" in given else _PRESETS:
         plan = _dry_run(study.with_options("train-mlm", preset=preset), path)
-        if plan is None:  # training will fail with its own message; other methods still run
-            best = best or {"preset": preset}
+        if isinstance(plan, str):
+            if not best:
+                return study, plan
             break
         tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
         epochs = tokens / plan["epoch_tokens"]
@@ -80,42 +95,48 @@ def _choose_preset(study: Study, path: str) -> Study:
         }
         if epochs < _MIN_EPOCHS:
             break
-    return study.with_options("train-mlm", **best)
+    return study.with_options("train-mlm", **best), ""
 
 
-def _dry_run(study: Study, path: str) -> dict[str, Any] | None:
-    """Return what ``train-mlm --dry-run`` measures; None if it fails."""
+def _dry_run(study: Study, path: str) -> dict[str, Any] | str:
+    """Return what ``train-mlm --dry-run`` measures; its errors if it refuses."""
     options = command_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
     command = firth_command("train-mlm", escape_leading_dash(path), *options, "--dry-run", "--json")
-    errors = subprocess.DEVNULL if is_silent() else None
-    finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
-    if finished.returncode < 0:  # killed: another try may succeed, so choose nothing
+    errors = subprocess.DEVNULL if is_silent() or in_notebook() else None
+    with recorded_errors() as recorded:
+        finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
+        refused = "; ".join(recorded())
+    if finished.returncode and not refused:  # killed or crashed, so choose nothing
         raise FirthError(
-            f"firth train-mlm --dry-run: {describe_exit(finished.returncode)}; try again"
+            f"firth train-mlm --dry-run: {describe_exit(finished.returncode)}; try again, or leave "
+            "mlm out of `methods`"
         )
     if finished.returncode:
-        return None
+        return refused
     plan: dict[str, Any] = json.loads(finished.stdout)
     return plan
 
 
-def _choose_sets(study: Study, features: Features) -> Study:
-    """Choose the bundled evaluation sets if the text is English, else intrinsic measures."""
+def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:
+    """Choose the bundled evaluation sets if the text is English, else intrinsic measures.
+
+    Also return why some sets are left out; empty if none is.
+    """
     if features.english:
         try:
             default_sets()
         except SourceError as error:
-            note(f"{error}; word pairs and analogies are left out")
-            return study.with_options(COMPARE, tagging=[TWO_TAGS], intrinsic=True)
-        return study.with_options(
+            usable = study.with_options(COMPARE, tagging=[TWO_TAGS], intrinsic=True)
+            return usable, f"word pairs and analogies: {error}"
+        chosen = study.with_options(
             COMPARE,
             similarity=["wordsim353", "simlex999"],
             analogies=["questions-words"],
             tagging=[TWO_TAGS],
         )
-    note(
-        f"the text {NOT_ENGLISH} under [compare]; until then only intrinsic measures are reported "
-        "(`intrinsic=True`)"
+        return chosen, ""
+    return study.with_options(COMPARE, intrinsic=True), (
+        f"evaluation sets: the text {NOT_ENGLISH} under [compare] of study.toml; until then only "
+        "intrinsic measures are reported"
     )
-    return study.with_options(COMPARE, intrinsic=True)

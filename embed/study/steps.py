@@ -1,18 +1,20 @@
 """Steps of a study: each command runs in its own process, which frees its memory."""
 
+import contextlib
+import os
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import corpora
-from corpora.common.console import escape_leading_dash, shell_quoted
+from corpora.common.console import ERRORS_FILE, escape_leading_dash, in_notebook, shell_quoted
 from corpora.common.reporting import command, is_silent
 
 _CLI = Path(corpora.__file__).parent.parent / "cli.py"  # the script behind "firth"
@@ -38,15 +40,13 @@ class Step:
 
 
 class ExitStatus(int):
-    """The exit status of a command, with its last error line if that was not shown."""
+    """The exit status of a command, with its errors if it failed."""
 
     error = ""
 
-    def with_errors(self, errors: IO[bytes]) -> "ExitStatus":
-        """Set ``error`` to the last line of a command's captured standard error."""
-        errors.seek(0)
-        lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-        self.error = lines[-1].removeprefix("Error: ") if self and lines else ""
+    def with_error(self, error: str) -> "ExitStatus":
+        """Set the errors, on one line."""
+        self.error = error
         return self
 
 
@@ -63,9 +63,28 @@ def run_command(arguments: Sequence[str], lock: int | None = None) -> int:
     reaches both processes; a signal sent to this process alone is forwarded.
     """
     command(f"firth {' '.join(map(_quote, arguments))}")
-    with tempfile.TemporaryFile() as errors:
-        status = _run(arguments, lock, errors if is_silent() else None)
-        return ExitStatus(status).with_errors(errors)
+    with recorded_errors() as recorded, tempfile.TemporaryFile() as shown:
+        status = _run(arguments, lock, shown if is_silent() or in_notebook() else None)
+        shown.seek(0)
+        crash = shown.read().decode("utf-8", "replace").strip().splitlines()[-1:]
+        return ExitStatus(status).with_error("; ".join(recorded() or crash) if status else "")
+
+
+@contextlib.contextmanager
+def recorded_errors() -> Iterator[Callable[[], list[str]]]:
+    """Yield a function that returns the error lines of the commands run in the block.
+
+    They are lines for users; a crash records none.
+    """
+    with tempfile.NamedTemporaryFile() as file:
+        before = os.environ.get(ERRORS_FILE)
+        os.environ[ERRORS_FILE] = file.name
+        try:
+            yield lambda: file.read().decode().split("\n")[:-1]
+        finally:
+            del os.environ[ERRORS_FILE]
+            if before is not None:
+                os.environ[ERRORS_FILE] = before
 
 
 def _run(arguments: Sequence[str], lock: int | None, errors: IO[bytes] | None) -> int:
@@ -126,7 +145,7 @@ def describe_exit(status: int) -> str:
     """Describe the exit status of a failed command."""
     if status >= 0:
         error = getattr(status, "error", "")
-        return f"failed: {error}" if error else "failed, see above"
+        return error or f"ended with status {status} and no message, which is a bug of the command"
     return f"killed by {signal.Signals(-status).name}"
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from corpora.build.open_or_build import up_to_date
 from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.console import escape_leading_dash
-from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.common.display import html_table
+from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from corpora.common.reporting import note
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import ReadOptions
@@ -34,7 +35,20 @@ class StudyResult:
     corpus: Path
     runs: tuple[Path, ...]  # one per method that could be trained
     compared: bool  # whether the comparison and the report were written
-    failures: tuple[str, ...]  # one line per failed step
+    failures: tuple[str, ...]  # one line per step that failed unexpectedly
+    left_out: tuple[str, ...] = ()  # one line per step that this text or machine does not allow
+
+    @property
+    def report(self) -> Path | None:
+        """The report page, or None if the comparison failed."""
+        return self.runs[0].parent / REPORT if self.compared else None
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        rows = [("report", str(self.report or "")), ("corpus", str(self.corpus))]
+        rows += [("run", str(run)) for run in self.runs]
+        rows += [("left out", line) for line in self.left_out]
+        return html_table(["", ""], rows + [("failed", line) for line in self.failures], "Study")
 
 
 def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyResult:
@@ -69,7 +83,12 @@ def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyRe
     """
     out, request = Path(out), _corpus_request(study)
     if request is not None:  # before the folder is created
-        _refuse_inside(out, source_files(request.sources), study.sources)
+        files = source_files(request.sources)
+        _refuse_inside(out, files, study.sources)
+        if all(file.size == 0 for file in files):
+            raise SourceError(
+                f"{study.sources[0]}: the source is empty; pass one that contains text"
+            )
     if SETS & study.options.get(COMPARE, {}).keys():
         read_tasks(make_config(CompareConfig, study.options[COMPARE]))
     with StudyFolder.open(out) as folder:
@@ -88,11 +107,16 @@ def _train_and_compare(
     reused = folder.reuse_choices(requested, corpus.fingerprint)
     features = features_of(corpus)
     warn_of_little_text(corpus)
-    study = choose_settings(reused, str(corpus_path), features)
+    study, impossible = choose_settings(
+        reused, str(corpus_path), features, held_out=corpus.held_out_units > 0
+    )
+    left_out = [f"firth {step}: {reason}" for step, reason in impossible.items()]
     folder.save_choices(requested, study, corpus.fingerprint)
     runs, failures = [], []
     for method in study.methods:
         command, out = f"train-{method}", folder.path / method
+        if command in impossible:
+            continue
         options = command_options(study.options.get(command, {}), command)
         step = Step(command, (str(corpus_path),), tuple(options), out)
         status = folder.run_step(step, corpus.fingerprint, force)
@@ -101,13 +125,14 @@ def _train_and_compare(
         else:
             runs.append(out)
     if not runs:
-        raise FirthError(f"{folder.path}: no method could be trained: {'; '.join(failures)}")
+        reasons = "; ".join([*failures, *left_out])
+        raise FirthError(f"{folder.path}: no method could be trained: {reasons}")
     words = _known_words(study, runs)
-    status = _compare(study, folder, runs, words)
+    status = _compare(study, folder, runs, words, [*left_out, *failures])
     if status:
         failures.append(f"firth {COMPARE}: {describe_exit(status)}")
     _print_neighbors(runs, words)
-    return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures))
+    return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures), tuple(left_out))
 
 
 def _corpus_request(study: Study) -> Request | None:
@@ -143,7 +168,7 @@ def _build(study: Study, request: Request, folder: StudyFolder, force: bool) -> 
     step = Step(BUILD, tuple(study.sources), tuple(command_options(options, BUILD)), out)
     status = run_command(step.arguments(force=is_corpus(out)), folder.lock)
     if status:
-        raise FirthError(f"{out}: firth {BUILD} {describe_exit(status)}")
+        raise FirthError(f"{out}: firth {BUILD}: {describe_exit(status)}")
     return out
 
 
@@ -167,10 +192,17 @@ def _known_words(study: Study, runs: Sequence[Path]) -> list[str]:
     return list(found)
 
 
-def _compare(study: Study, folder: StudyFolder, runs: Sequence[Path], words: Sequence[str]) -> int:
+def _compare(
+    study: Study,
+    folder: StudyFolder,
+    runs: Sequence[Path],
+    words: Sequence[str],
+    left_out: Sequence[str],
+) -> int:
     """Compare all runs and write the report; unchanged scores come from the cache."""
     report = ["--report", escape_leading_dash(str(folder.path / REPORT))]
     report += [f"--words={','.join(words)}"] if words else []
+    report += [f"--left-out={line}" for line in left_out]
     options = (*command_options(study.options.get(COMPARE, {}), COMPARE), *report)
     step = Step(COMPARE, tuple(map(str, runs)), options, folder.path / COMPARISON)
     return run_command(step.arguments(force=True), folder.lock)

@@ -114,18 +114,20 @@ def test_a_change_needs_force_and_redoes_only_what_depends_on_it(root, folder, f
 
 def test_a_failing_method_does_not_stop_the_others(root, folder):
     path = folder / settings(folder, "fails.toml", dim=600)
+    reason = (
+        "firth train-svd: --dim 600 is larger than the vocabulary (60 words after --min-count 1)"
+    )
 
     done = study(root, folder, "--settings", path.name, "--out", "fails")
     path.write_text(path.read_text().replace('["svd", "skipgram"]', '["svd"]'))
     alone = study(root, folder, "--settings", path.name, "--out", "alone")
 
     assert done.returncode == 1
-    assert done.stderr.endswith("Error: firth train-svd: failed, see above\n")
-    assert (folder / "fails/report.html").exists()
+    assert done.stderr.splitlines()[-1].startswith(f"Error: {reason}")
+    assert reason in (folder / "fails/report.html").read_text()
     assert alone.returncode == 1
-    assert alone.stderr.endswith(
-        "Error: alone: no method could be trained: firth train-svd: failed, see above\n"
-    )
+    last = alone.stderr.splitlines()[-1]
+    assert last.startswith(f"Error: alone: no method could be trained: {reason}")
 
 
 def is_training(out):
@@ -205,6 +207,10 @@ def test_a_terminal_interrupt_reaches_the_step_once(root, folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (
+            ["empty.txt", "--out", "x"],
+            "empty.txt: the source is empty; pass one that contains text",
+        ),
         (["-", "--out", "x"], "-: a study reads its text more than once; save it to a file"),
         ([".", "--out", "x"], "--out x: inside the source {folder}; choose another"),
         (["text.txt", "--out", "x", "--methods", ","], "methods: empty; pass at least one"),
@@ -216,6 +222,7 @@ def test_a_terminal_interrupt_reaches_the_step_once(root, folder):
 def test_invalid_requests_are_refused_before_anything_is_made(
     folder, finished, monkeypatch, arguments, message
 ):
+    (folder / "empty.txt").touch()
     (folder / "no-set.toml").write_text(
         'sources = ["text.txt"]\n[compare]\nsimilarity = ["nope.tsv"]'
     )
@@ -301,5 +308,9 @@ def test_a_text_that_is_not_english_is_reported(root, folder):
     done = study(root, folder, "text.txt", "--out", "small", "--methods", "svd")
 
     assert done.returncode == 0, done.stderr
-    assert "the text does not look English, but all bundled evaluation sets are" in done.stderr
+    reason = "the text does not look English, but all bundled evaluation sets are"
+    told = f"left out: firth compare: evaluation sets: {reason}"
+    assert done.stderr.count(told) == 2
+    assert done.stderr.splitlines()[-1].startswith(told)
+    assert reason in (folder / "small/report.html").read_text()
     assert read_study(folder / "small/study.toml").options["compare"] == {"intrinsic": True}

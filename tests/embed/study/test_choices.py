@@ -1,7 +1,10 @@
 """Default settings of a study, by text size, language and budget."""
 
+import re
+
 import pytest
 
+from corpora.common.console import show_progress
 from corpora.common.errors import FirthError, SourceError
 from embed.compare.recommend import Features
 from embed.study import choices
@@ -11,7 +14,7 @@ from embed.study.settings import Study
 
 def settled(study, tokens, n_words=10_000, english=True):
     features = Features(tokens, n_words, False, english=english)
-    return choose_settings(study, "text", features).options
+    return choose_settings(study, "text", features)[0].options
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def test_the_width_of_an_svd_depends_on_the_text(tokens, n_words, dim):
     ("tokens", "budget", "dim", "epochs"),
     [
         (1e6, "30m", 100, 20),
-        (1e7, "30m", 100, 5),
+        (1e7, "30m", 100, 13),  # 20 times the square root of 4M / 10M
         (1e8, "5h", 300, 5),
         (1e8, "30m", 300, 1),  # a fifth of 1,800 s at a third of a million a second is 1.2 times
         (1e6, "30s", 100, 6),
@@ -81,20 +84,41 @@ def test_given_settings_are_kept(speeds):
     assert steps == {"steps": 5, "preset": "tiny", "dtype": "float32", "compile": "off"}
 
 
-def test_a_failed_dry_run_chooses_the_smallest_preset(speeds, monkeypatch):
-    monkeypatch.setattr(choices, "_dry_run", lambda study, path: None)
+def run_instead(monkeypatch, code):
+    """Run Python code instead of commands."""
+    monkeypatch.setattr(choices, "firth_command", lambda *words: ["python3", "-c", code])
 
-    assert settled(Study(("a",), ("mlm",)), 1e6)["train-mlm"] == {"preset": "tiny"}
+
+REFUSES = "import os; open(os.environ['FIRTH_ERRORS_FILE'], 'a').write('no text\\n'); exit(1)"
 
 
-def test_a_killed_dry_run_ends_the_study(monkeypatch):
-    monkeypatch.setattr(
-        choices,
-        "firth_command",
-        lambda *words: ["python3", "-c", "import os; os.kill(os.getpid(), 9)"],
-    )
+@pytest.mark.parametrize(("options", "held_out"), [({}, True), ({}, False), ({"steps": 5}, False)])
+def test_a_refused_dry_run_leaves_the_method_out_and_says_why(
+    monkeypatch, capsys, options, held_out
+):
+    run_instead(monkeypatch, REFUSES)
+    study = Study(("a",), ("mlm",)).with_options("train-mlm", **options)
+    features = Features(10**6, 10_000, False, english=True)
 
-    with pytest.raises(FirthError, match="--dry-run: killed by SIGKILL; try again"):
+    with show_progress():
+        chosen, left_out = choose_settings(study, "text", features, held_out=held_out)
+    assert left_out["train-mlm"] == "no text"
+    assert chosen.options["train-mlm"] == options
+    assert "left out: firth train-mlm: no text\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+        ("raise TypeError", "ended with status 1 and no message, which is a bug of the command"),
+    ],
+)
+def test_a_dry_run_that_is_killed_or_crashes_ends_the_study(monkeypatch, code, what):
+    run_instead(monkeypatch, code)
+
+    message = f"firth train-mlm --dry-run: {what}; try again, or leave mlm out of `methods`"
+    with pytest.raises(FirthError, match=re.escape(message)):
         settled(Study(("a",), ("mlm",)), 1e6)
 
 
@@ -120,5 +144,5 @@ def test_sets_that_cannot_be_downloaded_are_left_out(monkeypatch, capsys):
 
     options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
     assert options == {"tagging": ["two-tags"], "intrinsic": True}
-    left_out = "pairs.tsv: cannot be reached; word pairs and analogies are left out\n"
+    left_out = "left out: firth compare: word pairs and analogies: pairs.tsv: cannot be reached\n"
     assert left_out in capsys.readouterr().err

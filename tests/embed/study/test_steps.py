@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from corpora.common.console import show_progress
 from embed.study import steps
 from embed.study.steps import Step, describe_exit, run_command
 from tests.waiting import PATIENCE, wait_for
@@ -93,7 +94,17 @@ def test_a_signal_during_startup_is_forwarded(tmp_path, number):
 
 def test_describe_exit_names_the_signal():
     assert describe_exit(-9) == "killed by SIGKILL"
-    assert describe_exit(1) == "failed, see above"
+    assert describe_exit(1) == "ended with status 1 and no message, which is a bug of the command"
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_failed_step_says_why(tmp_path, capfd, shown):
+    with show_progress(shown):
+        status = run_command(["corpus-info", str(tmp_path / "none")])
+
+    reason = f"{tmp_path / 'none'}: not a finished corpus; build one with firth build-corpus"
+    assert describe_exit(status) == reason
+    assert capfd.readouterr().err == (f"Error: {reason}\n" if shown else "")
 
 
 def test_a_step_can_run_in_any_thread(capfd):

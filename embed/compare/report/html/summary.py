@@ -37,6 +37,7 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
         "legend": LEGEND,
         "sets": bool(document["results"]),
         "failures": document.get("failures", ()),
+        "left_out": document.get("left_out", ()),
     }
 
 
