@@ -83,6 +83,7 @@ def main() -> None:
         figures[part] = about | PARTS[part](arguments)
         if arguments.effects and "structure" in figures[part]:
             figures[part]["rows"] = merged(before.get("rows", []), figures[part]["rows"])
+            figures[part]["machine_of_other_rows"] = before.get("machine")
         if path:
             path.write_text(json.dumps(figures, indent=1) + "\n")
 
