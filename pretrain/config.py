@@ -300,7 +300,8 @@ class MlmConfig:
     evaluate_every: str = setting(
         "5%",
         "Share of the budget, steps, or minutes with an m, between held-out evaluations; a share "
-        "evaluates on some of the held-out text, so that it takes about 1 % of the time.",
+        "evaluates on some of the held-out text, so that all but the last take about 1 % of the "
+        "time.",
         metavar="N%|N|Nm",
     )
     seed: int = setting(1, "Random seed.", at_least=0, at_most=2**31 - 1)
