@@ -6,15 +6,15 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from corpora.common.console import escape_leading_dash, in_notebook
+from corpora.common.console import escape_leading_dash
 from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
-from corpora.common.reporting import is_silent, note
+from corpora.common.reporting import note
 from embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
 from embed.compare.recommend import Features, width_for
 from embed.compare.scoring.comparison import SET_OPTIONS
 from embed.study.settings import COMPARE, Study, command_options
-from embed.study.steps import describe_exit, firth_command, recorded_errors
+from embed.study.steps import describe_exit, firth_command, recorded_errors, shows_output
 from embed.word2vec.config import default_epochs
 
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
@@ -103,7 +103,7 @@ def _dry_run(study: Study, path: str) -> dict[str, Any] | str:
     options = command_options(study.options["train-mlm"], "train-mlm")
     note(f"timing some steps of train-mlm {' '.join(options)} ...")
     command = firth_command("train-mlm", escape_leading_dash(path), *options, "--dry-run", "--json")
-    errors = subprocess.DEVNULL if is_silent() or in_notebook() else None
+    errors = None if shows_output() else subprocess.DEVNULL
     with recorded_errors() as recorded:
         finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
         refused = "; ".join(recorded())

@@ -64,10 +64,15 @@ def run_command(arguments: Sequence[str], lock: int | None = None) -> int:
     """
     command(f"firth {' '.join(map(_quote, arguments))}")
     with recorded_errors() as recorded, tempfile.TemporaryFile() as shown:
-        status = _run(arguments, lock, shown if is_silent() or in_notebook() else None)
+        status = _run(arguments, lock, None if shows_output() else shown)
         shown.seek(0)
         crash = shown.read().decode("utf-8", "replace").strip().splitlines()[-1:]
         return ExitStatus(status).with_error("; ".join(recorded() or crash) if status else "")
+
+
+def shows_output() -> bool:
+    """Return whether commands may print: neither if silent, nor into the cell of a notebook."""
+    return not (is_silent() or in_notebook())
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from embed.compare.scoring.comparison import read_tasks
 from embed.study.choices import SETS, choose_settings
 from embed.study.folder import StudyFolder
 from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
-from embed.study.steps import Step, describe_exit, run_command
+from embed.study.steps import Step, describe_exit, run_command, shows_output
 from embed.vectors.training import warn_of_little_text
 
 REPORT = "report.html"
@@ -131,7 +131,8 @@ def _train_and_compare(
     status = _compare(study, folder, runs, words, [*left_out, *failures])
     if status:
         failures.append(f"firth {COMPARE}: {describe_exit(status)}")
-    _print_neighbors(runs, words)
+    if shows_output():
+        _print_neighbors(runs, words)
     return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures), tuple(left_out))
 
 

@@ -11,12 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cli import main
 from embed.study.settings import read_study
+from embed.study.study import StudyResult
 from tests.waiting import PATIENCE, wait_for
 
 TRAIN = "threads = 1\nmin-count = 1\n"
@@ -314,3 +316,14 @@ def test_a_text_that_is_not_english_is_reported(root, folder):
     assert done.stderr.splitlines()[-1].startswith(told)
     assert reason in (folder / "small/report.html").read_text()
     assert read_study(folder / "small/study.toml").options["compare"] == {"intrinsic": True}
+
+
+def test_a_study_shows_itself_in_a_notebook():
+    runs, reason = (Path("o/svd"), Path("o/mlm")), "firth compare: evaluation sets: <none>"
+    page = StudyResult(Path("o/corpus"), runs, True, (), (reason,))._repr_html_()
+
+    for row in ("report</td><td>o/report.html", "run</td><td>o/mlm", "sets: &lt;none&gt;"):
+        assert row in page
+    failed = StudyResult(Path("o/corpus"), runs, False, ("firth compare: no",))
+    assert failed.report is None
+    assert "failed</td><td>firth compare: no" in failed._repr_html_()
