@@ -26,8 +26,16 @@ _BAR = 24  # length of the longest bar in characters
     show_default=True,
     help="Seed of the training.",
 )
+@click.option(
+    "--encoding",
+    default="",
+    metavar="ENCODING",
+    help="Encoding of files that are not UTF-8, such as latin-1.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: bool) -> None:
+def command(
+    run: str, sentences: tuple[str, ...], on: str, seed: int, encoding: str, as_json: bool
+) -> None:
     """Show how much each word of a sentence contributes to its label.
 
     Attention pooling is trained on labeled sentences, with the same result for
@@ -56,7 +64,7 @@ def command(run: str, sentences: tuple[str, ...], on: str, seed: int, as_json: b
     names = split_names(on)
     if len(names) > 2 or not all(names):
         raise SettingError(f"`on={on!r}`: expected 1 or 2 files; pass TRAIN or TRAIN,DEV")
-    found = pooling_weights(run, texts, *names, seed=seed)
+    found = pooling_weights(run, texts, *names, seed=seed, encoding=encoding)
     if as_json:
         print_json([each.to_json() for each in found])
         return

@@ -11,10 +11,8 @@ import numpy as np
 from corpora.common.errors import SettingError
 from corpora.common.reporting import note, progress
 from corpora.text.segment import LONE_SURROGATE
-from embed.compare.datasets.labeled_sentences import (
-    LabeledSentences,
-    read_training_parts,
-)
+from embed.compare.datasets.fields import fallback_encoding
+from embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
 from embed.compare.datasets.parts import TEST, TRAIN, Parts
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
@@ -58,6 +56,7 @@ def pooling_weights(
     dev: str | Path | None = None,
     *,
     seed: int = 1,
+    encoding: str = "",
 ) -> list[WeightedSentence]:
     """Train attention pooling on labeled sentences; return its weights for other sentences.
 
@@ -79,6 +78,8 @@ def pooling_weights(
         File of labeled sentences to tune on; by default a part of ``train``.
     seed : int
         Seed of the training.
+    encoding : str
+        Encoding of files that are not UTF-8, such as ``latin-1``.
 
     Returns
     -------
@@ -99,7 +100,8 @@ def pooling_weights(
     for text in texts:
         if not text.strip() or LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is not a sentence; pass words in UTF-8")
-    labeled, labeled_dev = read_training_parts(paths)
+    with fallback_encoding(encoding):
+        labeled, labeled_dev = read_training_parts(paths)
     unlabeled = LabeledSentences(tuple(texts), ("",) * len(texts))
     sentences = SentenceSet(Parts(paths[0].name, labeled, unlabeled, labeled_dev), seed)
     [(name, vectors)] = open_runs([run]).vectors.items()

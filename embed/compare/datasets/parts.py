@@ -12,7 +12,7 @@ Part = TypeVar("Part")
 TRAIN, DEV, TEST = range(3)
 # Names of parts and kinds of data, which many sets share.
 _GENERIC = {"train", "training", "trial", "dev", "devel", "development", "valid", "validation"}
-_GENERIC |= {"val", "test", "data", "gold", "labels", "all"}
+_GENERIC |= {"val", "test", "data", "gold", "labels", "all", "combined", "dataset"}
 _MARKS = r"[._ -]"
 # Language codes that folders of sets are named for.
 _LANGUAGE = re.compile(
@@ -59,12 +59,22 @@ def set_name(path: Path) -> str:
     """
     if path.is_dir():
         return path.resolve().name
-    name = Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem
+    name = _stem(path)
     folders = [folder.name for folder in path.resolve().parents if folder.name]
     if _is_generic(name):
         folder = next((each for each in folders if not _is_generic(each)), None)
         return name if folder is None else f"{folder}/{re.split(_MARKS, name)[0]}"
     return f"{folders[0]}/{name}" if folders and _LANGUAGE.fullmatch(folders[0]) else name
+
+
+def names_only_its_part(path: Path) -> bool:
+    """Return whether a file is named only for the part or kind of data that it holds."""
+    return _is_generic(_stem(path))
+
+
+def _stem(path: Path) -> str:
+    """Return the name of a file without its endings."""
+    return Path(path.stem).stem if path.suffix in _COMPRESSED else path.stem
 
 
 def _is_generic(name: str) -> bool:

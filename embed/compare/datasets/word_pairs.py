@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from corpora.datasets.gensim_data import gensim_file
 from embed.compare.datasets.fields import Row, quoted, read_rows
+from embed.compare.datasets.parts import names_only_its_part, set_name
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -42,10 +43,11 @@ _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _TAGGED = re.compile(r".+-[anrvj]")  # the word and its part of speech
 # What publishers call the column of mean human judgments.
 _SCORE_NAME = re.compile(
-    r"(?<![a-z])(simlex[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
+    r"(?<![a-z])((simlex|simverb|wordsim)[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
     r"|sim)(?![a-z])",
     re.IGNORECASE,
 )
+_SET_NAME = re.compile(r"[A-Za-z]{3,}[-_ ]?[0-9]{2,}")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,20 @@ def read_pairs(path: Path) -> list[WordPair]:
     columns = _pair_columns(rows)
     header = int(_names_the_score(rows[0].fields, columns))
     return _untagged([_pair(row, columns) for row in rows[header:]])
+
+
+def pairs_name(path: Path) -> str:
+    """Return the name of a set: of its file or, if that names only a part, of its score column.
+
+    A score column names the set if it is letters and a number: ``SimLex999``.
+    """
+    if names_only_its_part(path):
+        rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing="no word pairs")
+        columns = _pair_columns(rows)
+        if _names_the_score(rows[0].fields, columns):
+            found = rows[0].fields[columns.score]
+            return found if _SET_NAME.fullmatch(found) else set_name(path)
+    return set_name(path)
 
 
 def _untagged(pairs: list[WordPair]) -> list[WordPair]:

@@ -30,6 +30,12 @@ class ResultGroup:
         """Whether higher scores are better."""
         return all(result.get("ranked", True) for result in self.results.values())
 
+    @property
+    def chance(self) -> float | None:
+        """Score of the most frequent answer; None if it is not stored, as by earlier versions."""
+        found = [result.get("chance") for result in self.results.values()]
+        return next((chance for chance in found if chance is not None), None)
+
     @cached_property
     def ranking(self) -> Mapping[str, Rank]:
         """Rank of every row with a score; empty if the metric is not ranked."""

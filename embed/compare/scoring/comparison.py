@@ -1,11 +1,14 @@
 """Score runs and baselines on every evaluation set, and test all pairwise differences."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from corpora.common.errors import FirthError
 from corpora.common.reporting import Progress, no_progress
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import split_names
 from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
@@ -33,7 +36,9 @@ SET_OPTIONS = {
 
 def read_tasks(config: CompareConfig) -> list[Task]:
     """Read all evaluation sets of a comparison."""
-    return [read_task(name, path, config) for name, path in named_sets(config)]
+    named = named_sets(config)
+    tasks = [read_task(name, path, config) for name, path in named]
+    return _told_apart(tasks, [path for _, path in named])
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
@@ -42,15 +47,42 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     Raise the first error if no set can be read.
     """
     tasks: list[Task] = []
+    paths: list[Path] = []
     failures: list[FirthError] = []
     for name, path in named_sets(config):
         try:
             tasks.append(read_task(name, path, config))
+            paths.append(path)
         except FirthError as error:  # score the other sets
             failures.append(error)
     if failures and not tasks:
         raise failures[0]
-    return tasks, [str(failure) for failure in failures]
+    return _told_apart(tasks, paths), [str(failure) for failure in failures]
+
+
+def _told_apart(tasks: Sequence[Task], paths: Sequence[Path]) -> list[Task]:
+    """Rename sets of one task that share a name: by their folders, else by numbers.
+
+    >>> from embed.compare.tasks.similarity import SimilarityTask
+    >>> two = [SimilarityTask("rare", ()), SimilarityTask("rare", ())]
+    >>> [task.dataset for task in _told_apart(two, [Path("a/rare.txt"), Path("b/rare.txt")])]
+    ['a/rare', 'b/rare']
+    """
+    alike: dict[tuple[type, str], list[int]] = {}
+    for place, task in enumerate(tasks):
+        alike.setdefault((type(task), task.dataset), []).append(place)
+    names = [task.dataset for task in tasks]
+    for (_, name), places in alike.items():
+        files = [Path(split_names(str(paths[place]))[-1]).resolve() for place in places]
+        folders = [file.parent.name for file in files]
+        by_folder = len(set(folders)) == len(folders) and "/" not in name
+        for number, (place, folder) in enumerate(zip(places, folders, strict=True), start=1):
+            if len(places) > 1:
+                names[place] = f"{folder}/{name}" if by_folder else f"{name} ({number})"
+    return [
+        replace(cast(Any, task), dataset=name) if name != task.dataset else task
+        for task, name in zip(tasks, names, strict=True)
+    ]
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import set_name
-from embed.compare.datasets.word_pairs import WordPair, read_pairs
+from embed.compare.datasets.word_pairs import WordPair, pairs_name, read_pairs
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.statistics.estimators import Correlation
 from embed.compare.task import Measurement
@@ -32,7 +31,7 @@ class SimilarityTask(WordTask):
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SimilarityTask":
         """Read a set of word pairs."""
-        return cls(set_name(path), read_pairs(path))
+        return cls(pairs_name(path), read_pairs(path))
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the words of each pair."""

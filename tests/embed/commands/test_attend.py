@@ -82,6 +82,19 @@ def test_sentences_from_standard_input_give_the_same_output_twice(run, labeled):
     assert once.stdout == again.stdout
 
 
+def test_files_in_another_encoding_are_read_with_the_option_that_the_error_names(
+    run, labeled, tmp_path
+):
+    file = tmp_path / "train.tsv"
+    file.write_bytes(labeled.read_bytes().replace(b"fill1", b"caf\xe9"))
+
+    refused = attend(run, "--on", file, "good")
+    accepted = attend(run, "--on", file, "--encoding", "latin-1", "--json", "good")
+
+    assert "--encoding latin-1" in refused.stderr
+    assert json.loads(accepted.stdout)[0]["label"] == "yes"
+
+
 def test_another_seed_gives_other_weights(run, labeled):
     first, second = (
         json.loads(attend(run, "--on", labeled, "--seed", s, "--json", "good fill1").stdout)

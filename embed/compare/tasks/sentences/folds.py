@@ -103,6 +103,7 @@ class FoldedSentences:
         chances = [(part.chance or 0.0) * len(part.items) for part in parts]
         return replace(
             parts[0],
+            dataset=self.dataset,
             items=items[order],
             items_total=self.n_items,
             statistic=Means(np.concatenate(values)[order]) if values else None,

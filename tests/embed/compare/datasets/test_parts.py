@@ -20,6 +20,7 @@ def test_the_name_of_a_folder_is_not_cut(tmp_path):
         ("SICK/test.tsv.gz", "SICK/test"),
         ("multilingual/ru/simlex999.txt", "ru/simlex999"),
         ("multilingual/pt-BR/rg65.txt", "pt-BR/rg65"),
+        ("wordsim353/combined.csv", "wordsim353/combined"),
         ("trec/TREC_10.label", "TREC_10"),
         ("ud/en_ewt-ud-test.conllu", "en_ewt-ud-test"),
     ],

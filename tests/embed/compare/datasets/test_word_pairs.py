@@ -19,6 +19,7 @@ from embed.compare.datasets.word_pairs import (
     find_set,
     looks_english,
     looks_foreign,
+    pairs_name,
     read_pairs,
 )
 
@@ -33,6 +34,21 @@ def write(folder, text, name="set.txt"):
     path = folder / name
     path.write_bytes(text.encode("utf-8"))
     return path
+
+
+@pytest.mark.parametrize(
+    ("file", "score", "name"),
+    [
+        ("test.tsv", "SimLex999", "SimLex999"),
+        ("verbs.tsv", "SimLex999", "verbs"),
+        ("test.tsv", "Human (mean)", "{folder}/test"),
+        ("test.tsv", "7", "{folder}/test"),
+    ],
+)
+def test_a_file_named_for_its_part_is_named_by_its_score_column(tmp_path, file, score, name):
+    path = write(tmp_path, f"word1\tword2\t{score}\nold\tnew\t1.58\nred\tblue\t3\n", file)
+
+    assert pairs_name(path) == name.format(folder=tmp_path.name)
 
 
 @given(

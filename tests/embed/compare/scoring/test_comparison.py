@@ -84,6 +84,21 @@ def compared(runs, config):
     return compare(runs, read_tasks(config), config)
 
 
+def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
+    files = [tmp_path / name for name in ("a/rare.txt", "b/rare.txt", "a/x/men.txt", "b/x/men.txt")]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("man\tking\t8\nman\twoman\t5\n")
+
+    config = CompareConfig(similarity=tuple(map(str, files)))
+
+    assert [task.dataset for task in read_tasks(config)] == [
+        "a/rare", "b/rare", "men (1)", "men (2)"
+    ]  # fmt: skip
+    alone = read_tasks(CompareConfig(similarity=(str(files[0]),)))
+    assert [task.dataset for task in alone] == ["rare"]
+
+
 def test_every_task_can_be_imported_and_reads_its_set(all_sets):
     files = all_sets.similarity + all_sets.analogies + all_sets.categories + all_sets.odd_one_out
     files += all_sets.associations

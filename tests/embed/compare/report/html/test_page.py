@@ -336,6 +336,17 @@ def test_scores_on_few_items_say_so_beside_the_number():
     assert "0.500 n = 29, few items" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
 
 
+def test_the_chance_level_is_shown_beside_the_metric_and_drawn():
+    rows = [result("a", 0.75, 0.7, 0.8, chance=0.25), result("b", 0.5)]
+    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
+    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+    without = make_page({"runs": runs, "results": [rows[1]], "pairs": []}, ReportParts())
+
+    assert "chance 0.250" in rows_with(page, "a")[0]
+    assert page.count('1V15" class="dotted"') == 1
+    assert "chance 0" not in without
+
+
 def test_notes_are_shown_once_below_the_scores():
     more = {"remark": "learnt <in> 3 s"}
     rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
