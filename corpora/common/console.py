@@ -160,7 +160,8 @@ def _live_line(
         console=console,
         auto_refresh=False,
     )
-    bar.add_task(label, total=total, completed=int(done))
+    # in thousandths, since rich counts whole units
+    bar.add_task(label, total=total and 1000 * total, completed=int(1000 * done))
     # rendered only: rich's live display has a thread and hides the cursor, which stays hidden if
     # the process is killed
     with console.capture() as rendered:

@@ -13,6 +13,7 @@ import numpy as np
 
 from embed.compare.probes.attention_network import AttentionNetwork
 from embed.compare.probes.examples import Bags
+from embed.compare.probes.progress import steps
 
 RATES = (5e-4, 2e-3, 1e-2)
 MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper; milder ones
@@ -67,8 +68,8 @@ def train_attention(
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     variants = MARGINS if margin else ((None, 0.0),)
     best: TrainedAttention | None = None
-    for scale, label_margin in variants:
-        for rate in RATES:
+    for scale, label_margin in steps(variants):
+        for rate in steps(RATES):
             network = AttentionNetwork(table, n_labels, scale, seed)
             found = _train(network, train, dev, rate, label_margin, seed)
             if best is None or found.selection_key > best.selection_key:
@@ -103,7 +104,7 @@ def _train(
     repeats = max(1, _MIN_BATCHES * _BATCH // len(train.labels))
     best: TrainedAttention | None = None
     best_round = 0
-    for number in range(1, _ROUNDS + 1):
+    for number in steps(range(1, _ROUNDS + 1)):
         for epoch in range((number - 1) * repeats, number * repeats):
             order = np.random.default_rng([seed, epoch]).permutation(len(train.labels))
             for start in range(0, len(order), _BATCH):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.probes.examples import Examples, TrainedProbe, scales, sparse_mean_squares
+from embed.compare.probes.progress import steps
 
 LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # relative to the mean loss, strongest first
 _ITERATIONS = 90  # per decay, each from zero: warm starts would give later ones more
@@ -40,7 +41,7 @@ def train_linear(
     loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
     best: TrainedProbe | None = None
     zero = np.zeros((table.shape[1] + 1) * n_labels)
-    for decay in decays:
+    for decay in steps(decays):
         found = minimize(
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from embed.compare.probes.examples import Examples, TrainedProbe
+from embed.compare.probes.progress import steps
 
 WINDOW_DECAYS = (0.01, 1.0)  # decoupled weight decay
 _HIDDEN = 64
@@ -35,7 +36,7 @@ def train_window(
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     best: TrainedProbe | None = None
-    for decay in WINDOW_DECAYS:
+    for decay in steps(WINDOW_DECAYS):
         found = _train(table, train, dev, n_labels, decay, seed, _MAX_STEPS, _MAX_EPOCHS)
         if best is None or found.accuracy > best.accuracy:
             best = found
@@ -67,7 +68,7 @@ def _train(
     patience = math.ceil(_STEPS * batch / n_words)
     n_epochs = max(max_epochs, math.ceil(max_steps * batch / n_words))
     best_loss, kept, best_epoch = math.inf, network, 0
-    for epoch in range(1, n_epochs + 1):
+    for epoch in steps(range(1, n_epochs + 1)):
         order = np.random.default_rng([seed, epoch]).permutation(n_words)
         for start in range(0, n_words, batch):
             some = order[start : start + batch]

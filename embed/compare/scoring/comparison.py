@@ -60,6 +60,15 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     return _told_apart(tasks, paths), [str(failure) for failure in failures]
 
 
+def _nth(progress: Progress, before: int, of: int) -> Progress:
+    """Return the progress of one set among several."""
+
+    def show(done: float, total: float | None = None, detail: str = "") -> None:
+        progress(before + done, of, detail)
+
+    return show
+
+
 def _told_apart(tasks: Sequence[Task], paths: Sequence[Path]) -> list[Task]:
     """Rename sets of one task that share a name: by their folders, else by numbers.
 
@@ -143,9 +152,8 @@ def compare(
         cache = MeasurementCache(task, contents)
         evaluation = SetEvaluation(task, set_index, compared, config, cache, bands)
         failures += evaluation.find_known_items()
-        for done, failure in enumerate(evaluation.measure(threads), start=1):
-            failures += [] if failure is None else [failure]
-            progress(set_index * n_vectors + done, len(tasks) * n_vectors)
+        show = _nth(progress, set_index * n_vectors, len(tasks) * n_vectors)
+        failures += [each for each in evaluation.measure(threads, show) if each is not None]
         scores += note_published(evaluation.scores(), task, chosen, foreign)
         pairs += evaluation.pairs()
     if contents:

@@ -9,8 +9,10 @@ from threading import Lock
 import numpy as np
 
 from corpora.common.errors import ArtifactError
+from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import map_in_order, thread_count
 from embed.compare.config import CompareConfig
+from embed.compare.probes.progress import reporting_shares
 from embed.compare.scoring.cache import MeasurementCache
 from embed.compare.scoring.results import Pair, Score
 from embed.compare.statistics.bootstrap import (
@@ -89,10 +91,29 @@ class SetEvaluation:
         if known:
             self._shared = np.logical_and.reduce(known)
 
-    def measure(self, threads: int | None = None) -> Iterator[str | None]:
-        """Score every run on the shared items and on all items it covers; yield error or None."""
+    def measure(
+        self, threads: int | None = None, progress: Progress = no_progress
+    ) -> Iterator[str | None]:
+        """Score every run on the shared items and on all items it covers; yield error or None.
+
+        ``progress`` receives the number of runs scored, with shares of those in progress.
+        """
         names = list(self._known)
-        results = map_in_order(self._evaluate_run, names, thread_count(threads))
+        shares = dict.fromkeys(names, 0.0)
+        reporting = Lock()
+
+        def evaluate(name: str) -> tuple[list[_Result], list[_Result]] | ArtifactError:
+            def report(share: float) -> None:
+                with reporting:
+                    shares[name] = share
+                    progress(sum(shares.values()), len(names), f"{name} on {self._task.dataset}")
+
+            with reporting_shares(report):
+                found = self._evaluate_run(name)
+            report(1.0)
+            return found
+
+        results = map_in_order(evaluate, names, thread_count(threads))
         for name, found in zip(names, results, strict=True):
             if isinstance(found, ArtifactError):  # keep the other runs
                 yield f"{self._task.dataset}: {found}"

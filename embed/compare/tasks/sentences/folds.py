@@ -11,6 +11,7 @@ from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
 from embed.compare.datasets.parts import Parts, set_name
+from embed.compare.probes.progress import steps
 from embed.compare.statistics.estimators import Means
 from embed.compare.task import Measurement, Task
 from embed.compare.tasks.sentences.items import SentenceSet
@@ -91,7 +92,7 @@ class FoldedSentences:
         # items: bool (n_items,)
         found = [
             fold.measure(vectors, items[members], unknown)
-            for fold, members in zip(self.folds, self.members, strict=True)
+            for fold, members in steps(list(zip(self.folds, self.members, strict=True)))
         ]
         return [self._joined(column) for column in zip(*found, strict=True)]
 

@@ -12,6 +12,7 @@ from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention, train_attention
 from embed.compare.probes.examples import STATIC, layer_source, standardized
+from embed.compare.probes.progress import steps
 from embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
     mean_pool,
@@ -87,7 +88,7 @@ def pool_sentences(
     source = STATIC
     if encoder is not None:
         words = [split_sentence(encoder.words, text) for text in sentences.texts]
-        for layer in range(encoder.n_layers + 1):
+        for layer in steps(range(encoder.n_layers + 1)):
             means[layer_source(layer)] = train_mean_probe(
                 state_means(encoder, words, layer), sentences
             )
@@ -124,7 +125,7 @@ def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[f
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(tol=_SLOPE, max_iter=_ITERATIONS, warm_start=True)
-    for decay in MEAN_DECAYS:
+    for decay in steps(MEAN_DECAYS):
         model.set_params(C=1 / (decay * len(labels)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # precise enough to choose by

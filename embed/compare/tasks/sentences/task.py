@@ -16,6 +16,7 @@ from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.attention_pooling import TrainedAttention
 from embed.compare.probes.examples import source_note
 from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.probes.progress import share
 from embed.compare.statistics.estimators import Means
 from embed.compare.task import Measurement
 from embed.compare.tasks.sentences.items import SentenceSet
@@ -91,9 +92,12 @@ class SentencesTask:
         # items: bool (n_items,)
         started, sentences = thread_time(), self.sentences
         with ONE_THREAD:
-            pooled = pool_sentences(vectors, sentences, static_too=self.layers)
-            softmax = pooled.train_attention(sentences)
-            margin = pooled.train_attention(sentences, margin=True)
+            with share(0, 0.4):
+                pooled = pool_sentences(vectors, sentences, static_too=self.layers)
+            with share(0.4, 0.6):
+                softmax = pooled.train_attention(sentences)
+            with share(0.6, 1):
+                margin = pooled.train_attention(sentences, margin=True)
             bags = pooled.labeled(sentences, TEST).bags
             predictions = {
                 "accuracy_attention": softmax.network.predict(bags),

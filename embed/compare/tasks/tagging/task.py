@@ -23,6 +23,7 @@ from embed.compare.probes.examples import (
 )
 from embed.compare.probes.linear import train_linear
 from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.probes.progress import share, steps
 from embed.compare.probes.window import train_window
 from embed.compare.statistics.estimators import Means, Statistic
 from embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
@@ -97,13 +98,16 @@ class TaggingTask:
         # items: bool (n_items,)
         started, words = thread_time(), self.words
         with ONE_THREAD:
-            best, by_source = self._train_sources(vectors)
+            with share(0, 0.3):
+                best, by_source = self._train_sources(vectors)
             rows = best.inputs.windows(words.offsets, _RADIUS)
-            window, window_control = (
-                self._train_window(best.inputs, rows, labels)
-                for labels in (words.labels, words.control)
-            )
-            control = self._train_linear(best.inputs, words.control)
+            with share(0.3, 0.7):
+                window, window_control = (
+                    self._train_window(best.inputs, rows, labels)
+                    for labels in steps((words.labels, words.control))
+                )
+            with share(0.7, 1):
+                control = self._train_linear(best.inputs, words.control)
             predictions = _Predictions(
                 by_source[best.source],
                 window.predict(rows[words.test_words]),
@@ -133,7 +137,7 @@ class TaggingTask:
         """Return the best source on the development part, and the predictions from each."""
         best: _SourceProbe | None = None
         predictions: dict[str, np.ndarray] = {}
-        for source, inputs in self._sources(vectors):
+        for source, inputs in steps(list(self._sources(vectors))):
             tried = self._train_source(source, inputs())
             predictions[source] = tried.probe.predict(
                 tried.inputs.rows[self.words.test_words, None]

@@ -10,6 +10,7 @@ from embed.compare.probes import window as window_probe
 from embed.compare.probes.examples import Examples, standardized
 from embed.compare.probes.linear import train_linear
 from embed.compare.probes.one_thread import ONE_THREAD
+from embed.compare.probes.progress import reporting_shares
 from embed.compare.probes.window import train_window
 from tests.embed.compare.probing import separable
 
@@ -52,6 +53,18 @@ def test_probes_are_the_same_for_the_same_seed_only(sparse):
     assert a.tobytes() == b.tobytes() != c.tobytes()
     one, other = (each.predict(examples.rows).tolist() for each in answers)
     assert one == other
+
+
+def test_training_reports_its_progress():
+    table, examples = separable(64)
+    shares = []
+
+    with reporting_shares(shares.append):
+        train_window(table, examples, examples, 4, seed=1)
+
+    assert shares == sorted(shares)
+    assert len(shares) > 10  # in every epoch of both decays
+    assert shares[-1] == 1
 
 
 def test_few_words_are_trained_for_enough_steps():

@@ -99,6 +99,20 @@ def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
     assert [task.dataset for task in alone] == ["rare"]
 
 
+def test_progress_moves_within_a_set_and_ends_complete(sets):
+    seen = []
+
+    def show(done, total=None, detail=""):
+        seen.append((done, total, detail))
+
+    runs = {"a": vectors_of("man", "king", "woman", "queen", "apple", "pear")}
+    compare(runs, read_tasks(sets), sets, show, threads=1)
+
+    assert seen == sorted(seen, key=lambda each: each[0])
+    assert seen[-1][:2] == (6, 6)
+    assert {detail for _, _, detail in seen} >= {"a on pairs", "one-hot on questions"}
+
+
 def test_every_task_can_be_imported_and_reads_its_set(all_sets):
     files = all_sets.similarity + all_sets.analogies + all_sets.categories + all_sets.odd_one_out
     files += all_sets.associations
