@@ -11,6 +11,7 @@ import numpy as np
 
 from embed.compare.probes.examples import Examples, TrainedProbe
 from embed.compare.probes.progress import steps
+from embed.compare.probes.row_adamw import RowAdamW
 
 WINDOW_DECAYS = (0.01, 1.0)  # decoupled weight decay
 _HIDDEN = 64
@@ -55,27 +56,20 @@ def _train(
     max_epochs: int,
 ) -> TrainedProbe:
     """Train with one decay; return the network of the best epoch."""
-    import torch
-
-    width = train.rows.shape[1]
-    network = _Network(table, width, n_labels, seed)
-    optimizer = torch.optim.AdamW(
-        [network.weights], lr=_LEARNING_RATE, weight_decay=decay, foreach=False
-    )
-    labels = torch.from_numpy(train.labels)
-    n_words = len(train.labels)
+    width, n_words = train.rows.shape[1], len(train.labels)
+    kind = _Network if isinstance(table, np.ndarray) else _SparseNetwork
+    network = kind(table, width, n_labels, seed)
     batch = min(_BATCH, max(_MIN_BATCH, n_words // _STEPS))
     patience = math.ceil(_STEPS * batch / n_words)
     n_epochs = max(max_epochs, math.ceil(max_steps * batch / n_words))
+    network.prepare(decay, n_epochs * math.ceil(n_words / batch))
     best_loss, kept, best_epoch = math.inf, network, 0
     for epoch in steps(range(1, n_epochs + 1)):
         order = np.random.default_rng([seed, epoch]).permutation(n_words)
         for start in range(0, n_words, batch):
             some = order[start : start + batch]
-            loss = torch.nn.functional.cross_entropy(network.logits(train.rows[some]), labels[some])
-            network.gradient.zero_()
-            loss.backward()
-            optimizer.step()
+            network.learn(train.rows[some], train.labels[some])
+        network.settle()
         loss_on_dev = network.mean_loss(dev)
         if epoch == 1 or loss_on_dev < best_loss - _GAIN:
             best_loss, kept, best_epoch = loss_on_dev, network.copy(), epoch
@@ -91,11 +85,11 @@ class _Network:
     def __init__(self, table: Any, width: int, n_labels: int, seed: int) -> None:
         import torch
 
-        self._table = torch.from_numpy(table) if isinstance(table, np.ndarray) else table
+        self._table, dense = table, isinstance(table, np.ndarray)
         generator = torch.Generator().manual_seed(seed % 2**63)
         dim = table.shape[1]
         # He et al. 2015, with the mean squared length of standardized vectors
-        inputs = width * (dim if isinstance(table, np.ndarray) else 1)
+        inputs = width * (dim if dense else 1)
         layers = torch.randn((width, dim, _HIDDEN), generator=generator).mul_((2 / inputs) ** 0.5)
         rest = torch.zeros(_HIDDEN + _HIDDEN * n_labels + n_labels)
         self._shapes = [(dim, _HIDDEN)] * width + [(_HIDDEN,), (_HIDDEN, n_labels), (n_labels,)]
@@ -114,12 +108,42 @@ class _Network:
             parts[-1].grad = gradient.view(shape)
         *self._layers, self._bias, self._out, self._out_bias = parts
 
+    def prepare(self, decay: float, n_steps: int) -> None:
+        """Prepare at most ``n_steps`` steps of training."""
+        self._optimizer = _adamw(self.weights, decay)
+
+    def learn(self, rows: np.ndarray, labels: np.ndarray) -> None:
+        """Take one step on some words."""
+        self._backward(self._hidden(rows), labels)
+        self._optimizer.step()
+
+    def settle(self) -> None:
+        """Bring all weights up to date."""
+
     def logits(self, rows: np.ndarray) -> Any:
         """Return the label scores before the softmax, float32 (n, C)."""
-        hidden = self._bias
+        return self._scores(self._hidden(rows))
+
+    def _hidden(self, rows: np.ndarray) -> Any:
+        """Return the hidden units before the rectifier."""
+        import torch
+
+        table, hidden = torch.from_numpy(self._table), self._bias
         for place, layer in enumerate(self._layers):
-            hidden = hidden + self._times(rows[:, place], layer)
+            hidden = hidden + table[torch.from_numpy(rows[:, place])] @ layer
+        return hidden
+
+    def _scores(self, hidden: Any) -> Any:
         return hidden.relu() @ self._out + self._out_bias
+
+    def _backward(self, hidden: Any, labels: np.ndarray) -> None:
+        """Set the gradient of the mean negative log-likelihood."""
+        import torch
+
+        scores = self._scores(hidden)
+        loss = torch.nn.functional.cross_entropy(scores, torch.from_numpy(labels))
+        self.gradient.zero_()
+        loss.backward()
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Return the most likely label of each word, int64 (n,)."""
@@ -151,17 +175,60 @@ class _Network:
         other._set_weights(self.weights.clone())
         return other
 
-    def _times(self, rows: np.ndarray, layer: Any) -> Any:
-        """Multiply rows of the table with a layer."""
-        import torch
 
-        if isinstance(self._table, torch.Tensor):
-            return self._table[torch.from_numpy(rows)] @ layer
-        some = self._table[rows]
-        return torch.nn.functional.embedding_bag(
-            torch.from_numpy(some.indices.astype(np.int64)),
-            layer,
-            torch.from_numpy(some.indptr[:-1].astype(np.int64)),
-            mode="sum",
-            per_sample_weights=torch.from_numpy(some.data),
-        )
+class _SparseNetwork(_Network):
+    """The same for sparse vectors: a step costs the dimensions that its words have."""
+
+    def prepare(self, decay: float, n_steps: int) -> None:
+        first = self._first_layer.detach()
+        rest = self.weights[first.numel() :]
+        self.gradient = rest.grad = self.gradient[first.numel() :]
+        self._rows = RowAdamW(first, _LEARNING_RATE, decay, n_steps)
+        self._optimizer = _adamw(rest, decay)
+
+    def learn(self, rows: np.ndarray, labels: np.ndarray) -> None:
+        columns, entries = self._entries(rows)
+        used, places = np.unique(columns, return_inverse=True)
+        layer = self._rows.rows(used).requires_grad_()
+        self._backward(self._bias + _bag(places, layer, *entries), labels)
+        self._rows.step(used, layer.grad)
+        self._optimizer.step()
+
+    def settle(self) -> None:
+        self._rows.settle()
+
+    @property
+    def _first_layer(self) -> Any:
+        """The weights of all places, one below the other, float32 (width * D, 64)."""
+        dim, width = self._table.shape[1], len(self._layers)
+        return self.weights[: width * dim * _HIDDEN].view(-1, _HIDDEN)
+
+    def _hidden(self, rows: np.ndarray) -> Any:
+        columns, entries = self._entries(rows)
+        return self._bias + _bag(columns, self._first_layer, *entries)
+
+    def _entries(self, rows: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Return the columns of the concatenated vectors, their values, and each word's first."""
+        some, width = self._table[rows.ravel()], rows.shape[1]
+        firsts = np.tile(np.arange(width) * some.shape[1], len(rows))
+        columns = some.indices + np.repeat(firsts, np.diff(some.indptr))
+        return columns, (some.data, some.indptr[:-1:width].astype(np.int64))
+
+
+def _adamw(weights: Any, decay: float) -> Any:
+    import torch
+
+    return torch.optim.AdamW([weights], lr=_LEARNING_RATE, weight_decay=decay, foreach=False)
+
+
+def _bag(columns: np.ndarray, layer: Any, values: np.ndarray, starts: np.ndarray) -> Any:
+    """Multiply sparse vectors, given by their columns and values, with a layer."""
+    import torch
+
+    return torch.nn.functional.embedding_bag(
+        torch.from_numpy(columns),
+        layer,
+        torch.from_numpy(starts),
+        mode="sum",
+        per_sample_weights=torch.from_numpy(values),
+    )

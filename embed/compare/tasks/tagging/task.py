@@ -40,6 +40,7 @@ from embed.compare.tasks.tagging.items import TaggingSet
 from embed.protocols import StaticVectors
 
 _RADIUS = 1  # neighbors each side that the window probe sees
+_VERSION = 2  # of the probes: increased when their results change, if only by rounding
 _LISTED = 10  # labels that a note lists
 
 
@@ -70,7 +71,8 @@ class TaggingTask:
 
     def __repr__(self) -> str:
         """Name everything that measurements depend on, for the cache."""
-        return f"TaggingTask({self.dataset!r}, {self.words.fingerprint()}, {self.layers})"
+        found = self.dataset, self.words.fingerprint(), self.layers, _VERSION
+        return f"TaggingTask{found!r}"
 
     @property
     def n_items(self) -> int:

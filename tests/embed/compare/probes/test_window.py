@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse
+import torch
 
 from embed.compare.probes import window as window_probe
 from embed.compare.probes.examples import Examples, standardized
 from embed.compare.probes.linear import train_linear
 from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.probes.progress import reporting_shares
+from embed.compare.probes.row_adamw import RowAdamW
 from embed.compare.probes.window import train_window
 from tests.embed.compare.probing import separable
 
@@ -95,6 +97,61 @@ def test_a_dominant_label_does_not_end_training_early():
     assert 0.85 < (~entities).mean() < 0.95
     assert (found.predict(dev.rows) == dev.labels)[entities].mean() > 0.95
     assert found.accuracy > 0.98
+
+
+@pytest.mark.parametrize("decay", window_probe.WINDOW_DECAYS)
+def test_rows_that_rarely_have_a_gradient_move_as_with_adamw_on_the_whole_table(decay):
+    generator, rng = torch.Generator().manual_seed(1), np.random.default_rng(2)
+    slow = torch.randn((50, 4), generator=generator).mul_(0.1)
+    fast, start, n_steps = slow.clone(), slow.clone(), 900
+    optimizer = torch.optim.AdamW([slow], lr=2e-3, weight_decay=decay)
+    rows = RowAdamW(fast, 2e-3, decay, n_steps)
+    often = 1 / np.arange(1, 51) ** 1.5  # the last row has a gradient in 3 of 900 steps
+    often[7] = 0
+    slow.grad = torch.zeros_like(slow)
+    for _ in range(n_steps):
+        used = np.flatnonzero(rng.random(50) < often)
+        gradient = torch.randn((len(used), 4), generator=generator)
+        slow.grad.zero_()
+        slow.grad[used] = gradient
+
+        assert rows.rows(used).numpy() == pytest.approx(slow[used].numpy(), rel=0, abs=1e-4)
+        optimizer.step()
+        rows.step(used, gradient)
+    rows.settle()
+
+    # 900 steps round weights of at most 1 to 2**-24 each, at random
+    assert fast.numpy() == pytest.approx(slow.numpy(), rel=0, abs=900 * 2.0**-24)
+    assert (fast - start).abs().amax(dim=1).min() > 1e-3
+
+
+def test_a_sparse_table_trains_the_same_network_as_the_same_table_with_zeros():
+    rng = np.random.default_rng(4)
+    dense = (np.eye(40) * rng.uniform(1, 2, size=40)).astype(np.float32)
+    dense[::3, 5] = 0.5
+    rows = np.minimum(rng.zipf(1.5, size=(3_000, 3)) - 1, 39)
+    examples = Examples(rows, (rows[:, 1] + (rows[:, 0] > 4)) % 3)
+    nets = []
+    for kind, table in (
+        (window_probe._Network, dense),
+        (window_probe._SparseNetwork, scipy.sparse.csr_matrix(dense)),
+    ):
+        net = kind(table, 3, 3, seed=1)
+        net._set_weights(torch.randn(net.weights.shape, generator=_generator()) / 10)
+        net.prepare(0.01, 60)
+        for step in range(60):
+            some = slice(50 * step, 50 * step + 50)
+            net.learn(rows[some], examples.labels[some])
+        net.settle()
+        nets.append(net)
+
+    slow, fast = (net.logits(rows).detach().numpy() for net in nets)
+    assert np.ptp(slow) > 1
+    assert fast == pytest.approx(slow, rel=0, abs=1e-3)
+
+
+def _generator():
+    return torch.Generator().manual_seed(3)
 
 
 def test_epochs_are_compared_by_the_likelihood_of_known_labels():
