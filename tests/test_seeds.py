@@ -4,6 +4,7 @@ import dataclasses
 import fcntl
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,9 @@ OPTIONS = {
 def invoke(*arguments):
     """Run one command."""
     return CliRunner().invoke(cli.main, list(map(str, arguments)))
+
+
+WORDS = [a + b + c for a in "bcdfg" for b in "aeiou" for c in "lmnrst"]
 
 
 def train(command, corpus, out, *more):
@@ -291,6 +295,16 @@ def test_a_damaged_run_is_not_kept(corpus, copied):
     assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 3) == (
         f"{path}: checksum mismatch, the file is damaged; recreate run-seed2"
     )
+
+
+def test_svds_of_automatic_width_are_kept(tmp_path):
+    text = tmp_path / "text.txt"
+    rng = random.Random(1)
+    text.write_text("\n".join(" ".join(rng.choices(WORDS, k=20)) for _ in range(200)))
+    command = ("train-svd", text, "--out", tmp_path / "run", "--seeds", 1)
+    assert invoke(*command).exit_code == 0
+    assert "kept" in invoke(*command).stdout
+    assert "different dim" in refusal(*command, "--dim", 50)
 
 
 @pytest.mark.parametrize("epochs", [5, 20])
