@@ -11,6 +11,7 @@ import argparse
 import dataclasses
 import itertools
 import json
+import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,9 @@ def by_width(corpus: Corpus, folder: Path, tasks: list[Task]) -> list[dict[str, 
     for tokens, dim in itertools.product(SIZES, WIDTHS):
         sample = corpus.sample(tokens)
         run = make_svd_run(sample, SvdConfig(dim=dim), folder / f"{tokens}-{dim}")
-        about = {"tokens": sample.training_tokens, "dim": dim, "scores": score(run, tasks)}
+        scores = score(run, tasks)
+        mean = statistics.mean(each or 0.0 for each in scores.values())
+        about = {"tokens": sample.training_tokens, "dim": dim, "scores": scores, "mean": mean}
         found.append(about)
         print(about, flush=True)
     return found
