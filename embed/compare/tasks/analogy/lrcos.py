@@ -124,26 +124,26 @@ def _fit_each(
     """Return slopes (n, r) and intercepts (n,) of n regressions, each on the examples it uses.
 
     All descend together, by Newton steps with the Hessian of one more regression, on all examples,
-    from which leaving out a line differs little. What has not converged is fitted on its own. A
-    regression on one class stays zero.
+    from which leaving out a line differs little. What has not converged, or diverged to NaN, is
+    fitted on its own. A regression on one class stays zero.
     """
     # features: float64 (E, r); labels: bool (E,); used: bool (E, n)
     inputs = np.column_stack([features, np.ones(len(features))])
     decays = np.append(np.ones(features.shape[1]), 0.0)
     weights = _balanced(np.column_stack([np.ones(len(labels), dtype=bool), used]), labels)
     found = np.zeros((inputs.shape[1], weights.shape[1]))
+    steep, fitted = np.zeros(weights.shape[1], dtype=bool), weights.any(axis=0)
     for _ in range(_STEPS if labels.any() and not labels.all() else 0):
         with np.errstate(over="ignore"):
             chances = 1 / (1 + np.exp(-(inputs @ found)))
         slope = inputs.T @ (weights * (chances - labels[:, None])) + decays[:, None] * found
-        steep = np.abs(slope).max(axis=0) > _SLOPE
-        if not steep.any():
-            break
+        steep = fitted & ~(np.abs(slope).max(axis=0) <= _SLOPE)  # also where it is NaN
         curvature = (weights * chances * (1 - chances))[:, 0]
+        if not steep.any() or not curvature.sum() > 0:  # all converged, or the Hessian is singular
+            break
         hessian = (inputs.T * curvature) @ inputs + np.diag(decays)
         found -= np.linalg.solve(hessian, slope)
-    else:
-        steep = weights.any(axis=0)
+    found[:, ~fitted] = 0
     for place in np.flatnonzero(steep[1:]):
         some = used[:, place]
         found[:-1, 1 + place], found[-1, 1 + place] = _fit(features[some], labels[some])

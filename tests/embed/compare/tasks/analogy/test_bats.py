@@ -82,7 +82,7 @@ def test_lrcos_matches_the_definition(sparse, exclude):
 
 
 @pytest.mark.parametrize("length", [1.0, 8.0])
-def test_regressions_fitted_together_match_those_fitted_one_by_one(length):
+def test_regressions_fitted_together_match_those_fitted_one_by_one(length, monkeypatch):
     # sklearn ends where no slope of the mean loss exceeds 1e-12; ours, of the sum, 1e-8
     rng = np.random.default_rng(3)
     features = rng.normal(size=(24, 6))
@@ -92,8 +92,11 @@ def test_regressions_fitted_together_match_those_fitted_one_by_one(length):
     used[:8, 3] = False  # one class: zero
     model = LogisticRegression(class_weight="balanced", tol=1e-12, solver="newton-cholesky")
 
+    fit, alone = lrcos._fit, []
+    monkeypatch.setattr(lrcos, "_fit", lambda *some: alone.append(some) or fit(*some))
     slopes, intercepts = lrcos._fit_each(features, labels, used)
 
+    assert len(alone) == (0 if length == 1 else 1)  # only what did not converge
     for place in set(range(9)) - {3}:
         model.fit(features[used[:, place]], labels[used[:, place]])
         # those that are long do not converge together, and sklearn's L-BFGS ends at 1e-6
@@ -102,6 +105,18 @@ def test_regressions_fitted_together_match_those_fitted_one_by_one(length):
         np.testing.assert_allclose(intercepts[place], model.intercept_[0], atol=near)
     assert not slopes[3].any()
     assert intercepts[3] == 0
+
+
+def test_regressions_that_diverge_to_nan_are_fitted_one_by_one(monkeypatch):
+    monkeypatch.setattr(lrcos, "_fit", lambda features, labels: (np.full(1, 5), len(labels)))
+    features = np.array([[1e160], [2e160], [-1e160], [-2e160]])  # the Hessian overflows
+    used = np.array([[1, 1, 1, 1], [1, 1, 0, 0]], dtype=bool).T  # the second has one class
+
+    with np.errstate(all="ignore"):
+        slopes, intercepts = lrcos._fit_each(features, np.array([1, 1, 0, 0], dtype=bool), used)
+
+    assert slopes.tolist() == [[5], [0]]
+    assert intercepts.tolist() == [4, 0]
 
 
 def test_lrcos_finds_a_class_that_offsets_miss():
