@@ -103,10 +103,10 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
 
 
 def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
-    """Turn held-out losses into JSON; a loss without an error has null."""
+    """Turn held-out losses into JSON; a loss or error that is undefined is null."""
     return [
         {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss)}
-        | ({} if row.deviation is None else {"deviation": row.deviation})
+        | ({} if row.deviation is None else {"deviation": _finite(row.deviation)})
         | ({} if row.behind is None else _loss_json("behind_", row.behind))
         for row in rows
     ]
@@ -114,8 +114,15 @@ def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
 
 def _loss_json(prefix: str, loss: HeldOutLoss) -> dict[str, float | None]:
     """Return a loss or difference with its error."""
-    error = loss.standard_error if math.isfinite(loss.standard_error) else None
-    return {f"{prefix}loss": loss.mean, f"{prefix}standard_error": error}
+    return {
+        f"{prefix}loss": _finite(loss.mean),
+        f"{prefix}standard_error": _finite(loss.standard_error),
+    }
+
+
+def _finite(number: float) -> float | None:
+    """Return a number, or None for NaN and infinity, which JSON lacks."""
+    return number if math.isfinite(number) else None
 
 
 def print_held_out(rows: Sequence[HeldOutRow]) -> None:
@@ -134,9 +141,10 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
             for row in rows
         ],
     )
+    seeds = " and with that over seeds" if any(row.deviation is not None for row in rows) else ""
     print(
         f"± standard error over {rows[0].loss.n_units} held-out units; of a difference, paired by "
-        "unit and with that over seeds"
+        f"unit{seeds}"
     )
 
 

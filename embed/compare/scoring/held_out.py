@@ -55,7 +55,8 @@ def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list
     """
     # losses: float64 (n_seeds, n) each; counts: float64 (n,)
     means = {run: by_seed.mean(axis=0) for run, by_seed in losses.items()}
-    seeds = {run: by_seed.sum(axis=1) / counts.sum() for run, by_seed in losses.items()}
+    with np.errstate(invalid="ignore"):  # NaN if nothing was measured
+        seeds = {run: by_seed.sum(axis=1) / counts.sum() for run, by_seed in losses.items()}
     best = min(means, key=lambda run: float(means[run].sum()))
     rows = []
     for run, mean in means.items():

@@ -103,6 +103,9 @@ def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):
     assert rows[header + 2 : header + 4] == [
         ["a", "3.00", "±", "0.28"], ["bb", "3.20", "±", "0.28", "0.200", "±", "0.037"],
     ]  # fmt: skip
+    assert "± standard error over 6 held-out units; of a difference, paired by unit" in (
+        shown.stdout.splitlines()
+    )
     [[behind, best]] = found["held_out"]
     assert (best["run"], best["loss"], best["units"]) == (str(one), pytest.approx(3.0), 6)
     assert "behind_loss" not in best

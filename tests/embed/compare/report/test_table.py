@@ -1,5 +1,6 @@
 """The report of a comparison: its JSON contract, and a table that fits 100 columns."""
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 import embed.compare.report.table
 from embed.compare.config import CompareConfig
-from embed.compare.report.table import print_report, to_json
+from embed.compare.report.table import held_out_json, print_report, to_json
+from embed.compare.scoring.held_out import compare_losses
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.significance import Difference
 from embed.compare.task import Measurement
@@ -274,3 +276,12 @@ def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):
         "composed: a on über: 3 of 41 items have a word composed of n-grams, pieces or parts",
         "zero: a on über: 2 of 41 items have a word with a zero vector",
     ]
+
+
+def test_held_out_losses_that_are_not_numbers_are_null_in_json():
+    rows = compare_losses({"a": np.zeros((2, 3)), "b": np.zeros((1, 3))}, np.zeros(3))
+
+    [a, b] = json.loads(json.dumps(held_out_json(rows), allow_nan=False))
+
+    assert a == {"run": "a", "units": 0, "loss": None, "standard_error": None, "deviation": None}
+    assert (b["loss"], b["behind_loss"], b["behind_standard_error"]) == (None, None, None)
