@@ -1,6 +1,5 @@
 """Read the lines of evaluation sets, and split them by the delimiter that fits best."""
 
-import codecs
 import csv
 import json
 import re
@@ -26,9 +25,11 @@ DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 def fallback_encoding(encoding: str) -> Iterator[None]:
     """Read files that are not UTF-8 in another encoding; empty to refuse them."""
     try:
-        codecs.lookup(encoding or "utf-8")
-    except LookupError:
-        raise SettingError(f"`encoding={encoding}` is unknown; try latin-1 or gb18030") from None
+        "a".encode(encoding or "utf-8")  # unlike codecs.lookup, refuses hex and rot13
+    except (LookupError, UnicodeError):
+        raise SettingError(
+            f"`encoding={encoding}` is no encoding of text; try latin-1 or gb18030"
+        ) from None
     token = _FALLBACK.set(encoding)
     try:
         yield

@@ -28,7 +28,14 @@ def _parts_of_wic(folder: Path) -> list[Path]:
 
     The development part alone if the test part has no labels.
     """
-    found = {path.name.partition(".")[0]: path for path in sorted(folder.rglob("*.data*"))}
+    found: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.data*")):
+        first = found.setdefault(path.name.partition(".")[0], path)
+        if first != path:
+            raise SourceError(
+                f"{folder}: contains {first.relative_to(folder)} and {path.relative_to(folder)}; "
+                "pass the folder of one language, or files as DEV,TEST"
+            )
     labeled = [
         found[part]
         for part in ("dev", "test")

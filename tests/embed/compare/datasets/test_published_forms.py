@@ -192,8 +192,9 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
     fine = read_sentence_parts(f"{text},{text}", fine=True)
     assert fine.train.labels[:2] == ("HUM:ind", "NUM:date")
     assert read_task("sentences", f"{text},{text}", config).sentences.texts[0] == coarse.texts[0]
-    with pytest.raises(SettingError, match="`encoding=latin-11` is unknown"):
-        read_task("sentences", named, CompareConfig(encoding="latin-11"))
+    for unfit in ("latin-11", "hex", "rot13", "undefined"):
+        with pytest.raises(SettingError, match=f"`encoding={unfit}` is no encoding of text"):
+            read_task("sentences", named, CompareConfig(encoding=unfit))
 
 
 def test_the_folder_of_wic_is_read(tmp_path):
@@ -211,3 +212,8 @@ def test_the_folder_of_wic_is_read(tmp_path):
     assert (task.dataset, task.dev.n_items) == (f"{tmp_path.name}/test", 3)
     gold[1].unlink()
     assert parts_of("contexts", tmp_path) == [dev]
+    written(tmp_path / "fr" / "dev.data.txt", WIC_DATA)
+    with pytest.raises(
+        SourceError, match=r"contains dev.dev\.data\.txt and fr.dev\.data\.txt; pass"
+    ):
+        parts_of("contexts", tmp_path)
