@@ -87,7 +87,7 @@ def looks_english(vocabulary: Iterable[str]) -> bool:
 def looks_foreign(vocabulary: Iterable[str]) -> bool:
     """Return whether words in order of frequency are certainly not English.
 
-    Few words say nothing, nor do the first ones of an encoder, which are special pieces.
+    Few words say nothing, nor do the first pieces of an encoder, which are special ones.
     """
     frequent = list(islice(vocabulary, _N_FREQUENT))
     enough = 2 * sum(map(str.isalpha, frequent)) >= _N_FREQUENT

@@ -141,7 +141,14 @@ def compare(
     contents = name_contents(fingerprints, named, about_baselines)
     chosen = dict(chosen or {})
     chosen |= {name: chosen[runs[0]] for name, runs in (groups or {}).items() if runs[0] in chosen}
-    foreign = warn_of_language({name: run.vocabulary for name, run in runs.items()}, tasks)
+    foreign = warn_of_language(
+        {  # without counts, words may be in any order
+            name: run.vocabulary
+            for name, run in runs.items()
+            if getattr(run, "counts", None) is not None
+        },
+        tasks,
+    )
     foreign |= {name for name, members in (groups or {}).items() if members[0] in foreign}
     scores: list[Score] = []
     pairs: list[Pair] = []

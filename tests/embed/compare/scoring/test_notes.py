@@ -195,7 +195,7 @@ def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, t
     matrix = np.random.default_rng(1).normal(size=(308, 4)).astype(np.float32)
     (tmp_path / "fremd").mkdir()
     WordVectors([*words, "tiger", "cat", "king", "queen", "book", "library", "stock", "market"],
-                matrix).save(tmp_path / "fremd")  # fmt: skip
+                matrix, counts=np.arange(308, 0, -1)).save(tmp_path / "fremd")  # fmt: skip
 
     done = CliRunner().invoke(main, ["compare", runs[0], str(tmp_path / "fremd"), *named])
 
@@ -206,3 +206,18 @@ def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, t
     foreign = "fremd on wordsim353: the set is English, the run does not look so"
     assert sum(line.startswith(foreign) for line in done.stdout.splitlines()) == 1
     assert "sg-1 on wordsim353: the set" not in done.stdout
+
+
+def test_words_without_counts_may_be_in_any_order_so_no_language_is_told(runs, tmp_path):
+    words = sorted(
+        {"tiger", "cat", *(f"a{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300))}
+    )
+    (tmp_path / "listed").mkdir()
+    WordVectors(words, np.eye(len(words), 4, dtype=np.float32)).save(tmp_path / "listed")
+
+    done = CliRunner().invoke(
+        main, ["compare", runs[0], str(tmp_path / "listed"), "--similarity", "wordsim353"]
+    )
+
+    assert done.exit_code == 0
+    assert "English" not in done.output
