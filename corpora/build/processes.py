@@ -46,7 +46,9 @@ class LazyProcesses:
         if not wait:
             for process in list(self._pool._processes.values()):  # has no public name before 3.14
                 process.kill()
-        self._pool.shutdown(cancel_futures=True)
+            # or the pool's thread, and exit with it, waits for the rest of a half-sent result
+            self._pool._result_queue._writer.close()
+        self._pool.shutdown(wait=wait, cancel_futures=True)
 
 
 @contextmanager

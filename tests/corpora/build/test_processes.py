@@ -3,10 +3,23 @@
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 from corpora.build.processes import worker_processes
 with worker_processes(2) as pool:
     print(pool.submit(abs, -3).result())
+"""
+
+FAILING = """
+from corpora.build.processes import worker_processes
+try:
+    with worker_processes(4) as pool:
+        futures = [pool.submit(TASK) for _ in range(30)]
+        futures[0].result()
+        raise ValueError
+except ValueError:
+    print("stopped")
 """
 
 
@@ -15,3 +28,15 @@ def test_workers_do_not_run_an_unguarded_script_again(root, tmp_path):
     script.write_text(f"import sys; sys.path.insert(0, {str(root)!r})\n{SCRIPT}")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+@pytest.mark.parametrize("task", ["bytes, 1 << 23", "len, bytes(1 << 23)"], ids=["out", "in"])
+def test_an_error_stops_workers_that_exchange_large_objects(root, tmp_path, task):
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(root)!r})\n{FAILING.replace('TASK', task)}"
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")
