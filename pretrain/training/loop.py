@@ -195,11 +195,12 @@ class _Training:
         """Make the next batch and step on it."""
         config = self._setup.config
         rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
-        if self._log is not None:
-            self._log.batch_timer.start()
-        batch = self._batch(progress)
-        if self._log is not None:
-            self._log.batch_timer.stop()
+        with defer_interrupts():  # a timer without an end could not be read
+            if self._log is not None:
+                self._log.batch_timer.start()
+            batch = self._batch(progress)
+            if self._log is not None:
+                self._log.batch_timer.stop()
         sums = self._stepper.gradients(self._step, batch)
         with defer_interrupts():  # a checkpoint has the weights after this step, or before
             values = self._stepper.update(sums, rate)

@@ -201,6 +201,37 @@ def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop
     assert scores(tmp_path / "run") == scores(run)
 
 
+def test_ctrl_c_while_a_batch_is_made_saves_the_steps_before(corpus, run, tmp_path, monkeypatch):
+    class EventTimer(log.Stopwatch):  # a GPU's cannot be read between start and stop
+        running = False
+
+        def start(self):
+            self.running = True
+
+        def stop(self):
+            self.running = False
+
+        def read(self):
+            if self.running:
+                raise RuntimeError("the event has not been recorded")
+            return 0.0
+
+    make, config = loop.Batches.batch, small(evaluate_every="5")
+
+    def interrupted(self, step, mask_rate):
+        if step == 7:
+            signal.raise_signal(signal.SIGINT)
+        return make(self, step, mask_rate)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(log, "Stopwatch", EventTimer)
+        patch.setattr(loop.Batches, "batch", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            make_mlm_run(corpus, config, tmp_path / "run")
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 7
+    same_weights(make_mlm_run(corpus, config, tmp_path / "run"), run)
+
+
 def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_at):
     planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
     save = loop.save_checkpoint
