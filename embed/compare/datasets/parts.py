@@ -14,11 +14,7 @@ TRAIN, DEV, TEST = range(3)
 _GENERIC = {"train", "training", "trial", "dev", "devel", "development", "valid", "validation"}
 _GENERIC |= {"val", "test", "data", "gold", "labels", "all", "combined", "dataset"}
 _MARKS = r"[._ -]"
-# Language codes that folders of sets are named for.
-_LANGUAGE = re.compile(
-    r"(ar|bg|bn|ca|cs|cy|da|de|el|en|es|et|eu|fa|fi|fr|ga|gl|he|hi|hr|hu|hy|id|is|it|ja|ka|ko|la|lt"
-    r"|lv|mk|ms|nb|nl|nn|no|pl|pt|ro|ru|sk|sl|sq|sr|sv|sw|ta|te|th|tr|uk|ur|uz|vi|zh)([-_]\w+)?"
-)
+_NUMBERED = re.compile(r" \([0-9]+\)$")  # which set of the same name
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 HELD_OUT = 10  # without DEV, one training sentence in so many is held out in its place
 
@@ -52,19 +48,28 @@ def part_paths(files: str) -> list[Path]:
 
 
 def set_name(path: Path) -> str:
-    """Return the name of a set: its file without endings, or its folder.
+    """Return the name under which a set is shown: its file without endings, or its folder.
 
-    A file that is named for its part only, or lies in a folder named for a language, is named
-    with the folder: ``WiC/test`` for ``WiC/test/test.data.txt``, ``ru/simlex999``.
+    A file that is named for its part only is named with the folder: ``WiC/test`` for
+    ``WiC/test/test.data.txt``.
     """
     if path.is_dir():
         return path.resolve().name
     name = _stem(path)
+    if not _is_generic(name):
+        return name
     folders = [folder.name for folder in path.resolve().parents if folder.name]
-    if _is_generic(name):
-        folder = next((each for each in folders if not _is_generic(each)), None)
-        return name if folder is None else f"{folder}/{re.split(_MARKS, name)[0]}"
-    return f"{folders[0]}/{name}" if folders and _LANGUAGE.fullmatch(folders[0]) else name
+    folder = next((each for each in folders if not _is_generic(each)), None)
+    return name if folder is None else f"{folder}/{re.split(_MARKS, name)[0]}"
+
+
+def bare_name(shown: str) -> str:
+    """Return the name of a set without what depends on its folder or on the sets beside it.
+
+    >>> [bare_name(name) for name in ("WiC/test", "a/rare", "rare (2)")]
+    ['test', 'rare', 'rare']
+    """
+    return _NUMBERED.sub("", shown.rpartition("/")[2])
 
 
 def names_only_its_part(path: Path) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from corpora.common.errors import FirthError
 from corpora.common.reporting import Progress, no_progress
 from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import split_names
+from embed.compare.datasets.parts import bare_name, split_names
 from embed.compare.datasets.word_pairs import default_sets, find_set
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
@@ -88,10 +88,12 @@ def _told_apart(tasks: Sequence[Task], paths: Sequence[Path]) -> list[Task]:
         for number, (place, folder) in enumerate(zip(places, folders, strict=True), start=1):
             if len(places) > 1:
                 names[place] = f"{folder}/{name}" if by_folder else f"{name} ({number})"
-    return [
-        replace(cast(Any, task), dataset=name) if name != task.dataset else task
-        for task, name in zip(tasks, names, strict=True)
-    ]
+    return [_renamed(task, name) for task, name in zip(tasks, names, strict=True)]
+
+
+def _renamed(task: Task, name: str) -> Task:
+    """Return a task, a dataclass, under another name."""
+    return task if name == task.dataset else cast(Task, replace(cast(Any, task), dataset=name))
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
@@ -156,7 +158,8 @@ def compare(
     n_vectors = len(compared.vectors)
     for set_index, task in enumerate(tasks):
         bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
-        cache = MeasurementCache(task, contents)
+        # the same measurements, whatever the folder and the other sets are
+        cache = MeasurementCache(_renamed(task, bare_name(task.dataset)), contents)
         evaluation = SetEvaluation(task, set_index, compared, config, cache, bands)
         failures += evaluation.find_known_items()
         show = _nth(progress, set_index * n_vectors, len(tasks) * n_vectors)

@@ -12,6 +12,7 @@ from corpora.common.errors import ArtifactError
 from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import map_in_order, thread_count
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.parts import bare_name
 from embed.compare.probes.progress import reporting_shares
 from embed.compare.scoring.cache import MeasurementCache
 from embed.compare.scoring.results import Pair, Score
@@ -157,7 +158,10 @@ class SetEvaluation:
     def _measured(self, name: str, items: np.ndarray) -> list[_Result]:
         """Return every metric of a run on some items, on all of them and by band."""
         vectors, unknown = self._compared.vectors[name], self._config.unknown
-        measured = self._cache.measure(name, vectors, items, unknown)
+        measured = [
+            replace(each, dataset=self._task.dataset)
+            for each in self._cache.measure(name, vectors, items, unknown)
+        ]
         whole = [each for each in measured if each.section is None]
         in_bands = [
             each.part(band, inside) for band, inside in self._bands.items() for each in whole
@@ -180,9 +184,9 @@ class SetEvaluation:
         key = str(len(measured.items)).encode() if units is None else units.tobytes()
         with self._drawing:
             if key not in self._draws:
-                config = self._config
+                config, seed_name = self._config, bare_name(self._task.dataset)
                 self._draws[key] = draw_counts(
-                    len(measured.items), config.replicates, config.seed, self._task.dataset, units
+                    len(measured.items), config.replicates, config.seed, seed_name, units
                 )
         return self._draws[key]
 

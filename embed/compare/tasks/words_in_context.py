@@ -14,7 +14,7 @@ from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
 from embed.compare.datasets.files_read import parts_of
-from embed.compare.datasets.parts import set_name
+from embed.compare.datasets.parts import bare_name, set_name
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.statistics.estimators import Correlation, Means, Statistic
@@ -87,6 +87,8 @@ class ContextsTask(WordTask):
         for part in (*dev, test):
             if part.contexts.mismatch:
                 note(f"{part.dataset}: {part.contexts.mismatch}")
+        # in the key of cached measurements, so without the folder
+        dev = [replace(part, dataset=bare_name(part.dataset)) for part in dev]
         return replace(test, dev=dev[0]) if dev else test
 
     def items(self) -> Sequence[Sequence[str]]:

@@ -18,14 +18,11 @@ def test_the_name_of_a_folder_is_not_cut(tmp_path):
     [
         ("WiC/test/test.data.txt", "WiC/test"),
         ("SICK/test.tsv.gz", "SICK/test"),
-        ("multilingual/ru/simlex999.txt", "ru/simlex999"),
-        ("multilingual/pt-BR/rg65.txt", "pt-BR/rg65"),
+        ("multilingual/ru/simlex999.txt", "simlex999"),
         ("wordsim353/combined.csv", "wordsim353/combined"),
         ("trec/TREC_10.label", "TREC_10"),
         ("ud/en_ewt-ud-test.conllu", "en_ewt-ud-test"),
     ],
 )
-def test_files_named_for_a_part_or_beside_other_languages_are_named_with_their_folder(
-    tmp_path, file, name
-):
+def test_files_named_for_a_part_are_named_with_their_folder(tmp_path, file, name):
     assert set_name(tmp_path / file) == name

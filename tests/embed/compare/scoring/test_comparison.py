@@ -99,6 +99,24 @@ def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
     assert [task.dataset for task in alone] == ["rare"]
 
 
+def test_scores_and_cached_measurements_do_not_depend_on_the_folder_of_a_set(tmp_path, fresh_cache):
+    words = [f"w{number}" for number in range(40)]
+    matrix = np.random.default_rng(3).normal(size=(40, 5)).astype(np.float32)
+    found = []
+    for folder in ("mine", "yours", "yours/x"):
+        file = tmp_path / folder / "test.tsv"
+        file.parent.mkdir()
+        file.write_text("".join(f"{w} c{n % 3}\n" for n, w in enumerate(words)))
+        config = CompareConfig(categories=(str(file),), replicates=100, baselines="random")
+        run = {"a": WordVectors(words, matrix)}
+        some = compare(run, read_tasks(config), config, fingerprints={"a": "content"})
+        found.append([(s.measured.dataset, s.score, s.low, s.high) for s in some.scores])
+
+    assert [each[0][0] for each in found] == ["mine/test", "yours/test", "x/test"]
+    assert len({repr([s[1:] for s in each]) for each in found}) == 1
+    assert len(list(fresh_cache.rglob("*.npz"))) == 2  # of the run and of the baseline
+
+
 def test_progress_moves_within_a_set_and_ends_complete(sets):
     seen = []
 
