@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.artifact import fingerprint, new_artifact, write_json
+from corpora.artifacts.artifact import fingerprint, new_artifact, refuse_existing, write_json
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
 from corpora.build.held_out import hold_out
 from corpora.build.processes import worker_processes
-from corpora.build.readable import build_readable
+from corpora.build.readable import check_readable
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
@@ -82,22 +82,20 @@ def build_corpus(
     started = now()
     maker = {"command": "build-corpus", "settings": request.settings()}
     all_files = source_files(request.sources, exclude=out)
-
-    def build(files: list[SourceFile], unreadable: dict[SourceFile, str]) -> Corpus:
-        with new_artifact(out, maker, force=force) as directory:
-            builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
-            manifest = builder.run()
-            read_files = dict(zip(files, manifest["sources"], strict=True))
-            manifest["sources"] = [
-                read_files.get(file) or _record(file, unreadable=unreadable[file])
-                for file in all_files
-            ]
-            write_json(directory / MANIFEST, manifest)
-            run_info = provenance(started, threads=request.options.n_threads)
-            write_json(directory / "provenance.json", run_info)
-        return Corpus.open(out)
-
-    return build_readable(all_files, request.read, build, progress=progress)
+    refuse_existing(out, force)  # before all files are read
+    unreadable = check_readable(all_files, request.read, progress=progress)
+    files = [file for file in all_files if file not in unreadable]
+    with new_artifact(out, maker, force=force) as directory:
+        builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
+        manifest = builder.run()
+        read_files = dict(zip(files, manifest["sources"], strict=True))
+        manifest["sources"] = [
+            read_files.get(file) or _record(file, unreadable=unreadable[file]) for file in all_files
+        ]
+        write_json(directory / MANIFEST, manifest)
+        run_info = provenance(started, threads=request.options.n_threads)
+        write_json(directory / "provenance.json", run_info)
+    return Corpus.open(out)
 
 
 class _Builder:

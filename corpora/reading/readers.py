@@ -114,7 +114,8 @@ def find_unreadable(
         except SourceError as error:
             found[file] = str(error)
         done += file.size
-        progress(done, total)
+        if whole:
+            progress(done, total)
     return found
 
 
