@@ -213,7 +213,8 @@ from corpora.common.threads import map_in_order
 @click.command()
 def slow():
     def work(item):
-        print("begun", item, flush=True)
+        sys.stdout.write("begun\\n")  # whole, as threads write at the same time
+        sys.stdout.flush()
         threading.Event().wait()  # for ever
 
     list(map_in_order(work, range(8), 2))
@@ -230,9 +231,12 @@ def test_ctrl_c_does_not_wait_for_threads_that_never_end(root):
         [sys.executable, "-c", SLOW_THREADS], cwd=root, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
-        assert [process.stdout.readline().split()[0] for _ in range(2)] == ["begun", "begun"]
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=PATIENCE)
+        try:
+            assert [process.stdout.readline() for _ in range(2)] == ["begun\n"] * 2
+            process.send_signal(signal.SIGINT)
+            out, error = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
 
     assert (process.returncode, out) == (1, "")  # the six other tasks were not begun
     assert error.strip().splitlines()[-1] == "Aborted!"
