@@ -294,14 +294,15 @@ class MlmConfig:
     )
     threads: int | None = setting(None, "CPU threads; all cores by default.", at_least=1)
     checkpoint_every: str = setting(
-        "5m", "Steps, or minutes with an m, between checkpoints.", metavar="N|Nm"
+        "5m",
+        "Share of the budget, steps, or minutes with an m, between checkpoints.",
+        metavar="N%|N|Nm",
     )
     keep_checkpoints: int = setting(2, "Number of checkpoints to keep.", at_least=1)
     evaluate_every: str = setting(
         "5%",
-        "Share of the budget, steps, or minutes with an m, between held-out evaluations; a share "
-        "evaluates on some of the held-out text, so that all but the last take about 1 % of the "
-        "time.",
+        "Share of the budget, steps, or minutes with an m, between held-out evaluations; by share, "
+        "all but the last use 64 of the held-out rows.",
         metavar="N%|N|Nm",
     )
     seed: int = setting(1, "Random seed.", at_least=0, at_most=2**31 - 1)
@@ -326,8 +327,7 @@ class MlmConfig:
             )
         parse_rates(self.mask_rate)
         parse_every("checkpoint_every", self.checkpoint_every)
-        if parse_share("evaluate_every", self.evaluate_every) is None:
-            parse_every("evaluate_every", self.evaluate_every)
+        parse_every("evaluate_every", self.evaluate_every)
         self.encoder(n_pieces=1)
 
     def resolved(self) -> "MlmConfig":
@@ -433,36 +433,25 @@ def parse_rates(text: str) -> tuple[float, float]:
     return rates
 
 
-def parse_every(setting: str, text: str) -> tuple[int | None, float | None]:
-    """Parse an interval: steps, or minutes, returned as seconds; the other one is None.
+def parse_every(setting: str, text: str) -> tuple[int | None, float | None, float | None]:
+    """Parse an interval: steps, minutes as seconds, or a share of the budget; the others are None.
 
     >>> parse_every("checkpoint_every", "10"), parse_every("checkpoint_every", "0.5m")
-    ((10, None), (None, 30.0))
+    ((10, None, None), (None, 30.0, None))
+    >>> parse_every("evaluate_every", "5%")
+    (None, None, 0.05)
     """
-    try:
-        if text.endswith("m"):
-            seconds = float(text[:-1]) * 60
-            if 0 < seconds < float("inf"):
-                return None, seconds
-        elif int(text) > 0:
-            return int(text), None
-    except ValueError:
-        pass
-    raise SettingError(f"`{setting}={text}`: pass steps, such as 500, or minutes, such as 10m")
-
-
-def parse_share(setting: str, text: str) -> float | None:
-    """Parse an interval that is a share of the budget; None for one in steps or minutes.
-
-    >>> parse_share("evaluate_every", "5%"), parse_share("evaluate_every", "10m")
-    (0.05, None)
-    """
-    if not text.endswith("%"):
-        return None
     with contextlib.suppress(ValueError):
-        if 0 < float(text[:-1]) <= 100:
-            return float(text[:-1]) / 100
-    raise SettingError(f"`{setting}={text}`: pass a share of the budget up to 100 %, such as 5%")
+        if text.endswith("%") and 0 < float(text[:-1]) <= 100:
+            return None, None, float(text[:-1]) / 100
+        if text.endswith("m") and 0 < float(text[:-1]) < math.inf:
+            return None, float(text[:-1]) * 60, None
+        if int(text) > 0:
+            return int(text), None, None
+    raise SettingError(
+        f"`{setting}={text}`: pass steps, such as 500, minutes, such as 10m, or a share of the "
+        "budget, such as 5%"
+    )
 
 
 def _feed_forward_dim(kind: str, dim: int) -> int:

@@ -127,10 +127,8 @@ class TrainingLog:
         self._sums, self._steps = np.zeros(3), 0
         self._started = time.perf_counter()
 
-    def write_score(
-        self, status: TrainingStatus, score: MlmScore, unigram: MlmScore, seconds: float
-    ) -> None:
-        """Write a held-out evaluation, which took some seconds."""
+    def write_score(self, status: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
+        """Write a held-out evaluation."""
         if score.units is not None:
             write_unit_losses(self._directory, score.units)
         self._metrics.write(
@@ -143,7 +141,6 @@ class TrainingLog:
             held_out_targets=score.n_targets,
             unigram_loss=unigram.loss,
             unigram_accuracy=unigram.accuracy,
-            evaluation_seconds=round(seconds, 3),
         )
         self._held_out = f"  held-out {score.held_out}"
         self.restart_clock()

@@ -3,10 +3,9 @@
 import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress
-from pretrain.config import MlmConfig, parse_every, parse_rates, parse_share
+from pretrain.config import MlmConfig, parse_every, parse_rates
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.distributed import ProcessGroup
@@ -29,9 +28,7 @@ from pretrain.training.step import Stepper, StepSettings
 CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
-_EVALUATED = 0.006  # of the training's work, for all evaluations by share of the budget
-_FORWARD = 1 / 3  # work of evaluating a slot, as a share of training on it
-_LEAST_ROWS = 4  # to evaluate on
+_SOME_ROWS = 64  # to evaluate on at each share of the budget
 _ROUNDING = 1e-9  # of a number of intervals: 3 steps of 60 are 5 %, whatever the last bit
 _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
@@ -100,15 +97,16 @@ class _Training:
             device = model.pieces.weight.device
             path = setup.directory / METRICS
             self._log = TrainingLog(path, self._step, setup.workload, device, show)
-        self._share = parse_share("evaluate_every", config.evaluate_every)
-        every = parse_every("evaluate_every", config.evaluate_every) if not self._share else None
-        self._evaluations = _Interval(*(every or setup.budget.part(self._share or 1.0)))
-        self._checkpoints = _Interval(*parse_every("checkpoint_every", config.checkpoint_every))
+        every = parse_every("evaluate_every", config.evaluate_every)
+        self._evaluations = _interval(setup.budget, *every)
+        # held-out rows to evaluate on before the end
+        self._some = setup.held_out if every[2] is None else take_rows(setup.held_out, _SOME_ROWS)
+        every = parse_every("checkpoint_every", config.checkpoint_every)
+        self._checkpoints = _interval(setup.budget, *every)
         self._last = (0.0, self._rates[0])
         self._started = time.monotonic()
         self._evaluated = self._finished = -1  # steps of the last evaluation, and on all rows
         self._stepping = False
-        self._some: list[Batch] | None = None  # held-out rows to evaluate on before the end
         self.score = MlmScore(math.nan, math.nan, 0)
 
     def run(self) -> None:
@@ -123,7 +121,7 @@ class _Training:
         self._read_score()
         due = self._step == 0 or self._evaluations.is_step(self._step)
         if due and self._evaluated != self._step:
-            self._evaluate(self._some_rows())
+            self._evaluate(self._some)
         while self._take_step():
             self._log_evaluate_save()
         if self._finished != self._step:
@@ -150,7 +148,7 @@ class _Training:
             if save:
                 self._save()
         finally:
-            if self._group.is_first and not (self._stepping and self._group.size > 1):
+            if self._group.is_first and not self._stepping:
                 self._group.broadcast(_STOP)
 
     def _save(self) -> None:
@@ -225,40 +223,22 @@ class _Training:
         if self._log.is_due:
             self._write_line()
         if self._evaluations.is_due(self._step) and self._status().progress < 1:
-            self._evaluate(self._some_rows())
+            self._evaluate(self._some)
         if self._checkpoints.is_due(self._step):
             self._save()
             self._checkpoints.restart()
             self._log.restart_clock()
-
-    def _some_rows(self) -> list[Batch]:
-        """Return what to evaluate on before the end: all, or by share of the budget some rows.
-
-        The same rows each time; of a budget in time, from the first evaluation after step 0 on.
-        """
-        setup, status = self._setup, self._status()
-        if self._share is None:
-            return setup.held_out
-        if self._some:
-            return self._some
-        total = setup.budget.steps or (status.step / status.progress if status.step else 0)
-        n_rows = total * setup.workload.batch_rows * self._share * _EVALUATED / _FORWARD
-        some = take_rows(setup.held_out, max(_LEAST_ROWS, int(n_rows)))
-        some = some if _n_targets(some) else setup.held_out
-        self._some = some if total else None
-        return some
 
     def _evaluate(self, batches: Sequence[Batch]) -> None:
         """Measure and log the held-out loss."""
         if self._log is None:
             return
         self._write_line()
-        setup, started = self._setup, time.perf_counter()
+        setup = self._setup
         self.score = evaluate(self._model, batches, setup.step_settings.dtype)
         if not math.isfinite(self.score.loss):
             self._raise_diverged(self._step, f"the held-out loss is {self.score.loss:.3g}")
-        seconds = time.perf_counter() - started
-        self._log.write_score(self._status(), self.score, setup.unigram, seconds)
+        self._log.write_score(self._status(), self.score, setup.unigram)
         self._evaluated = self._step
         if self.score.n_targets == _n_targets(setup.held_out):
             self._finished = self._step
@@ -323,18 +303,20 @@ def _n_targets(batches: Sequence[Batch]) -> int:
 
 
 def take_rows(batches: Sequence[Batch], n_rows: int) -> list[Batch]:
-    """Return about ``n_rows`` rows, evenly spread over the batches; all if there are no more.
-
-    Fewer rows than one batch has are one batch, which takes less time than several.
-    """
-    size = len(batches[0].ids)
-    if n_rows >= size:
-        return list(batches[:: max(1, len(batches) * size // n_rows)])
-    chosen = batches[:: max(1, len(batches) // n_rows)]
-    parts = [batch.rows(0, -(-n_rows // len(chosen))) for batch in chosen]
-    columns: Iterator[Any] = zip(*(vars(part).values() for part in parts), strict=True)
-    joined: list[Any] = [None if each[0] is None else torch.cat(each) for each in columns]
-    return [Batch(*joined)]
+    """Return ``n_rows`` rows with pieces to predict, evenly spread; all if there are no more."""
+    parts = [vars(batch) for batch in batches]
+    columns = {
+        name: torch.cat([part[name] for part in parts])
+        for name, column in parts[0].items()
+        if column is not None
+    }
+    places = columns["weights"].any(1).nonzero().flatten()
+    if len(places) <= n_rows:
+        return list(batches)
+    chosen = places[torch.arange(n_rows, device=places.device) * len(places) // n_rows]
+    some = Batch(**{name: column[chosen] for name, column in columns.items()})
+    size = len(batches[0].ids)  # fits into memory
+    return [some.rows(first, first + size) for first in range(0, n_rows, size)]
 
 
 class _Interval:
@@ -366,3 +348,10 @@ class _Interval:
         if self._seconds is not None:
             now = time.monotonic()
             self._since = now - (now - self._since) % self._seconds
+
+
+def _interval(
+    budget: Budget, steps: int | None, seconds: float | None, share: float | None
+) -> _Interval:
+    """Return the interval that a setting describes in one of three ways."""
+    return _Interval(steps, seconds) if share is None else _Interval(*budget.part(share))

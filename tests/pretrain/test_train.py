@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 from corpora.artifacts.artifact import verify
@@ -18,6 +19,7 @@ from corpora.tokenizer.json_format import open_pieces
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
+from pretrain.data.batches import Batch
 from pretrain.train import make_mlm_run
 from pretrain.training import log, loop
 from pretrain.training import step as stepping
@@ -246,12 +248,20 @@ def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 7
 
 
-def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, stop_at):
-    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
+def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, monkeypatch):
+    def between_steps(training):
+        if training._step == 7:
+            signal.raise_signal(signal.SIGINT)
+
     order = []
     save = loop.save_checkpoint
-    planted.setattr(loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved")))
-    planted.setattr(ProcessGroup, "broadcast", lambda self, value: (order.append(value), value)[1])
+    monkeypatch.setattr(loop._Training, "_log_evaluate_save", between_steps)
+    monkeypatch.setattr(
+        loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved"))
+    )
+    monkeypatch.setattr(
+        ProcessGroup, "broadcast", lambda self, value: (order.append(value), value)[1]
+    )
     with pytest.raises(KeyboardInterrupt):
         make_mlm_run(corpus, small(), tmp_path / "run")
     assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
@@ -472,16 +482,48 @@ def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monke
     assert ends[:4] == [4.0, 6.0, 10.0, 12.0]
 
 
-def test_evaluations_by_share_use_few_rows_and_the_last_one_all(corpus, tmp_path, stop_at):
+@pytest.mark.parametrize(
+    ("filled", "expected"),
+    [((3, 3, 2), [0, 2, 4, 6]), ((2, 3, 2), [0, 1, 4, 6]), ((2, 1, 1), None)],
+)
+def test_some_rows_are_spread_evenly_over_those_with_pieces_to_predict(filled, expected):
+    batches = []
+    for number, n_rows in enumerate(filled):
+        ids = torch.arange(3 * number, 3 * number + 3)[:, None]
+        batches.append(Batch(ids, ids, ids, ids, ids, (torch.arange(3) < n_rows).float()[:, None]))
+    some = loop.take_rows(batches, 4)
+
+    if expected is None:
+        assert some == batches
+    else:
+        assert [len(batch.ids) for batch in some] == [3, 1]
+        assert torch.cat([batch.targets for batch in some]).flatten().tolist() == expected
+        assert all(batch.weights.all() for batch in some)
+
+
+@pytest.mark.parametrize("budget", [{"steps": 40}, {"steps": None, "minutes": 0.02}])
+def test_evaluations_by_share_use_the_same_rows_and_the_last_one_all(
+    corpus, tmp_path, monkeypatch, budget
+):
+    used, evaluate = [], loop.evaluate
+
+    def noting(model, batches, dtype):
+        used.append(torch.cat([batch.ids for batch in batches]))
+        return evaluate(model, batches, dtype)
+
+    monkeypatch.setattr(loop, "evaluate", noting)
+    make_mlm_run(corpus, small(**budget), tmp_path / "run")
+
+    assert len(used) > 2
+    assert {len(ids) for ids in used[:-1]} == {64}
+    assert all(torch.equal(ids, used[0]) for ids in used[1:-1])
+    assert len(used[-1]) > 64
+
+
+def test_ctrl_c_changes_no_evaluation_by_share(corpus, tmp_path, stop_at):
     config = small(steps=40, evaluate_every="5%")
     run = make_mlm_run(corpus, config, tmp_path / "run")
-    lines = [line for line in read_metrics(run / "metrics.jsonl") if "held_out_loss" in line]
-    targets = [line["held_out_targets"] for line in lines]
-
-    assert [line["step"] for line in lines] == list(range(0, 41, 2))
-    assert len(set(targets[:-1])) == 1
-    assert targets[0] < targets[-1] / 4
-    assert all(line["evaluation_seconds"] >= 0 for line in lines)
+    assert list(scores(run)) == list(range(0, 41, 2))
     planted = stop_at(9, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         make_mlm_run(corpus, config, tmp_path / "again")

@@ -363,9 +363,15 @@ def test_defaults_implied_by_norm_can_be_overridden():
             )
             for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
         ),
-        (
-            {"checkpoint_every": "10s"},
-            "`checkpoint_every=10s`: pass steps, such as 500, or minutes, such as 10m",
+        *(
+            (
+                {"evaluate_every": every},
+                (
+                    f"`evaluate_every={every}`: pass steps, such as 500, minutes, such as 10m, or "
+                    "a share of the budget, such as 5%"
+                ),
+            )
+            for every in ("10s", "0", "0m", "infm", "0%", "101%", "nan%", "%")
         ),
         ({"batch": 10, "micro_batch": 4}, "`batch=10` is not divisible by `micro_batch=4`"),
         (

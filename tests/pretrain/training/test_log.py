@@ -95,7 +95,6 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
         TrainingStatus(0, 50.0, 0.0, 0.0, 0.15),
         MlmScore(2.0, 0.5, 7, 0.025, 6, np.array([[14.0], [7.0]])),
         MlmScore(3.0, 0.25, 7),
-        seconds=0.5,
     )
     log.add(values(30.0, 1, 10))
     clock.now += 2
@@ -114,7 +113,6 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
         "held_out_targets": 7,
         "unigram_loss": 3.0,
         "unigram_accuracy": 0.25,
-        "evaluation_seconds": 0.5,
     }
     assert np.load(tmp_path / "held_out.npy").tolist() == [[14.0], [7.0]]
     assert line["tokens_per_second"] == 32
