@@ -22,6 +22,10 @@ class SourceError(FirthError):
     """A source of text is missing, unreadable or malformed."""
 
 
+class UnreadableError(SourceError):
+    """A file is binary, in another encoding or damaged; ``skip_unreadable`` leaves it out."""
+
+
 class ArtifactError(FirthError):
     """A corpus or run is missing, incomplete, damaged, in use or already exists."""
 

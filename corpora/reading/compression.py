@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import UnreadableError
 
 # Bounds the memory of one step: a zstd bomb expands 4 KB to about 128 MB, the others to less.
 _STEP_BYTES = 4 << 10
@@ -56,7 +56,7 @@ def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[byte
             yield _expand(decoder, step, kind, source)
             step = decoder.unused_data if decoder.eof else b""
     if not decoder.eof:
-        raise SourceError(f"{source}: the {kind} data is truncated; download the file again")
+        raise UnreadableError(f"{source}: the {kind} data is truncated; download the file again")
 
 
 def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -77,7 +77,7 @@ def _expand(decoder: Any, step: bytes, kind: str, source: str) -> bytes:
     try:
         expanded: bytes = decoder.decompress(step)
     except errors as error:
-        raise SourceError(
+        raise UnreadableError(
             f"{source}: the {kind} data is corrupt ({_one_line(error)}); download the file again"
         ) from error
     return expanded

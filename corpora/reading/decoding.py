@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import UnreadableError
 
 _SLICE_BYTES = 16 << 10
 
@@ -44,7 +44,7 @@ def line_of(data: bytes, offset: int, first_line: int) -> int:
 def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tuple[bytes, int]:
     """Check that whole lines are UTF-8 without NULs; return them and the number of bytes replaced.
 
-    ``errors`` is ``strict``, which raises SourceError with the line number, or ``replace``.
+    ``errors`` is ``strict``, which raises UnreadableError with the line number, or ``replace``.
     """
     nul = data.find(b"\0")
     if nul < 0 and _is_utf8(data):
@@ -55,13 +55,13 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
     try:
         data.decode()
         line = line_of(data, nul, first_line)
-        raise SourceError(
+        raise UnreadableError(
             f"{source}:{line}: contains a NUL byte; pass `errors=replace` if the file "
             "is otherwise text"
         )
     except UnicodeDecodeError as error:
         line = line_of(data, error.start, first_line)
-        raise SourceError(
+        raise UnreadableError(
             f"{source}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; "
             f"pass {_remedy(data, error.start)}"
         ) from None
@@ -113,13 +113,13 @@ class Recoder:
             text = self._decoder.decode(chunk, final)
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode(error.encoding, "replace")
-            raise SourceError(
+            raise UnreadableError(
                 f"{self.source}:{self._line + _count_text_lines(before)}: byte "
                 f"0x{error.object[error.start]:02X} is not {self.encoding}; "
                 "pass another `encoding`, or `errors=replace`"
             ) from None
         except UnicodeError as error:  # some codecs, such as punycode, give no position
-            raise SourceError(
+            raise UnreadableError(
                 f"{self.source}: not {self.encoding} ({error}); pass another `encoding`"
             ) from None
         self.replaced += _replaced.bytes
@@ -132,7 +132,7 @@ def refuse_utf16(head: bytes, source: str) -> None:
     """Raise if the first bytes are a UTF-16 or UTF-32 byte order mark."""
     for mark, name in _BYTE_ORDER_MARKS.items():
         if head.startswith(mark):
-            raise SourceError(
+            raise UnreadableError(
                 f"{source}: starts with a {name} byte order mark; pass `encoding={name.lower()}`"
             )
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SourceError, UnreadableError
 from corpora.reading.text_blocks import ReadOptions
 
 HEAD_BYTES = 64 << 10
@@ -78,10 +78,10 @@ def refuse_binary(head: bytes, source: str) -> None:
     if kind is None and head[257:262] == b"ustar":
         kind = "a tar archive"
     if kind is not None:
-        raise SourceError(f"{source}: {kind}, not text; exclude it, or extract its text first")
+        raise UnreadableError(f"{source}: {kind}, not text; exclude it, or extract its text first")
     n_controls = len(head.translate(None, _NO_CONTROLS)) - min(head.count(b"\0"), _STRAY_NULS)
     if _BYTES_PER_CONTROL * n_controls > len(head):
-        raise SourceError(
+        raise UnreadableError(
             f"{source}: contains control bytes, so it is not text; exclude it, or pass `encoding`"
         )
 

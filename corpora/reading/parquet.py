@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SourceError, UnreadableError
 from corpora.reading.records import choose_columns
 from corpora.reading.sources import Stream
 from corpora.reading.tables import RowBuffer
@@ -56,7 +56,7 @@ def _parquet_batches(
                 )
     except (OSError, ValueError, ArrowException) as error:
         reason = " ".join(str(error).split())
-        raise SourceError(f"{source}: corrupt Parquet ({reason}); download it again") from error
+        raise UnreadableError(f"{source}: corrupt Parquet ({reason}); download it again") from error
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SourceError, UnreadableError
 from corpora.common.reporting import Progress, no_progress
 from corpora.reading.conllu import conllu_blocks
 from corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
@@ -99,7 +99,8 @@ def find_unreadable(
 ) -> dict[SourceFile, str]:
     """Return the error of each file that cannot be read, judged by its beginning or as a whole.
 
-    Pipes and standard input are left out, since they can be read only once.
+    Pipes and standard input are left out, since they can be read only once. Raises SourceError for
+    options that do not fit a file, and for malformed records.
     """
     options = dataclasses.replace(options, wrapped=bool(options.wrapped))  # need not be detected
     found, done, total = {}, 0, sum(file.size or 0 for file in files)
@@ -111,7 +112,7 @@ def find_unreadable(
             if whole:
                 for block in blocks:
                     block.parse()
-        except SourceError as error:
+        except UnreadableError as error:
             found[file] = str(error)
         done += file.size
         if whole:

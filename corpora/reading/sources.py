@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from corpora.artifacts.artifact import artifact_paths
 from corpora.artifacts.kinds import kind_of
-from corpora.common.errors import SourceError
+from corpora.common.errors import SourceError, UnreadableError
 from corpora.reading.compression import compression_of, decompress
 from corpora.reading.decoding import (
     Recoder,
@@ -196,7 +196,7 @@ class Stream:
                     self._consumed += len(chunk)
                     yield chunk
         except OSError as error:
-            raise SourceError(f"{self.name}: cannot be read ({error.strerror})") from error
+            raise UnreadableError(f"{self.name}: cannot be read ({error.strerror})") from error
 
     def _open(self) -> AbstractContextManager[Any]:
         """Open the file; standard input is left open afterwards."""

@@ -153,6 +153,15 @@ def test_standard_input_is_read_beside_skipped_files(folder, tmp_path, monkeypat
     assert sum("unreadable" in source for source in corpus.manifest["sources"]) == 4
 
 
+def test_options_that_do_not_fit_a_file_do_not_make_it_unreadable(folder, tmp_path):
+    (folder / "c.jsonl").write_text('{"body": "A cow."}\n')
+    for read in (ReadOptions(skip_unreadable=True), ReadOptions(keep=("date",))):
+        with pytest.raises(
+            SourceError, match=r"^\S+/(c.jsonl:1: no|a.txt: plain text has no) field"
+        ):
+            make_corpus(folder, tmp_path / "out", read=read, options=ONE_THREAD)
+
+
 def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):
     for name in ("a.pdf", "b.pdf"):
         (tmp_path / name).write_bytes(PDF)
