@@ -67,7 +67,7 @@ from embed.compare.config import EXAMPLE, CompareConfig
         f"of words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
-@click.option("--left-out", multiple=True, hidden=True)  # a study's steps, for the report
+@click.option("--left-out", multiple=True, hidden=True, help="A step that a study left out.")
 @click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],

@@ -18,7 +18,6 @@ from corpora.common.display import html_table
 from corpora.common.errors import FirthError
 from embed.compare.datasets.word_pairs import frequent_words, looks_english
 from embed.registry import find_method
-from embed.svd.train import default_dim
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus
@@ -143,8 +142,9 @@ def _changed(config: Any) -> str:
 
 def width_for(method: str, tokens: int) -> int:
     """Return the width of vectors that suits a text of this size: 100 or 300."""
-    if method == "svd":
-        return default_dim(tokens)
+    config = find_method(method).config_class()
+    if hasattr(config, "width_for"):
+        return int(config.width_for(tokens))
     return 300 if tokens >= _WIDE_FROM else 100
 
 

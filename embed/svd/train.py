@@ -128,6 +128,11 @@ class SvdConfig:
         check(self)
         parse_memory(self.memory)
 
+    @staticmethod
+    def width_for(n_tokens: int) -> int:
+        """Return the default width for a text; docs/methods/svd.md has the measurements."""
+        return 300 if n_tokens >= _WIDE_TOKENS else 100
+
 
 def train_svd(
     corpus: "Corpus | str | Path",
@@ -176,18 +181,13 @@ def train_svd(
     return train_vectors(train, corpus, out, METHOD, force=force)
 
 
-def default_dim(n_tokens: int) -> int:
-    """Return the width for a text of some tokens; docs/methods/svd.md has the measurements."""
-    return 300 if n_tokens >= _WIDE_TOKENS else 100
-
-
 def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:
     """Count, weight and factor; write the vectors as a run and return its path."""
     from corpora.common.device import choose_device
 
     started = now()
     if config.dim is None:
-        config = dataclasses.replace(config, dim=default_dim(corpus.training_tokens))
+        config = dataclasses.replace(config, dim=config.width_for(corpus.training_tokens))
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:

@@ -171,7 +171,7 @@ def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(materia
     done = curve(material, tmp_path / "curve", "--methods", "svd", "--sizes", "500,12K")
     assert done.exit_code == 1
     [line] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
-    assert line.startswith("Error: svd-500: --dim 300 is larger than the vocabulary (")
+    assert line.startswith("Error: svd-500: --dim 100 is larger than the vocabulary (")
     assert " 12,000 " in done.stdout
     assert " 500 " not in done.stdout
 

@@ -484,9 +484,10 @@ def test_the_seed_changes_the_draws(all_sets):
 def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
     calls = []
 
-    compare(
-        {"mine": tiny}, read_tasks(sets), sets, lambda done, total=None: calls.append((done, total))
-    )
+    def show(done, total=None, **_):
+        calls.append((done, total))
+
+    compare({"mine": tiny}, read_tasks(sets), sets, show)
 
     assert calls == [(done, 6) for done in range(1, 7)]
 
