@@ -106,7 +106,8 @@ def _train_and_compare(
     corpus = Corpus.open(corpus_path)
     reused = folder.reuse_choices(requested, corpus.fingerprint)
     features = features_of(corpus)
-    warn_of_little_text(corpus)
+    if not shows_output():  # otherwise every training says it
+        warn_of_little_text(corpus)
     study, impossible = choose_settings(
         reused, str(corpus_path), features, held_out=corpus.held_out_units > 0
     )
@@ -217,6 +218,9 @@ def _print_neighbors(runs: Sequence[Path], words: Sequence[str]) -> None:
     opened = [WordVectors.open(path) for path in runs]
     asked = words or choose_words(opened, [], _N_WORDS)
     shared = [word for word in asked if all(run.row(word) is not None for run in opened)]
+    skipped = [word for word in asked if word not in shared]
+    if skipped:
+        note(f"`words`: neighbors are only in the report for {', '.join(skipped)}: not in all runs")
     guard = ["--"] if any(word.startswith("-") for word in shared) else []
     for path in runs if shared else []:
         step = Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), *guard, *shared))

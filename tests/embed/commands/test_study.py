@@ -26,12 +26,12 @@ TRAIN = "threads = 1\nmin-count = 1\n"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a text of 60 words and a set of word pairs."""
+    """A folder with a text of 60 words, one more that occurs once, and a set of word pairs."""
     path = tmp_path_factory.mktemp("study")
     words = [a + b + c for a in "bdfg" for b in "aei" for c in "lmnrs"]
     draw = random.Random(1)
     lines = (" ".join(draw.choices(words, k=12)) for _ in range(400))
-    (path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
+    (path / "text.txt").write_text("".join(f"{line}\n" for line in lines) + "bal qux\n")
     pairs = (f"{words[n]}\t{words[-n - 1]}\t{n}\n" for n in range(12))
     (path / "pairs.tsv").write_text("".join(pairs))
     return path
@@ -40,9 +40,9 @@ def folder(tmp_path_factory):
 def settings(folder, name="study.toml", dim=4, methods='["svd", "skipgram"]'):
     path = folder / name
     path.write_text(
-        f'sources = ["text.txt"]\nmethods = {methods}\nwords = ["bal", "zzz"]\n'
+        f'sources = ["text.txt"]\nmethods = {methods}\nwords = ["bal", "qux", "zzz"]\n'
         f"[train-svd]\ndim = {dim}\n{TRAIN}"
-        f"[train-skipgram]\ndim = 4\nepochs = 2\n{TRAIN}"
+        "[train-skipgram]\ndim = 4\nepochs = 2\nthreads = 1\nmin-count = 2\n"
         '[compare]\nsimilarity = ["pairs.tsv"]\nreplicates = 100\n'
     )
     return path.name
@@ -71,6 +71,8 @@ def test_a_study_makes_all_its_outputs(folder, finished):
         "build-corpus", "train-svd", "train-skipgram", "compare", "neighbors", "neighbors",
     ]  # fmt: skip
     assert finished.stderr.count("zzz") == 1
+    assert "--words: neighbors are only in the report for qux: not in all runs\n" in finished.stderr
+    assert finished.stderr.count("too little text for useful vectors") == 2  # trainings
     assert "--words: no run has a vector of zzz\n" in finished.stderr
     assert re.findall(r'data-word="(\w+)"', (folder / "out/report.html").read_text())[0] == "bal"
     document = json.loads((folder / "out/comparison/comparison.json").read_text())
@@ -117,7 +119,7 @@ def test_a_change_needs_force_and_redoes_only_what_depends_on_it(root, folder, f
 def test_a_failing_method_does_not_stop_the_others(root, folder):
     path = folder / settings(folder, "fails.toml", dim=600)
     reason = (
-        "firth train-svd: --dim 600 is larger than the vocabulary (60 words after --min-count 1)"
+        "firth train-svd: --dim 600 is larger than the vocabulary (61 words after --min-count 1)"
     )
 
     done = study(root, folder, "--settings", path.name, "--out", "fails")
