@@ -130,7 +130,18 @@ class SvdConfig:
 
     @staticmethod
     def width_for(n_tokens: int) -> int:
-        """Return the default width for a text; docs/methods/svd.md has the measurements."""
+        """Return the default width for a text; docs/methods/svd.md has the measurements.
+
+        Parameters
+        ----------
+        n_tokens : int
+            Tokens of the training text.
+
+        Returns
+        -------
+        int
+            100 for small texts, 300 for others.
+        """
         return 300 if n_tokens >= _WIDE_TOKENS else 100
 
 

@@ -66,7 +66,7 @@ def test_compressed_files_are_read_and_endings_dropped_from_the_name(tmp_path):
 
     parts = read_parts(f"{plain},{packed}")
 
-    assert (parts.name, parts.dev) == ("test", None)
+    assert (parts.name, parts.dev) == (f"{tmp_path.name}/test", None)
     assert parts.test.words == parts.train.words == ["a", "saw"]
 
 

@@ -484,7 +484,7 @@ def test_the_seed_changes_the_draws(all_sets):
 def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
     calls = []
 
-    def show(done, total=None, **_):
+    def show(done, total=None, *_):
         calls.append((done, total))
 
     compare({"mine": tiny}, read_tasks(sets), sets, show)
