@@ -9,7 +9,7 @@ _WITH_RUNS = ("study", "learning curve")
 _UNFINISHED = "unfinished output"
 # a file that only this kind of folder has; a finished output with none of them is a run
 _MARKS = {
-    "study.toml": "study",
+    "study.json": "study",
     "curve.json": "learning curve",
     "comparison.json": "comparison",
     "manifest.json": CORPUS,

@@ -47,7 +47,7 @@ class LazyProcesses:
             for process in list(self._pool._processes.values()):  # has no public name before 3.14
                 process.kill()
             # or the pool's thread, and exit with it, waits for the rest of a half-sent result
-            self._pool._result_queue._writer.close()
+            self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
         self._pool.shutdown(wait=wait, cancel_futures=True)
 
 

@@ -284,7 +284,7 @@ def outputs(tmp_path_factory):
         shutil.copytree(folder / "run", folder / kind)
         (folder / kind / f"{kind}.json").write_text("{}")
     shutil.copytree(folder / "run", folder / "study/svd")
-    (folder / "study/study.toml").touch()
+    (folder / "study/study.json").touch()
     shutil.copytree(folder / "run", folder / "new.partial")
     (folder / "new.partial/maker.json").touch()
     return folder
