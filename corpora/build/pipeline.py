@@ -147,7 +147,7 @@ class _Builder:
 
     def _run(self) -> dict[str, Any]:
         """Run the stages in order."""
-        with worker_threads(self.options.n_threads) as threads:
+        with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
             tables = TablePool(self.options, self._close_table)
             self._map(threads, tables)
             tables.close_all(threads)
@@ -263,37 +263,48 @@ class _Builder:
     ) -> None:
         """Replace table ids by final ids, and count the documents of each type."""
         counts = open_array(self.directory / "vocabulary", "counts")
-        shards = queue.SimpleQueue[ShardWriter]()
-        for shard in self.shards:
-            shards.put(shard)
-
-        def work(_: int) -> np.ndarray:
-            document_counts = np.zeros(len(counts), dtype=np.int64)
-            while True:
-                try:
-                    shard = shards.get_nowait()
-                except queue.Empty:
-                    return document_counts
-                ids = open_array(shard.directory, "ids", writable=True)
-                if new_forms is not None:
-                    forms = np.array(ids)
-                    for first, stop, number in shard.segments:
-                        renumber(forms[first:stop], new_forms[self.tables[number].form_run])
-                    write_array(shard.directory, FORMS, forms)
-                for first, stop, number in shard.segments:
-                    table = self.tables[number]
-                    final = new_ids[table.run]
-                    rows = table.row_of_type
-                    renumber(ids[first:stop], final if rows is None else final[rows])
-                last_seen = np.full(len(counts), -1, dtype=np.int64)
-                documents = open_array(shard.directory, "documents")
-                count_documents(ids, documents, last_seen, document_counts)
-
-        # each worker allocates two arrays over all types, so a huge vocabulary gets fewer workers
+        # each worker has two arrays over all types, so a huge vocabulary gets fewer workers
         budget = parse_memory(self.options.memory) // 4
         n_workers = max(1, min(self.options.n_threads, budget // max(16 * len(counts), 1)))
-        total = sum(threads.map(work, range(n_workers)))
+        arrays = queue.SimpleQueue[np.ndarray]()  # int64 (2, V): documents, and the last one seen
+        for _ in range(n_workers):
+            arrays.put(np.zeros((2, len(counts)), dtype=np.int64))
+
+        def work(shard: ShardWriter) -> None:
+            taken = arrays.get()
+            try:
+                self._renumber_shard(shard, new_ids, new_forms, *taken)
+            finally:
+                arrays.put(taken)
+
+        for _ in threads.map(work, self.shards):
+            pass
+        total = sum(arrays.get()[0] for _ in range(n_workers))
         write_array(self.directory / "vocabulary", "document_counts", np.asarray(total))
+
+    def _renumber_shard(
+        self,
+        shard: ShardWriter,
+        new_ids: list[np.ndarray],
+        new_forms: list[np.ndarray] | None,
+        document_counts: np.ndarray,
+        last_seen: np.ndarray,
+    ) -> None:
+        """Renumber one shard, and add its documents to the counts."""
+        ids = open_array(shard.directory, "ids", writable=True)
+        if new_forms is not None:
+            forms = np.array(ids)
+            for first, stop, number in shard.segments:
+                renumber(forms[first:stop], new_forms[self.tables[number].form_run])
+            write_array(shard.directory, FORMS, forms)
+        for first, stop, number in shard.segments:
+            table = self.tables[number]
+            final = new_ids[table.run]
+            rows = table.row_of_type
+            renumber(ids[first:stop], final if rows is None else final[rows])
+        last_seen.fill(-1)
+        documents = open_array(shard.directory, "documents")
+        count_documents(ids, documents, last_seen, document_counts)
 
     def _manifest(self) -> dict[str, Any]:
         """Return the manifest: settings, sizes, sources and arrays."""

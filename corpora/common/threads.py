@@ -23,16 +23,19 @@ def thread_count(threads: int | None, processes: int = 1) -> int:
 
 
 @contextlib.contextmanager
-def worker_threads(threads: int | None) -> Iterator[ThreadPoolExecutor]:
+def worker_threads(
+    threads: int | None, *, wait_on_error: bool = False
+) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool that is shut down at the end; an error, such as Ctrl-C, does not wait for it.
 
-    Threads cannot be stopped: they finish the task that they have begun, and start no other.
+    Threads cannot be stopped: they finish the task that they have begun, and start no other. Set
+    ``wait_on_error`` if they write files, which would appear again after they were removed.
     """
     pool = ThreadPoolExecutor(threads)
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=wait_on_error, cancel_futures=True)
         raise
     pool.shutdown()
 

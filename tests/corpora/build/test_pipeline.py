@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
+from corpora.build import pipeline
 from corpora.build.open_or_build import open_or_build, up_to_date
 from corpora.build.pipeline import TypeRuns, build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
@@ -158,6 +160,29 @@ def test_a_full_disk_while_spilling_types_ends_the_build(tmp_path, monkeypatch):
     with pytest.raises(ArtifactError, match="the disk is full"):
         build(tmp_path, NEWS * 500, sizes={"block_bytes": 1_000}, threads=1, memory="1K")
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
+
+
+def test_an_interrupted_build_waits_for_its_threads_before_it_removes_its_files(
+    tmp_path, monkeypatch
+):
+    source = tmp_path / "a.txt"
+    source.write_text("the cats sat\n" * 30)
+    begun, ended, both = [], [], threading.Barrier(2)
+
+    def slow(*_):
+        begun.append(1)
+        if len(begun) <= 2 and both.wait(20) == 0:
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        (tmp_path / "out.partial/late").mkdir(parents=True, exist_ok=True)
+        ended.append(1)
+
+    monkeypatch.setattr(pipeline, "count_documents", slow)
+    wanted = request(source, documents="line", threads=2)
+    with pytest.raises(KeyboardInterrupt):
+        build_corpus(wanted, tmp_path / "out", shard_tokens=3, block_bytes=30)
+    assert len(ended) == len(begun) - 1 < 9
+    assert not (tmp_path / "out.partial").exists()
 
 
 def test_a_symlink_as_output_stays_a_symlink(tmp_path):
