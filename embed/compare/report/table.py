@@ -10,7 +10,7 @@ from corpora.common.console import name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.held_out import HeldOutRow
-from embed.compare.scoring.notes import FEW_MARK, few_note, gather_notes, join_notes
+from embed.compare.scoring.notes import FEW_MARK, few_note, few_of, gather_notes, join_notes
 from embed.compare.scoring.results import Comparison, Pair, Score
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 from embed.compare.task import Measurement
@@ -89,6 +89,8 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "section": measured.section,
         "reason": measured.reason,
         "remark": join_notes(measured.note, _few(score)),
+        "few": None if score.score is None else few_of(measured),
+        "foreign": score.foreign or None,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
         "items_known": None if unknown == "skip" else score.known,

@@ -26,8 +26,10 @@ PUBLISHED = {
 }
 _FEW = 30  # below, percentile intervals and normal tests are rough
 FEW_MARK = "~"
-FEW_ITEMS = f"fewer than {_FEW} items, so intervals and tests are rough"
-FEW_UNITS = f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough"
+_FEW_NOTES = {
+    "items": f"fewer than {_FEW} items, so intervals and tests are rough",
+    "units": f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough",
+}
 _MOST_SECTIONS = 5  # named in a note
 _FOREIGN = "the set is English, the run does not look so, so scores say nothing"
 _CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
@@ -71,11 +73,16 @@ def _name_sections(sections: Iterable[str | None]) -> str:
     return f": {shown}" + (f" and {further} more" if further > 0 else "")
 
 
+def few_of(measured: Measurement) -> str | None:
+    """Return whether a score rests on few ``items`` or ``units``, or None."""
+    if len(measured.items) < _FEW:
+        return "items"
+    return "units" if measured.n_independent < _FEW else None
+
+
 def few_note(measured: Measurement) -> str | None:
     """Return the note that a score rests on few items or units, or None."""
-    if len(measured.items) < _FEW:
-        return FEW_ITEMS
-    return FEW_UNITS if measured.n_independent < _FEW else None
+    return _FEW_NOTES.get(few_of(measured) or "")
 
 
 def join_notes(note: str | None, further: str | None) -> str | None:
@@ -115,7 +122,8 @@ def note_published(
             note = join_notes(note, _FOREIGN)
         elif found is not None and name in found.sets:
             note = join_notes(note, _CHOSEN_HERE)
-        yield dataclasses.replace(score, measured=dataclasses.replace(score.measured, note=note))
+        measured = dataclasses.replace(score.measured, note=note)
+        yield dataclasses.replace(score, measured=measured, foreign=score.run in foreign)
 
 
 def warn_of_language(vocabularies: Mapping[str, Iterable[str]], tasks: Iterable[Task]) -> set[str]:

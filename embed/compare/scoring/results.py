@@ -21,6 +21,7 @@ class Score:
     known: int = 0  # items of the set, section or band that the run covers
     deviation: float | None = None  # standard deviation over seeds; None for a single run
     n_seeds: int = 1  # seeds with a score
+    foreign: bool = False  # the set is English, the run does not look so
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def test_json_gives_every_run_and_both_baselines(run, pairs):
         "unknown": "skip",
         "shared_items": True,
         "remark": "fewer than 30 items, so intervals and tests are rough",
+        "few": "items",
     }
     assert results[1]["score"] is None
     assert results[1]["reason"] == "all cosines are equal"

@@ -6,7 +6,6 @@ from typing import Any
 from embed.compare.report.explanations import meaning
 from embed.compare.report.result_groups import ResultGroup
 from embed.compare.scoring.frequency_bands import EDGES
-from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
 
 
 def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
@@ -31,9 +30,7 @@ def _ends(entry: Mapping[str, Any]) -> str:
 
 def _few(entry: Mapping[str, Any]) -> str:
     """Say that a score rests on few items or units; empty if it does not."""
-    remark = entry.get("remark") or ""
-    found = {"few items": FEW_ITEMS, "few units": FEW_UNITS}
-    return next((shown for shown, note in found.items() if note in remark), "")
+    return f"few {entry['few']}" if "few" in entry else ""
 
 
 def _counted(number: int, what: str) -> str:

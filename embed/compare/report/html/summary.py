@@ -7,7 +7,7 @@ from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.report.contents import RunFacts
 from embed.compare.report.explanations import METHODS
 from embed.compare.report.result_groups import rows_of
-from embed.compare.report.summary import LEGEND, summarize
+from embed.compare.report.summary import LEGEND
 
 
 def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
             }
             for row, run in given.items()
         ],
-        "sentences": summarize(document),
+        "sentences": document.get("summary", ()),
         "legend": LEGEND,
         "sets": bool(document["results"]),
         "failures": document.get("failures", ()),

@@ -3,7 +3,6 @@
 import pytest
 
 from embed.compare.report.summary import summarize
-from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
 from tests.embed.compare.report.report_pages import pair, result
 
 SIGNIFICANT, NOT, UNTESTED = 0.05, 0.051, None
@@ -40,6 +39,7 @@ def joined(*documents):
 
 
 AHEAD = {"ar": SIGNIFICANT, "br": SIGNIFICANT, "cr": SIGNIFICANT}  # of random vectors
+BEATEN = "; better than random vectors: all runs"
 SCORES = {"a": 0.5, "b": 0.4, "c": 0.3, "random": 0.0}
 
 
@@ -48,63 +48,84 @@ SCORES = {"a": 0.5, "b": 0.4, "c": 0.3, "random": 0.0}
     [
         (
             {"ab": SIGNIFICANT, "ac": SIGNIFICANT, "bc": NOT} | AHEAD,
-            f"a is better than b and c at {AT}.",
-        ),
-        (
-            {"ab": NOT, "ac": SIGNIFICANT, "bc": SIGNIFICANT} | AHEAD,
-            f"a and b are equally good and better than c at {AT}.",
+            f"a scores highest at {AT}; worse: b and c{BEATEN}.",
         ),
         # c is worse than a, but not than b: nothing is claimed of b and c
         (
             {"ab": NOT, "ac": SIGNIFICANT, "bc": NOT} | AHEAD,
-            f"a and b are equally good at {AT}; c is worse than a.",
+            f"a scores highest at {AT}; no significant difference: b; worse: c{BEATEN}.",
         ),
         # b and c differ, though neither differs from the best
         (
             {"ab": NOT, "ac": NOT, "bc": SIGNIFICANT} | AHEAD,
-            f"a scores highest at {AT}; b and c are not significantly different from a.",
+            f"a scores highest at {AT}; no significant difference: b and c{BEATEN}.",
+        ),
+        # b and c were not tested, so they are not among runs without a difference
+        (
+            {"ab": NOT, "ac": NOT, "bc": UNTESTED} | AHEAD,
+            f"a scores highest at {AT}; no significant difference: b and c{BEATEN}.",
         ),
         (
             {"ab": NOT, "ac": NOT, "bc": NOT} | AHEAD,
-            f"a, b and c are equally good at {AT}.",
+            f"No significant difference between a, b and c at {AT}{BEATEN}.",
         ),
         (
-            {"ab": UNTESTED, "ac": UNTESTED, "bc": UNTESTED} | AHEAD,
-            (
-                f"It cannot be told which of a, b and c is better at {AT}; "
-                "no test of b and c was possible."
-            ),
+            {"ab": SIGNIFICANT, "ac": UNTESTED, "bc": UNTESTED} | AHEAD,
+            f"a scores highest at {AT}; worse: b; not tested: c{BEATEN}.",
         ),
-        (
-            {"ab": SIGNIFICANT, "ac": SIGNIFICANT, "bc": NOT} | AHEAD | {"cr": NOT},
-            (
-                f"a is better than b and c at {AT}; c is not significantly better there "
-                "than random vectors."
-            ),
-        ),
-        # better than chance and perhaps not better than chance are not called equally good
-        (
-            {"ab": NOT, "ac": SIGNIFICANT, "bc": SIGNIFICANT} | AHEAD | {"br": NOT},
-            (
-                f"a and b cannot be told apart but are better than c at {AT}; b is not "
-                "significantly better there than random vectors."
-            ),
-        ),
+        # no run beats random vectors, and yet a is better than b
         (
             {"ab": SIGNIFICANT, "ac": NOT, "bc": NOT, "ar": NOT, "br": NOT, "cr": NOT},
-            f"No run is significantly better than random vectors at {AT}.",
+            (f"a scores highest at {AT}; no significant difference: c; worse: b; "
+            "not significantly better than random vectors: all runs."),
+        ),
+        (
+            {"ab": NOT, "ac": NOT, "bc": NOT, "ar": SIGNIFICANT, "br": NOT, "cr": UNTESTED},
+            (f"No significant difference between a, b and c at {AT}; "
+            "better than random vectors: a; not significantly better than random vectors: b; "
+            "not tested against random vectors: c."),
         ),
     ],
-    ids=["one", "two", "overlap", "chain", "all", "untested", "no-better", "unsure", "chance"],
-)
+    ids=["one", "overlap", "chain", "no-test", "none", "untested", "chance", "baseline"],
+)  # fmt: skip
 def test_a_sentence_claims_what_the_tests_show(tests, expected):
     assert summarize(document(SCORES, tests)) == [expected]
 
 
-@pytest.mark.parametrize("few", [FEW_ITEMS, FEW_UNITS])
-def test_runs_are_not_called_equally_good_on_few_items(few):
-    found = document({"a": 0.5, "b": 0.4}, {"ab": NOT}, remark=f"odd; {few}")
-    assert summarize(found) == [f"a and b cannot be told apart at {AT}."]
+def test_runs_with_the_same_highest_score_are_both_named():
+    found = document({"a": 0.5, "b": 0.5, "c": 0.3}, {"ac": SIGNIFICANT, "bc": SIGNIFICANT})
+    assert summarize(found) == [f"a and b score highest at {AT}; worse: c."]
+
+
+def test_baselines_are_named_by_the_runs_that_beat_them():
+    scores = {"a": 0.5, "b": 0.4, "one-hot": 0.3, "random": 0.0}
+    tests = {"ab": SIGNIFICANT, "ao": NOT, "bo": NOT, "ar": SIGNIFICANT, "br": NOT}
+    # every run misses a baseline, but a beats random vectors and b
+    assert summarize(document(scores, tests)) == [
+        (
+            f"a scores highest at {AT}; worse: b; better than random vectors: a; "
+            "not significantly better than one-hot vectors: a and b; "
+            "not significantly better than random vectors: b."
+        )
+    ]
+    assert summarize(document(scores, dict.fromkeys(tests, SIGNIFICANT))) == [
+        f"a scores highest at {AT}; worse: b; better than one-hot and random vectors: a and b."
+    ]
+
+
+def test_a_run_significantly_behind_a_baseline_is_not_called_better():
+    found = document({"a": 0.1, "random": 0.4}, {"ar": SIGNIFICANT})
+    assert summarize(found) == [
+        f"a is the only run with a score at {AT}; not significantly better than random vectors: a."
+    ]
+
+
+@pytest.mark.parametrize("one_hot", [None, 0.1], ids=["undefined", "untested"])
+def test_a_baseline_that_was_not_tested_is_not_claimed_beaten(one_hot):
+    found = document({"a": 0.5, "one-hot": one_hot, "random": 0.0}, {"ar": SIGNIFICANT})
+    assert summarize(found) == [
+        f"a is the only run with a score at {AT}; better than random vectors: a."
+    ]
 
 
 def test_sets_with_the_same_finding_share_a_sentence():
@@ -116,31 +137,43 @@ def test_sets_with_the_same_finding_share_a_sentence():
         document(scores, {"ab": NOT}, task="analogy", dataset="three", metric="accuracy"),
         document(other, {"ab": SIGNIFICANT}, task="tagging", dataset="four", metric="accuracy"),
         document(scores, {"ab": SIGNIFICANT}, dataset="one", section="top 1,000"),
-        document(scores, {"ab": SIGNIFICANT}, task="association", ranked=False),
     ]
     assert summarize(joined(*sets)) == [
-        "a and b are equally good at similarity of words (one, two) and analogies (three).",
-        "b is better than a at labels of words (four).",
+        (
+            "No significant difference between a and b at similarity of words (one, two) and "
+            "analogies (three)."
+        ),
+        "b scores highest at labels of words (four); worse: a.",
     ]
 
 
-def test_one_run_is_compared_with_the_baselines_only():
-    scores, ahead, behind = {"a": 0.5, "random": 0.1}, {"ar": SIGNIFICANT}, {"ar": NOT}
-    assert summarize(document(scores, ahead)) == [f"a is better than the baselines at {AT}."]
-    assert summarize(document(scores, behind)) == [
-        f"a is not significantly better than random vectors at {AT}."
-    ]
-    assert summarize(document(scores, {})) == [f"a could not be tested at {AT}."]
+def test_a_metric_without_a_score_of_a_run_gives_way_to_the_next():
+    first = document({"a": None, "b": None, "random": 0.1}, {}, metric="change")
+    found = joined(first, document({"a": 0.5, "b": 0.4, "random": 0.0}, {"ab": SIGNIFICANT}))
+    assert summarize(found) == [f"a scores highest at {AT}; worse: b."]
+    first["results"][1]["score"] = 0.3  # one run is enough
+    assert summarize(found) == [f"b is the only run with a score at {AT}; no score: a."]
 
 
-def test_a_run_without_a_score_is_not_judged():
-    found = document({"a": 0.5, "random": 0.1}, {"ar": SIGNIFICANT})
-    found["runs"].append({"run": "b", "method": "b", "fingerprint": None})
-    found["results"].append(result("b", None))
-    assert summarize(found) == [f"Only a could be scored and is better than the baselines at {AT}."]
+def test_scores_of_english_sets_say_nothing_of_other_runs():
+    scores = {"a": 0.5, "b": 0.4, "c": 0.3}
+    found = document(scores, {"ab": SIGNIFICANT, "ac": SIGNIFICANT, "bc": SIGNIFICANT})
+    left_out = f"at {AT}, because the set is English and the vocabulary does not look so."
+    found["results"][0]["foreign"] = True
+    assert summarize(found) == [f"Left out: a {left_out}", f"b scores highest at {AT}; worse: c."]
+    for each in found["results"]:
+        each["foreign"] = True
+    assert summarize(found) == [f"Left out: a, b and c {left_out}"]
 
 
 def test_without_a_score_nothing_is_claimed():
-    nothing = ["No evaluation set was scored, so nothing here shows which run is better."]
-    assert summarize({"runs": [{"run": "a"}], "results": [], "pairs": []}) == nothing
-    assert summarize(document({"a": 0.5}, {}) | {"results": [result("a", None)]}) == nothing
+    none = {"runs": [{"run": "a"}], "results": [], "pairs": []}
+    assert summarize(none) == [
+        "No evaluation set was scored, so nothing here shows which run is better."
+    ]
+    undefined = document({"a": None, "random": 0.1}, {})
+    assert summarize(undefined) == [f"No run has a score at {AT}."]
+    unranked = document({"a": 0.5, "b": 0.4}, {"ab": SIGNIFICANT}, ranked=False)
+    assert summarize(unranked) == [
+        f"Runs are not ranked at {AT}, where a higher score is not better."
+    ]

@@ -70,6 +70,7 @@ def test_a_score_on_few_items_says_so(capsys, used, few):
     row, *_ = [line for line in lines if " a " in line]
     assert ("0.500 *~" in row, f"~ {FEW}" in lines) == (few, few)
     assert shared["remark"] == (f"odd; {FEW}" if few else "odd")
+    assert shared.get("few") == ("items" if few else None)
     assert own["remark"] == "odd"
     assert "remark" not in nothing  # an undefined score has its reason
 
@@ -87,6 +88,7 @@ def test_a_score_on_items_of_few_units_says_so(capsys, made_of, n_units):
     row, *_ = [line for line in lines if " a " in line]
     marked = n_units < 30
     assert ("~" in row, f"~ {few}" in lines, shared.get("remark") == few) == (marked,) * 3
+    assert shared.get("few") == ("units" if marked else None)
 
 
 def test_json_fields_and_null_with_a_reason():

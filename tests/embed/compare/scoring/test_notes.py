@@ -206,6 +206,7 @@ def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, t
     foreign = "fremd on wordsim353: the set is English, the run does not look so"
     assert sum(line.startswith(foreign) for line in done.stdout.splitlines()) == 1
     assert "sg-1 on wordsim353: the set" not in done.stdout
+    assert "result: Left out: fremd at similarity of words (wordsim353" in done.stdout
 
 
 def test_words_without_counts_may_be_in_any_order_so_no_language_is_told(runs, tmp_path):

@@ -32,8 +32,6 @@ from embed.compare.report.html.run_settings import flattened
 from embed.compare.report.html.scale import scale_of
 from embed.compare.report.html.words import rotated
 from embed.compare.report.result_groups import group_results, rows_of
-from embed.compare.report.summary import summarize
-from embed.compare.scoring.notes import FEW_ITEMS, FEW_UNITS
 from embed.compare.task import TASKS
 from embed.contextual.in_context import ContextAnswer
 from embed.query.word_map import WordMap
@@ -175,6 +173,7 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     document = small_document()
     for run in document["runs"][:2]:
         run["text"] = {"sources": ["a.txt", "<b>"], "n_sources": 9, "tokens": 9_876, "documents": 1}
+    document["summary"] = ["No significant difference between svd and sg.", "More."]
     page = make_page(document, all_parts())
     first = page[page.index('id="summary"') : page.index('id="neighbors"')]
     shown = " ".join(re.sub(r"<[^>]+>", " ", first).split())
@@ -182,7 +181,7 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     assert "a.txt, &lt;b&gt; and 7 more , 9,876 tokens in 1 document to learn from" in shown
     assert "svd SVD of co-occurrence counts, 300 dimensions" in shown
     assert "sg skip-gram, 300 dimensions" in shown
-    assert all(f"<dd>{sentence}</dd>" in first for sentence in summarize(document))
+    assert all(f"<dd>{sentence}</dd>" in first for sentence in document["summary"])
     assert "out/svd: ws353 is broken" in shown  # what failed
 
 
@@ -326,8 +325,8 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
 
 
 def test_scores_on_few_items_say_so_beside_the_number():
-    more = {"items_used": 29, "section": "top 1,000", "remark": f"odd; {FEW_ITEMS}"}
-    rows = [result("a", 0.5), result("b", 0.25, remark=FEW_UNITS), result("a", 0.5, **more)]
+    more = {"items_used": 29, "section": "top 1,000", "few": "items"}
+    rows = [result("a", 0.5), result("b", 0.25, few="units"), result("a", 0.5, **more)]
     runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
 
