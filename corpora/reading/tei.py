@@ -3,7 +3,7 @@
 Entities that a file declares are refused, not expanded, and nothing outside of it is read.
 """
 
-import html
+import html.entities
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -27,11 +27,12 @@ _SKIPPED = {  # not running text
 }  # fmt: skip
 _UNEDITED = {"abbr", "orig", "sic"}  # skipped in a choice, for expan, reg and corr
 _PARAGRAPHS = {
-    "ab", "argument", "body", "byline", "castItem", "closer", "dateline", "docImprint", "docTitle",
-    "epigraph", "floatingText", "head", "imprimatur", "item", "lg", "list", "opener", "p",
-    "postscript", "row", "salute", "signed", "sp", "table", "titlePart", "trailer",
+    "ab", "addrLine", "argument", "body", "byline", "castItem", "closer", "dateline", "docImprint",
+    "docTitle", "epigraph", "floatingText", "head", "imprimatur", "item", "lg", "list", "opener",
+    "p", "postscript", "row", "salute", "signed", "sp", "table", "titlePart", "trailer", "u",
 }  # fmt: skip
-_INLINE = {"ab", "head", "l", "p"}  # elements in which a stage direction is inline
+_SOMETIMES_INLINE = {"bibl", "label", "stage"}
+_INLINE = {"ab", "head", "l", "p"}  # elements in which these are inline, and paragraphs elsewhere
 _SPACED = {"caesura", "cell", "l", "pc", "s", "w"}
 _BREAKS = {"cb", "gb", "lb", "milestone", "pb"}
 
@@ -68,8 +69,7 @@ def parse_tei(raw: RawBlock) -> TextBlock:
     reader.parse(data)
     parts = ["".join(f"{text}\n" for text in each.paragraphs).encode() for each in reader.documents]
     lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
-    names = ["author", "title", "year", "language"]
-    names += ["division"] * (raw.options.documents == "div")
+    names = ("author", "title", "year", "language")
     fields = {name: [each.fields.get(name, "") for each in reader.documents] for name in names}
     if reader.inclusions:
         counts["inclusions"] = reader.inclusions
@@ -89,7 +89,7 @@ class _Document:
     def __init__(self, line: int) -> None:
         self.line = line
         self.paragraphs: list[str] = []
-        self.headings: list[str] = []  # those before any other paragraph
+        self.only_headings = True
         self.fields: dict[str, str] = {}
 
 
@@ -157,7 +157,7 @@ class _Reader:
             )
         if name == self._selected:
             self._depth = len(self._open)
-            if not self.documents:  # the root is none of TEI
+            if not self.documents:  # the root is not a TEI element
                 self._new_document()
 
     def _inside(self, name: str, parent: str, attributes: dict[str, str]) -> None:
@@ -170,8 +170,7 @@ class _Reader:
         elif _DIVISION.fullmatch(name):
             self._end_paragraph()
             self._end_division()
-            self._fields["division"] = _label(attributes)
-        elif name in _PARAGRAPHS or (name == "stage" and parent not in _INLINE):
+        elif name in _PARAGRAPHS or (name in _SOMETIMES_INLINE and parent not in _INLINE):
             self._end_paragraph()
         elif name in _SPACED:
             self._text.append(" ")
@@ -199,7 +198,7 @@ class _Reader:
         if _DIVISION.fullmatch(name):
             self._end_paragraph()
             self._end_division()
-        elif name in _PARAGRAPHS or (name == "stage" and self._open[-1] not in _INLINE):
+        elif name in _PARAGRAPHS or (name in _SOMETIMES_INLINE and self._open[-1] not in _INLINE):
             self._end_paragraph(name == "head")
         elif name in _SPACED or name == "stage":
             self._text.append(" ")
@@ -218,10 +217,10 @@ class _Reader:
 
     def _undeclared_entity(self, name: str, is_parameter: bool) -> None:
         """Handle an entity of a document type definition, which is not read."""
-        text = html.unescape(f"&{name};")
         if is_parameter:
             return
-        if text == f"&{name};":
+        text = html.entities.html5.get(f"{name};")
+        if text is None:
             raise SourceError(
                 f"{self._source}:{self._parser.CurrentLineNumber}: unknown entity {name!r}; write "
                 "its text in its place"
@@ -240,8 +239,7 @@ class _Reader:
         if not text:
             return
         document = self.documents[-1]
-        if is_heading and len(document.headings) == len(document.paragraphs):
-            document.headings.append(text)
+        document.only_headings &= is_heading
         document.paragraphs.append(text)
 
     def _end_division(self) -> None:
@@ -249,8 +247,8 @@ class _Reader:
         if not self._by_division:
             return
         last = self.documents[-1]
-        if len(last.paragraphs) > len(last.headings):
-            self._label_document(last)
+        if not last.only_headings:
+            last.fields = dict(self._fields)
             self._new_document()
         elif not last.paragraphs:
             last.line = self._parser.CurrentLineNumber
@@ -261,23 +259,12 @@ class _Reader:
         if not last.paragraphs and self._by_division and len(self.documents) > 1:
             self.documents.pop()
         else:
-            self._label_document(last)
-
-    def _label_document(self, document: _Document) -> None:
-        """Set the fields of a complete document."""
-        document.fields = dict(self._fields)
-        if document.headings:
-            document.fields["division"] = " / ".join(document.headings)
+            last.fields = dict(self._fields)
 
 
 def _rejoined(found: re.Match[str]) -> str:
     """Return nothing for a hyphen between parts of a word; the second one has no capital."""
     return "" if found[1] is None or found[1].islower() else found[0]
-
-
-def _label(attributes: dict[str, str]) -> str:
-    """Return type and number of a division, its label if it has no heading."""
-    return " ".join(filter(None, (attributes.get("type"), attributes.get("n"))))
 
 
 def _header_fields(header: ElementTree.Element, fields: dict[str, str]) -> dict[str, str]:
