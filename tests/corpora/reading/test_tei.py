@@ -142,7 +142,8 @@ def entities(subset, use="&a;"):
         (tei("<p>\xe9</p>").encode("latin-1"), "byte 0xE9 is not UTF-8"),
     ],
     ids=[
-        "bomb", "external", "parameter", "unknown", "prefix", "undefined", "nested", "cut", "encoding",
+        "bomb", "external", "parameter", "unknown", "prefix", "undefined", "nested", "cut",
+        "encoding",
     ],
 )  # fmt: skip
 def test_entities_and_malformed_files_are_refused(content, message, write, read_all):
