@@ -1,5 +1,6 @@
 """What a folder holds, for messages about a corpus in the place of a run and the like."""
 
+import os
 from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, MAKER
@@ -33,13 +34,13 @@ _INSTEAD = {  # by the wanted kind, then by the given one
 def kind_of(path: str | Path) -> str | None:
     """Return the kind of output that a folder holds: run, corpus, study ...; None for others."""
     path = Path(path)
-    if (path / MAKER).is_file():
+    if path.name.endswith(".partial") and os.path.isfile(path / MAKER):
         return _UNFINISHED
-    finished = (path / CHECKSUMS).is_file()
+    finished = os.path.isfile(path / CHECKSUMS)
     for mark, kind in _MARKS.items():
-        if (path / mark).is_file() and (finished or kind in _WITH_RUNS):
+        if os.path.isfile(path / mark) and (finished or kind in _WITH_RUNS):
             return kind
-    return RUN if finished else None
+    return RUN if finished and os.path.isfile(path / "config.json") else None
 
 
 def wrong_kind(path: str | Path, wanted: str, method: str = "svd") -> str | None:
@@ -50,8 +51,15 @@ def wrong_kind(path: str | Path, wanted: str, method: str = "svd") -> str | None
     kind = kind_of(path)
     if kind in (None, wanted):
         return None
-    what = f"{path}: {'an' if kind == _UNFINISHED else 'a'} {kind}, not a {wanted}"
+    what = f"{path}: {with_article(str(kind))}, not a {wanted}"
     if kind == _UNFINISHED:
         return f"{what}; run its command again to complete it"
     instead = _INSTEAD[wanted][str(kind)]
+    if kind == "study" and not os.path.isdir(Path(path) / (CORPUS if wanted == CORPUS else method)):
+        return f"{what}; run its command again to complete it"
     return f"{what}; {instead.format(path=path, method=method, train=f'train_{method}')}"
+
+
+def with_article(kind: str) -> str:
+    """Return a kind with its article."""
+    return f"{'an' if kind == _UNFINISHED else 'a'} {kind}"

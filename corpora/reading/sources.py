@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from corpora.artifacts.artifact import artifact_paths
-from corpora.artifacts.kinds import kind_of
+from corpora.artifacts.kinds import kind_of, with_article
 from corpora.common.errors import SourceError, UnreadableError
 from corpora.reading.compression import compression_of, decompress
 from corpora.reading.decoding import (
@@ -123,8 +123,8 @@ def _walk(
         return
     if kind := kind_of(folder):
         raise SourceError(
-            f"{_name(folder)}: a {kind} inside the text; move it away, or name the files "
-            "of the text"
+            f"{_name(folder)}: {with_article(kind)} inside the text; move it away, or "
+            "name the files of the text"
         )
     for entry in entries:
         if os.path.isdir(entry):  # entry.is_dir() fails on a link to itself

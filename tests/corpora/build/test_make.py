@@ -59,14 +59,15 @@ def test_notes_on_the_corpus_are_printed(text, tmp_path, capsys):
         ((line.split() for line in ["the cat"]), "a source must be a path, got list; "),
         (None, "a source must be a path, got NoneType; "),
         ("the cat sat.", "the cat sat.: no such file or folder; write text to a file"),
+        ("x" * 300, "x: cannot be read (File name too long)"),
         (["the cat sat.", "a dog"], "the cat sat.: no such file or folder; write text to a file"),
     ],
-    ids=["lists", "generator", "none", "text", "texts"],
+    ids=["lists", "generator", "none", "text", "long", "texts"],
 )
 def test_sentences_in_place_of_paths_are_refused(sources, message, tmp_path):
     with pytest.raises(SourceError, match=re.escape(message)):
         make_corpus(sources, tmp_path / "corpus")
-    with pytest.raises(SourceError, match=r"got list|got generator|got NoneType|write text to"):
+    with pytest.raises(SourceError, match=r"got list|got gen|got NoneType|write text to|too long"):
         open_or_build(sources)
 
 
@@ -160,6 +161,12 @@ def test_options_that_do_not_fit_a_file_do_not_make_it_unreadable(folder, tmp_pa
             SourceError, match=r"^\S+/(c.jsonl:1: no|a.txt: plain text has no) field"
         ):
             make_corpus(folder, tmp_path / "out", read=read, options=ONE_THREAD)
+
+
+def test_a_folder_of_text_may_have_files_of_other_programs(text, tmp_path):
+    for name in ("study.toml", "maker.json", "checksums.json"):
+        (tmp_path / name).write_text("{}\n")
+    make_corpus(tmp_path, tmp_path / "out", options=ONE_THREAD, read=ReadOptions(format="text"))
 
 
 def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):

@@ -285,6 +285,8 @@ def outputs(tmp_path_factory):
         (folder / kind / f"{kind}.json").write_text("{}")
     shutil.copytree(folder / "run", folder / "study/svd")
     (folder / "study/study.json").touch()
+    for name in ("corpus", "mlm"):
+        (folder / "study" / name).mkdir()
     shutil.copytree(folder / "run", folder / "new.partial")
     (folder / "new.partial/maker.json").touch()
     return folder
