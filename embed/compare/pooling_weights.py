@@ -112,7 +112,7 @@ def pooling_weights(
     for line in sentences.training_notes():
         note(f"{paths[0].name}: {line}")
     with ONE_THREAD, progress("encoding", "layers") as show:
-        pooled = pool_sentences(vectors, sentences, show)
+        [(_, pooled)] = pool_sentences(vectors, [sentences], show)
         if (encoder := encoder_of(vectors)) and (long := long_sentence_note(encoder, pooled.words)):
             note(f"{name}: {long}")
         probe = pooled.train_attention(sentences)

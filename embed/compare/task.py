@@ -21,7 +21,7 @@ TASKS = {
     "odd-one-out": "embed.compare.tasks.odd_one_out:OddOneOutTask",
     "contexts": "embed.compare.tasks.words_in_context:ContextsTask",
     "tagging": "embed.compare.tasks.tagging.task:TaggingTask",
-    "sentences": "embed.compare.tasks.sentences.folds:FoldedSentences",
+    "sentences": "embed.compare.tasks.sentences.task:SentencesTask",
     "minimal-pairs": "embed.compare.tasks.minimal_pairs:MinimalPairTask",
     "association": "embed.compare.tasks.associations:AssociationTask",
 }

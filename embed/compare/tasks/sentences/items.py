@@ -18,10 +18,12 @@ class SentenceSet:
     """All sentences of a set: TRAIN, DEV if given, then TEST.
 
     Without DEV, a tenth of the training sentences, drawn by the seed, is held out in its place.
+    With ``fold``, TEST are those sentences of the training file.
     """
 
     parts: Parts[LabeledSentences]  # the files
     seed: int  # of the sentences held out, and of the probes
+    fold: np.ndarray | None = None  # bool (n_train,)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -32,7 +34,9 @@ class SentenceSet:
     def roles(self) -> np.ndarray:
         """TRAIN, DEV or TEST for each sentence, int64 (n_sentences,)."""
         train, *dev, test = (part.n_sentences for part in self.parts.given)
-        train_roles = np.full(train, TRAIN)
+        train_roles = (
+            np.full(train, TRAIN) if self.fold is None else np.where(self.fold, TEST, TRAIN)
+        )
         if not dev:
             train_roles[self._held_out()] = DEV
         return np.concatenate([train_roles, np.full(sum(dev), DEV), np.full(test, TEST)])
@@ -40,7 +44,8 @@ class SentenceSet:
     @cached_property
     def classes(self) -> list[str]:
         """The labels of TRAIN, sorted: what a probe can predict."""
-        return sorted(set(self.parts.train.labels))
+        labels = self.parts.train.labels
+        return sorted({labels[place] for place in self._learning()})
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -49,12 +54,11 @@ class SentenceSet:
         given = (label for part in self.parts.given for label in part.labels)
         return np.array([numbers.get(label, -1) for label in given], np.int64)
 
-    def chance(self, items: np.ndarray) -> float | None:
-        """Return the accuracy on some items of TEST of the label most frequent in TRAIN."""
-        # items: int64 (n,)
-        test = self.labels[self.places(TEST)][items]
+    def right_by_chance(self) -> np.ndarray:
+        """Return which sentences of TEST have the label most frequent in TRAIN."""
+        # returns bool (n_test,)
         most = np.bincount(self.labels[self.places(TRAIN)]).argmax()
-        return float((test == most).mean()) if len(test) else None
+        return np.asarray(self.labels[self.places(TEST)] == most)
 
     def training_notes(self) -> Iterator[str]:
         """Yield notes on DEV: labels that TRAIN lacks, and sentences that it shares with TRAIN."""
@@ -103,7 +107,14 @@ class SentenceSet:
 
     def _held_out(self) -> np.ndarray:
         """Return a tenth of TRAIN, never the first-drawn sentence of a label."""
-        n_train = self.parts.train.n_sentences
-        order = np.random.default_rng([self.seed, n_train]).permutation(n_train)
+        learning = self._learning()
+        n_train = len(learning)
+        order = learning[np.random.default_rng([self.seed, n_train]).permutation(n_train)]
         first = np.unique(self.labels[order], return_index=True)[1]
         return np.delete(order, first)[: max(1, n_train // HELD_OUT)]
+
+    def _learning(self) -> np.ndarray:
+        """Return the sentences of the training file that are not TEST."""
+        # returns int64 (n,), ascending
+        n_train = self.parts.train.n_sentences
+        return np.arange(n_train) if self.fold is None else np.flatnonzero(~self.fold)

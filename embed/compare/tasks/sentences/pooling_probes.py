@@ -12,7 +12,7 @@ from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention, train_attention
 from embed.compare.probes.examples import STATIC, layer_source, standardized
-from embed.compare.probes.progress import steps
+from embed.compare.probes.progress import share, steps
 from embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
     mean_pool,
@@ -69,47 +69,82 @@ class PooledSentences:
 
 def pool_sentences(
     vectors: StaticVectors,
-    sentences: SentenceSet,
+    folds: Sequence[SentenceSet],
     progress: Progress = no_progress,
     *,
     static_too: bool = False,
-) -> PooledSentences:
-    """Encode sentences and train a probe on the means of each source.
+) -> Iterator[tuple[SentenceSet, PooledSentences]]:
+    """Encode sentences, train a probe on the means of each source, and yield every fold.
 
-    The layers of an encoder are tried one by one, keeping only means; the best is then encoded
-    again. With ``static_too`` its static vectors are also tried, but never chosen as the source.
+    The layers of an encoder are tried one by one, keeping only means; the best of each fold is then
+    encoded again, once for all folds that it is best for. With ``static_too`` the static vectors of
+    an encoder are also tried, but never chosen as the source.
     """
     progress(0)
-    encoder, means = encoder_of(vectors), {}
+    with share(0, 0.4):
+        means = _train_on_means(vectors, folds, progress, static_too)
+    sources = [_best_source(of_fold) for of_fold in means]
+    last = None
+    with share(0.4, 1):
+        for number in steps(sorted(range(len(folds)), key=sources.__getitem__)):
+            fold, source = folds[number], sources[number]
+            if source != last:
+                last, (words, inputs) = source, _look_up(vectors, fold.texts, source)
+            learning, table = inputs.bags.take(fold.places(TRAIN)).rows, inputs.table
+            if len(learning):
+                table = standardized(table if len(folds) == 1 else table.copy(), learning)
+            yield fold, PooledSentences(source, means[number], words, replace(inputs, table=table))
+
+
+def _train_on_means(
+    vectors: StaticVectors, folds: Sequence[SentenceSet], progress: Progress, static_too: bool
+) -> list[dict[str, MeanProbe]]:
+    """Return the probes of every fold, by source; each source is pooled once."""
+    encoder, texts = encoder_of(vectors), folds[0].texts
+    found: list[dict[str, MeanProbe]] = [{} for _ in folds]
+
+    def train(source: str, table: Any) -> None:
+        for probes, fold in steps(list(zip(found, folds, strict=True))):
+            probes[source] = train_mean_probe(table, fold)
+
     if encoder is None or static_too:
-        words = [split_sentence(vectors.words, text, as_written=True) for text in sentences.texts]
-        inputs = static_sentences(vectors, words)
-        means[STATIC] = train_mean_probe(mean_pool(inputs), sentences)
-    source = STATIC
+        train(STATIC, mean_pool(_look_up(vectors, texts, STATIC)[1]))
     if encoder is not None:
-        words = [split_sentence(encoder.words, text) for text in sentences.texts]
+        words = [split_sentence(encoder.words, text) for text in texts]
         for layer in steps(range(encoder.n_layers + 1)):
-            means[layer_source(layer)] = train_mean_probe(
-                state_means(encoder, words, layer), sentences
-            )
+            train(layer_source(layer), state_means(encoder, words, layer))
             progress(layer + 1, encoder.n_layers + 2)
-        best = max(range(encoder.n_layers + 1), key=lambda each: means[layer_source(each)].accuracy)
-        source, inputs = layer_source(best), state_sentences(encoder, words, best)
-    learning = inputs.bags.take(sentences.places(TRAIN)).rows
-    if len(learning):
-        inputs = replace(inputs, table=standardized(inputs.table, learning))
-    return PooledSentences(source, means, words, inputs)
+    return found
+
+
+def _best_source(means: Mapping[str, MeanProbe]) -> str:
+    """Return the layer best on the development part; the static vectors if there is none."""
+    layers = [source for source in means if source != STATIC]
+    return max(layers, key=lambda source: means[source].accuracy, default=STATIC)
+
+
+def _look_up(
+    vectors: StaticVectors, texts: Sequence[str], source: str
+) -> tuple[list[list[str]], SentenceInputs]:
+    """Return the words of sentences, and their inputs from one source."""
+    encoder = encoder_of(vectors)
+    if encoder is None or source == STATIC:
+        words = [split_sentence(vectors.words, text, as_written=True) for text in texts]
+        return words, static_sentences(vectors, words)
+    words = [split_sentence(encoder.words, text) for text in texts]
+    layer = [layer_source(each) for each in range(encoder.n_layers + 1)].index(source)
+    return words, state_sentences(encoder, words, layer)
 
 
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
     """Train a multinomial logistic regression, which has one optimum, so no seed.
 
     The decay is the one of MEAN_DECAYS most accurate on the development part, the strongest of
-    equals. A dense table is standardized in place.
+    equals.
     """
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))
-    table, labels = standardized(table, train), sentences.labels
+    table, labels = standardized(table.copy(), train), sentences.labels
     best: MeanProbe | None = None
     for decay, predictions in _regressions(table, table[train], labels[train]):
         accuracy = float((predictions[dev] == labels[dev]).mean())

@@ -182,7 +182,7 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
 
     named = f"{file},{file}"
     config = CompareConfig(encoding="latin-1")
-    coarse = read_task("sentences", named, config).sentences
+    [coarse] = read_task("sentences", named, config).folds
     with pytest.raises(SourceError, match="4 labels for 4 sentences"):
         read_task("sentences", named, CompareConfig(encoding="latin-1", fine_labels=True))
 
@@ -191,7 +191,7 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
     text = written(tmp_path / "utf8", TREC * 2)  # the encoding is for files that are not UTF-8
     fine = read_sentence_parts(f"{text},{text}", fine=True)
     assert fine.train.labels[:2] == ("HUM:ind", "NUM:date")
-    assert read_task("sentences", f"{text},{text}", config).sentences.texts[0] == coarse.texts[0]
+    assert read_task("sentences", f"{text},{text}", config).folds[0].texts[0] == coarse.texts[0]
     for unfit in ("latin-11", "hex", "rot13", "undefined"):
         with pytest.raises(SettingError, match=f"`encoding={unfit}` is no encoding of text"):
             read_task("sentences", named, CompareConfig(encoding=unfit))

@@ -9,13 +9,13 @@ from sklearn.linear_model import LogisticRegression
 
 from corpora.common.errors import ArtifactError, SourceError
 from embed.compare.config import CompareConfig
-from embed.compare.datasets.labeled_sentences import read_sentence_parts
+from embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
 from embed.compare.datasets.parts import DEV, TEST, TRAIN
 from embed.compare.inputs.baselines import make_baselines
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.scoring.comparison import compare, read_tasks
 from embed.compare.scoring.frequency_bands import frequency_bands
-from embed.compare.tasks.sentences.folds import FoldedSentences, fold_numbers
+from embed.compare.tasks.sentences.folds import fold_numbers
 from embed.compare.tasks.sentences.inputs import (
     mean_pool,
     split_sentence,
@@ -351,10 +351,14 @@ def test_the_fingerprint_depends_on_seed_and_labels(files):
     assert repr(tasks[0]) == repr(task_of(*files))
 
 
-def test_folds_are_stratified_and_drawn_by_the_seed():
-    labels = ["a"] * 23 + ["b"] * 7
+def labeled(labels, texts=None):
+    return LabeledSentences(tuple(texts or map(str, range(len(labels)))), tuple(labels))
 
-    numbers = [fold_numbers(labels, 5, seed) for seed in (1, 1, 2)]
+
+def test_folds_are_stratified_and_drawn_by_the_seed():
+    sentences = labeled(["a"] * 23 + ["b"] * 7)
+
+    numbers = [fold_numbers(sentences, 5, seed) for seed in (1, 1, 2)]
 
     assert (numbers[0] == numbers[1]).all()
     assert (numbers[0] != numbers[2]).any()
@@ -363,25 +367,88 @@ def test_folds_are_stratified_and_drawn_by_the_seed():
         assert sizes.max() - sizes.min() <= 1
 
 
+def test_copies_of_a_sentence_are_in_one_fold():
+    texts = [f"sentence {number % 12}" for number in range(30)]
+
+    numbers = fold_numbers(labeled("ab" * 15, texts), 5, seed=1)
+
+    assert len(set(zip(texts, numbers.tolist(), strict=True))) == 12
+    assert set(numbers.tolist()) == set(range(5))
+
+
+def folded(path, lines, **options):
+    return SentencesTask.read(write(path, lines), CompareConfig(**options))
+
+
 def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
-    file = write(tmp_path / "mr", sentence_lines(60, 3))
-    task = FoldedSentences.read(file, CompareConfig(folds=3))
+    lines = sentence_lines(60, 3)
+    task = folded(tmp_path / "mr", lines, folds=2, sections=True)
     vectors = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), dtype=np.float32))
     items = np.ones(60, dtype=bool)
     items[5] = False
 
     found = task.measure(vectors, items)
 
-    assert isinstance(task, FoldedSentences)
+    first, seconds = capsys.readouterr().err.splitlines()
+    assert first == "mr: no test part, so cross-validation with 2 folds"
+    assert seconds.startswith("vectors on mr: ")  # once for all folds
     assert [each.metric for each in found] == METRICS
     assert found[0].items.tolist() == [*range(5), *range(6, 60)]
-    assert found[0].statistic.values.mean() > 0.9
+    assert found[0].statistic.values.mean() > 0.8
     assert found[0].chance == pytest.approx(0.5, abs=0.02)
-    # every sentence is predicted by the probe of its own fold
-    fold, members = task.folds[1], task.members[1]
-    [alone, *_] = fold.measure(vectors, items[members])
-    inside = np.isin(found[0].items, members)
-    assert found[0].statistic.values[inside].tolist() == alone.statistic.values.tolist()
-    assert list(task.items())[7] == file.read_text().splitlines()[7].split()[1:]
-    with pytest.raises(SourceError, match="contains 60 sentences, too few for `folds=40`"):
-        FoldedSentences.read(file, CompareConfig(folds=40))
+    assert found[0].note.startswith("2 folds; the first: trained on 27 sentences with 2 labels; ")
+    assert list(task.items())[7] == lines[7].split()[1:]
+
+
+def test_every_fold_is_scored_by_probes_trained_on_the_others(tmp_path, vectors):
+    lines = sentence_lines(30, 3)
+    task = folded(tmp_path / "mr", lines, folds=2)
+    test = task.folds[1].places(TEST)
+    parts = [
+        write(tmp_path / name, [lines[place] for place in places])
+        for name, places in (("train", np.delete(np.arange(30), test)), ("test", test))
+    ]
+
+    together, alone = ask(task, vectors), ask(task_of(*parts), vectors)
+
+    for one, other in zip(together, alone, strict=True):
+        assert one.statistic.values[test].tolist() == other.statistic.values.tolist()
+
+
+def test_an_encoder_encodes_each_layer_once_for_all_folds(tmp_path, vectors):
+    encoder = Layers()
+    task = folded(tmp_path / "mr", sentence_lines(60, 3), folds=2, sections=True)
+
+    found = ask(task, WithEncoder(vectors, lambda: encoder))
+
+    sections = {m.section: score(m) for m in found if m.section is not None}
+    assert list(sections) == ["static", "layer 0", "layer 1", "layer 2"]
+    assert sections["layer 1"] == score(found[0]) > 0.75 > sections["layer 2"]
+    assert encoder.layers_read == [0, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "folds", "message"),
+    [
+        (sentence_lines(60, 3), 40, "contains 60 different sentences, too few for `folds=40`"),
+        (sentence_lines(5, 3) * 9, 3, "contains 5 different sentences, too few for `folds=3`"),
+        ([*(f"pos {n}" for n in range(19)), "neg x"], 10, "too few sentences of a label"),
+        ([*(f"pos {n}" for n in range(18)), "neg x", "neg x"], 9, "too few sentences of a label"),
+        (["a 1", "a 2", "b 3", "b 4"], 2, "too few sentences of a label"),
+    ],
+    ids=["sentences", "copies", "single", "copied", "no development part"],
+)
+def test_a_file_too_small_for_its_folds_is_refused(tmp_path, lines, folds, message):
+    with pytest.raises(SourceError, match=message):
+        folded(tmp_path / "mr", lines, folds=folds)
+
+
+def test_labels_of_one_fold_are_noted_and_count_as_wrong(tmp_path, capsys):
+    task = folded(tmp_path / "mr", [*sentence_lines(40, 3), "2 fill1"], folds=3)
+
+    [fold] = (fold for fold in task.folds if 40 in fold.places(TEST))
+
+    assert "mr: 1 sentences have labels of one fold; they count as wrong" in (
+        capsys.readouterr().err.splitlines()
+    )
+    assert (fold.labels[40], fold.classes) == (-1, ["0", "1"])  # no probe predicts -1
