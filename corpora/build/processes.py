@@ -48,7 +48,7 @@ class LazyProcesses:
                 process.kill()
             # or the pool's thread, and exit with it, waits for the rest of a half-sent result
             self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
-        self._pool.shutdown(wait=wait, cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from corpora.common.console import escape_leading_dash
 from corpora.common.display import html_table
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from corpora.common.reporting import note
-from corpora.reading.sources import SourceFile, source_files
+from corpora.reading.sources import source_files
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings
@@ -83,8 +83,8 @@ def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyRe
     """
     out, request = Path(out), _corpus_request(study)
     if request is not None:  # before the folder is created
+        _refuse_inside(out, study.sources)
         files = source_files(request.sources)
-        _refuse_inside(out, files, study.sources)
         if all(file.size == 0 for file in files):
             raise SourceError(
                 f"{study.sources[0]}: the source is empty; pass one that contains text"
@@ -174,11 +174,11 @@ def _build(study: Study, request: Request, folder: StudyFolder, force: bool) -> 
     return out
 
 
-def _refuse_inside(out: Path, files: Sequence[SourceFile], sources: Sequence[str]) -> None:
+def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
     """Raise if the study is inside the folder of its texts: it would read its own output."""
     folders = [Path(source).resolve() for source in sources if Path(source).is_dir()]
     inside = [folder for folder in folders if folder in (out.resolve(), *out.resolve().parents)]
-    if inside and files:
+    if inside:
         raise SettingError(f"`out={out}`: inside the source {inside[0]}; choose another")
 
 
