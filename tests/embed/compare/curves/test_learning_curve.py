@@ -25,6 +25,8 @@ from embed.compare.curves.learning_curve import take_samples
 from embed.compare.curves.picture import draw_curve
 from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
 from embed.compare.curves.table import group_curve_results, print_curve
+from embed.compare.report.contents import ReportParts
+from embed.compare.report.html.page import make_page
 from embed.compare.scoring.comparison import compare
 from embed.compare.scoring.open_runs import open_runs
 from embed.compare.task import read_task
@@ -36,6 +38,7 @@ RESULT = [
     "method", "tokens", "documents", "types", "run", "task", "dataset", "metric", "score", "low",
     "high", "items_used", "items_total", "shared_items", "unknown",
 ]  # fmt: skip
+FEW = ["remark", "few"]  # of defined scores: the set has 7 items
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,9 +394,8 @@ def test_the_document_describes_every_method_and_size(corpus, document):
     assert document["sizes"] == tokens
     assert document["methods"] == ["this", "that"]
     assert (document["corpus"], document["fingerprint"]) == (str(corpus.path), corpus.fingerprint)
-    assert all(
-        [key for key in result if key != "remark"] == RESULT for result in document["results"]
-    )
+    for result in document["results"]:
+        assert list(result) == RESULT + (FEW if result["score"] is not None else [])
     for metric in ("spearman", "pearson"):
         for shared in (True, False):
             found = [
@@ -410,6 +412,13 @@ def test_the_document_describes_every_method_and_size(corpus, document):
     assert first["documents"] == sample.training_documents
     assert first["types"] == len(sample.view().words)
     assert first["run"].endswith("/this-300")
+
+
+def test_the_report_page_marks_scores_on_few_items(document):
+    page = make_page({"runs": [], "results": [], "pairs": []}, ReportParts(curve=document))
+    defined = [r for r in document["results"] if r["score"] is not None and r["tokens"]]
+    n_shared = sum(result["shared_items"] for result in defined)
+    assert page.count(" few items</small>") == n_shared == len(defined) // 2 > 0
 
 
 def test_shared_items_are_those_of_the_smallest_sample(corpus, document):
