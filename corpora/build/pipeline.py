@@ -11,7 +11,6 @@ from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,8 @@ from corpora.build.readable import check_readable
 from corpora.build.request import Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
-from corpora.build.type_table import LemmaTable, TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_tsv
+from corpora.build.type_table import TypeTable
+from corpora.build.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
 from corpora.common.reporting import Progress, no_progress
@@ -39,10 +38,10 @@ from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
 from corpora.store.shards import FORMS, Shard
+from corpora.store.vocabulary import Vocabulary
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
-_CACHED_LEMMAS = 1 << 20  # the tables of all threads have mostly the same forms
 
 
 @dataclass(frozen=True)
@@ -53,15 +52,6 @@ class _Encoded:
     parsed: TextBlock
     table: int  # number of the type table whose ids the block has
     consumed: int  # bytes of source
-
-
-@dataclass(frozen=True)
-class _ClosedTable:
-    """Where a type table was written."""
-
-    run: int
-    row_of_type: np.ndarray | None = None  # int64 (n_types,): place in the run, if by lemma
-    form_run: int = 0
 
 
 def build_corpus(
@@ -124,9 +114,7 @@ class _Builder:
         self.n_consumed = 0
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)
-        self.form_runs = TypeRuns(directory / SCRATCH / FORMS) if self.text.lemmatize else None
-        self.lemma_of = lru_cache(_CACHED_LEMMAS)(self.text.lemma)
-        self.tables: dict[int, _ClosedTable] = {}
+        self.run_of_table: dict[int, int] = {}
         self.shards: list[ShardWriter] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
@@ -139,8 +127,6 @@ class _Builder:
             return self._run()
         except BaseException:
             self.runs.discard()
-            if self.form_runs:
-                self.form_runs.discard()
             for shard in self.shards:
                 shard.discard()
             raise
@@ -152,9 +138,7 @@ class _Builder:
             self._map(threads, tables)
             tables.close_all(threads)
             self._check_not_empty()
-            new_ids = self.runs.merge(self.directory / "vocabulary", self.options.max_types)
-            forms = self.form_runs.merge(self.directory / FORMS, None) if self.form_runs else None
-            self._renumber(threads, new_ids, forms)
+            self._renumber(threads, *self._merge())
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
@@ -240,14 +224,8 @@ class _Builder:
         self.shards.append(ShardWriter(directory))
 
     def _close_table(self, number: int, table: TypeTable) -> None:
-        """Write a table to disk as a sorted run; lemmas and their forms are two runs."""
-        if self.form_runs is None:
-            self.tables[number] = _ClosedTable(self.runs.add(table))
-            return
-        lemmas = LemmaTable(table, self.lemma_of)
-        self.tables[number] = _ClosedTable(
-            self.runs.add(lemmas), lemmas.row_of_type, self.form_runs.add(table)
-        )
+        """Write a table to disk as a sorted run."""
+        self.run_of_table[number] = self.runs.add(table.text, table.offsets, table.counts())
 
     def _check_not_empty(self) -> None:
         """Raise if the corpus is empty."""
@@ -255,11 +233,24 @@ class _Builder:
             names = ", ".join(map(str, self.request.sources))
             raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
+    def _merge(self) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Write the vocabulary; return the final ids of the types of each run.
+
+        With ``lemmatize`` these are ids of forms; the second array has the lemma of each form.
+        """
+        words, max_types = self.directory / "vocabulary", self.options.max_types
+        if not self.text.lemmatize:
+            return self.runs.merge(words, max_types), None
+        new_ids = self.runs.merge(self.directory / FORMS, None)
+        self.runs = TypeRuns(self.directory / SCRATCH / "lemmas")
+        forms = Vocabulary(self.directory / FORMS)
+        return new_ids, write_lemmas(words, self.runs, forms, self.text.lemma, max_types)
+
     def _renumber(
         self,
         threads: ThreadPoolExecutor,
         new_ids: list[np.ndarray],
-        new_forms: list[np.ndarray] | None,
+        lemma_of_form: np.ndarray | None,
     ) -> None:
         """Replace table ids by final ids, and count the documents of each type."""
         counts = open_array(self.directory / "vocabulary", "counts")
@@ -273,7 +264,7 @@ class _Builder:
         def work(shard: ShardWriter) -> None:
             taken = arrays.get()
             try:
-                self._renumber_shard(shard, new_ids, new_forms, *taken)
+                self._renumber_shard(shard, new_ids, lemma_of_form, *taken)
             finally:
                 arrays.put(taken)
 
@@ -286,22 +277,17 @@ class _Builder:
         self,
         shard: ShardWriter,
         new_ids: list[np.ndarray],
-        new_forms: list[np.ndarray] | None,
+        lemma_of_form: np.ndarray | None,
         document_counts: np.ndarray,
         last_seen: np.ndarray,
     ) -> None:
         """Renumber one shard, and add its documents to the counts."""
         ids = open_array(shard.directory, "ids", writable=True)
-        if new_forms is not None:
-            forms = np.array(ids)
-            for first, stop, number in shard.segments:
-                renumber(forms[first:stop], new_forms[self.tables[number].form_run])
-            write_array(shard.directory, FORMS, forms)
-        for first, stop, number in shard.segments:
-            table = self.tables[number]
-            final = new_ids[table.run]
-            rows = table.row_of_type
-            renumber(ids[first:stop], final if rows is None else final[rows])
+        for first, stop, table in shard.segments:
+            renumber(ids[first:stop], new_ids[self.run_of_table[table]])
+        if lemma_of_form is not None:
+            write_array(shard.directory, FORMS, ids)
+            renumber(ids, lemma_of_form)
         last_seen.fill(-1)
         documents = open_array(shard.directory, "documents")
         count_documents(ids, documents, last_seen, document_counts)

@@ -1,11 +1,9 @@
 """The types seen by one worker: UTF-8, counts, and ids in order of first occurrence."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.artifacts.arrays import read_strings
 from corpora.text.characters import CharacterTable
 from corpora.text.segment_kernels import (
     N_BYTES,
@@ -37,32 +35,6 @@ class Segmented:
     n_characters: int
     n_unspaced: int  # characters of scripts written without spaces
     n_dropped: int  # bytes of dropped characters (control and unassigned ones)
-
-
-class LemmaTable:
-    """The lemmas of the types of a table, each once, with the sums of their counts."""
-
-    def __init__(self, table: "TypeTable", lemma_of: Callable[[str], str]) -> None:
-        rows: dict[str, int] = {}
-        row_of_type: list[int] = []
-        for first in range(0, len(table), _FIRST_TYPES):  # the strings of all would be too large
-            forms = read_strings(
-                table.text, table.offsets, first, min(first + _FIRST_TYPES, len(table))
-            )
-            row_of_type += [rows.setdefault(lemma_of(form), len(rows)) for form in forms]
-        encoded = [lemma.encode() for lemma in rows]
-        self.row_of_type = np.array(row_of_type, dtype=np.int64)
-        self.text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        self.offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-        self._counts = np.zeros(len(rows), dtype=np.int64)
-        np.add.at(self._counts, self.row_of_type, table.counts())
-
-    def __len__(self) -> int:
-        return len(self._counts)
-
-    def counts(self) -> np.ndarray:
-        """Return the number of tokens of each lemma, int64 (n_lemmas,)."""
-        return self._counts
 
 
 class TypeTable:

@@ -2,12 +2,12 @@
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from corpora.artifacts.arrays import ArrayWriter, array_path, open_array, write_array
-from corpora.build.type_table import LemmaTable, TypeTable
 from corpora.store.vocabulary import Vocabulary
 from corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
 
@@ -27,18 +27,17 @@ class TypeRuns:
         self._starts = [0]
         self._orders: list[np.ndarray] = []
 
-    def add(self, table: TypeTable | LemmaTable) -> int:
-        """Write the types of a table as one sorted run and return its number."""
-        order = np.empty(len(table), dtype=np.int64)
-        sort_types(table.text, table.offsets, order)
-        text = np.empty(len(table.text), dtype=np.uint8)
-        offsets = np.empty(len(table) + 1, dtype=np.int64)
-        gather_types(table.text, table.offsets, order, text, offsets)
-        counts = table.counts()[order]
+    def add(self, text: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> int:
+        """Write types with their counts as one sorted run and return its number."""
+        # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts: int64 (n,)
+        order = np.empty(len(counts), dtype=np.int64)
+        sort_types(text, offsets, order)
+        sorted_text, sorted_offsets = np.empty_like(text), np.empty_like(offsets)
+        gather_types(text, offsets, order, sorted_text, sorted_offsets)
         with self._lock:
-            self._offsets.append(offsets[1:] + self._text.length)
-            self._text.append(text)
-            self._counts.append(counts)
+            self._offsets.append(sorted_offsets[1:] + self._text.length)
+            self._text.append(sorted_text)
+            self._counts.append(counts[order])
             self._starts.append(self._starts[-1] + len(order))
             self._orders.append(order)
             return len(self._orders) - 1
@@ -95,6 +94,31 @@ class TypeRuns:
             # allocate now: writing to a hole on a full disk would kill the process with SIGBUS
             os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
         return array
+
+
+def write_lemmas(
+    directory: Path,
+    runs: TypeRuns,
+    forms: Vocabulary,
+    lemma_of: Callable[[str], str],
+    max_types: int | None,
+    forms_at_once: int = 1 << 20,
+) -> np.ndarray:
+    """Write the vocabulary of the lemmas of all forms; return the id of the lemma of each form."""
+    rows_of_runs = []
+    for first in range(0, len(forms), forms_at_once):  # the strings of all would be too large
+        stop = min(first + forms_at_once, len(forms))
+        rows: dict[str, int] = {}
+        lemmas = (lemma_of(form) for form in forms.words(first, stop))
+        row_of_form = np.array([rows.setdefault(lemma, len(rows)) for lemma in lemmas])
+        encoded = [lemma.encode() for lemma in rows]
+        counts = np.zeros(len(rows), dtype=np.int64)
+        np.add.at(counts, row_of_form, forms.counts[first:stop])
+        text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        runs.add(text, np.cumsum([0, *map(len, encoded)], dtype=np.int64), counts)
+        rows_of_runs.append(row_of_form)
+    ids = runs.merge(directory, max_types)
+    return np.concatenate([own[rows] for own, rows in zip(ids, rows_of_runs, strict=True)])
 
 
 def write_tsv(directory: Path, path: Path) -> None:

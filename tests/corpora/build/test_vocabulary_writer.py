@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from corpora.artifacts.arrays import write_array
 from corpora.build.type_table import TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_tsv
+from corpora.build.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.store.vocabulary_kernels import sort_types
 from corpora.text.characters import character_table
@@ -29,6 +30,13 @@ def table_of(words: list[str]) -> TypeTable:
     table = TypeTable()
     table.segment(text, np.array([0, len(text)]), character_table("pretokenized", True, False))
     return table
+
+
+def runs_of(directory: Path, table: TypeTable) -> TypeRuns:
+    """Return one run, the types of a table."""
+    runs = TypeRuns(directory / "scratch")
+    runs.add(table.text, table.offsets, table.counts())
+    return runs
 
 
 def kept(words: list[str]) -> list[str]:
@@ -54,7 +62,7 @@ def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_type
     runs = TypeRuns(directory / "scratch")
     tables = [table_of(words) for words in parts]
     for table in tables:
-        runs.add(table)
+        runs.add(table.text, table.offsets, table.counts())
     new_ids = runs.merge(directory, max_types)
     counts = Counter(word for words in parts for word in words)
     expected = sorted(counts, key=lambda word: (-counts[word], word))[:max_types]
@@ -75,9 +83,22 @@ def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_type
         assert ids.tolist() == [expected.index(w) if w in expected else last for w in raw]
 
 
+def test_lemmas_have_the_counts_of_their_forms(tmp_path):
+    words = ["cats", "cat", "dogs", "Cats", "cats", "rat", "dog", "dogs", "cats"]
+    runs_of(tmp_path / "a", table_of(words)).merge(tmp_path / "forms", None)
+    forms, runs = Vocabulary(tmp_path / "forms"), TypeRuns(tmp_path / "scratch")
+    ids = write_lemmas(tmp_path, runs, forms, lambda form: form.lower().rstrip("s"), 2, 2)
+    write_array(tmp_path, "document_counts", np.zeros(3, dtype=np.int64))
+    lemmas = Vocabulary(tmp_path)
+    assert (lemmas.words(), lemmas.counts.tolist()) == (["cat", "dog", PRUNED], [5, 3, 1])
+    found = {form: lemmas[i] for form, i in zip(forms.words(), ids, strict=True)}
+    assert found == {
+        "cats": "cat", "dogs": "dog", "Cats": "cat", "cat": "cat", "dog": "dog", "rat": PRUNED,
+    }  # fmt: skip
+
+
 def test_the_tsv_escapes_special_characters(tmp_path):
-    runs = TypeRuns(tmp_path / "scratch")
-    runs.add(table_of(["plain", "tab\u2409here", "back\\slash", "plain"]))
+    runs = runs_of(tmp_path, table_of(["plain", "tab\u2409here", "back\\slash", "plain"]))
     runs.merge(tmp_path, None)
     write_array(tmp_path, "document_counts", np.array([1, 12, 123], dtype=np.int64))
     write_tsv(tmp_path, tmp_path / "vocabulary.tsv")
@@ -99,8 +120,7 @@ def test_escapes(word, written):
 
 
 def test_punctuation_types_are_marked(tmp_path):
-    runs = TypeRuns(tmp_path / "scratch")
-    runs.add(table_of([".", "--", "a.", "…", "中", "$"]))
+    runs = runs_of(tmp_path, table_of([".", "--", "a.", "…", "中", "$"]))
     runs.merge(tmp_path, None)
     write_array(tmp_path, "document_counts", np.ones(6, dtype=np.int64))
     vocabulary = Vocabulary(tmp_path)
