@@ -1,8 +1,9 @@
 """Probes on mean-pooled sentences, and the choice of the best layer."""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,8 @@ from embed.compare.tasks.sentences.inputs import (
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.protocols import StaticVectors
 
-MEAN_DECAYS = (
-    1e-1,
-    1e-2,
-    1e-3,
-    1e-4,
-    1e-5,
-    1e-6,
-)  # relative to the mean loss; each starts from the last
+# relative to the mean loss; each starts from the last
+MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 _ITERATIONS = 1_000
 _SLOPE = 1e-7  # tolerated gradient; with weak decay a larger one is not converged
 
@@ -80,16 +75,15 @@ def pool_sentences(
     encoded again, once for all folds that it is best for. With ``static_too`` the static vectors of
     an encoder are also tried, but never chosen as the source.
     """
+    look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, folds[0].texts))
     progress(0)
     with share(0, 0.4):
-        means = _train_on_means(vectors, folds, progress, static_too)
+        means = _train_on_means(vectors, folds, progress, look_up, static_too)
     sources = [_best_source(of_fold) for of_fold in means]
-    last = None
     with share(0.4, 1):
         for number in steps(sorted(range(len(folds)), key=sources.__getitem__)):
             fold, source = folds[number], sources[number]
-            if source != last:
-                last, (words, inputs) = source, _look_up(vectors, fold.texts, source)
+            words, inputs = look_up(source)
             learning, table = inputs.bags.take(fold.places(TRAIN)).rows, inputs.table
             if len(learning):
                 table = standardized(table if len(folds) == 1 else table.copy(), learning)
@@ -97,7 +91,11 @@ def pool_sentences(
 
 
 def _train_on_means(
-    vectors: StaticVectors, folds: Sequence[SentenceSet], progress: Progress, static_too: bool
+    vectors: StaticVectors,
+    folds: Sequence[SentenceSet],
+    progress: Progress,
+    look_up: Callable[[str], tuple[list[list[str]], SentenceInputs]],
+    static_too: bool,
 ) -> list[dict[str, MeanProbe]]:
     """Return the probes of every fold, by source; each source is pooled once."""
     encoder, texts = encoder_of(vectors), folds[0].texts
@@ -108,7 +106,7 @@ def _train_on_means(
             probes[source] = train_mean_probe(table, fold)
 
     if encoder is None or static_too:
-        train(STATIC, mean_pool(_look_up(vectors, texts, STATIC)[1]))
+        train(STATIC, mean_pool(look_up(STATIC)[1]))
     if encoder is not None:
         words = [split_sentence(encoder.words, text) for text in texts]
         for layer in steps(range(encoder.n_layers + 1)):

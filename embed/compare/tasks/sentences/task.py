@@ -105,9 +105,8 @@ class SentencesTask:
         """
         # items: bool (n_items,)
         started, text = thread_time(), ""
-        right: dict[
-            tuple[str, str | None], np.ndarray
-        ] = {}  # by metric and section: bool (n_items,)
+        # by metric and section: bool (n_items,)
+        right: dict[tuple[str, str | None], np.ndarray] = {}
         composed, zero, by_chance = np.zeros((3, self.n_items), dtype=bool)
         with ONE_THREAD:
             for fold, pooled in pool_sentences(vectors, self.folds, static_too=self.layers):

@@ -383,12 +383,20 @@ def folded(path, lines, **options):
 def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
     lines = sentence_lines(60, 3)
     task = folded(tmp_path / "mr", lines, folds=2, sections=True)
-    vectors = WordVectors(VOCABULARY, np.eye(len(VOCABULARY), dtype=np.float32))
+    split: list[str] = []
+
+    class Vectors(WordVectors):
+        def words(self, text):
+            split.append(text)
+            return super().words(text)
+
+    vectors = Vectors(VOCABULARY, np.eye(len(VOCABULARY), dtype=np.float32))
     items = np.ones(60, dtype=bool)
     items[5] = False
 
     found = task.measure(vectors, items)
 
+    assert len(split) < 2 * sum(len(text.split()) for text in task.folds[0].texts)  # once for all
     first, seconds = capsys.readouterr().err.splitlines()
     assert first == "mr: no test part, so cross-validation with 2 folds"
     assert seconds.startswith("vectors on mr: ")  # once for all folds
