@@ -9,7 +9,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -19,11 +18,10 @@ from embed.compare.statistics.estimators import (
     Means,
     SeedMean,
     Statistic,
-    in_blocks,
+    UnitCounts,
 )
 
 LEVEL = 0.95
-_SUMMED = 1 << 20  # counts of units held as float64 at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,65 +89,6 @@ class _LeaveOneOut:
         """Return the counts of some replicates, uint8 (rows, n_items)."""
         left_out = np.arange(self.n_items)
         return (left_out != left_out[rows, None]).astype(np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class UnitCounts:
-    """Item counts derived from counts of the units that make up each item.
-
-    An item's count is the product of its units' counts, computed on indexing: there may be a
-    hundred times as many items as units.
-    """
-
-    drawn: np.ndarray  # uint8 (B, U): how often each unit was drawn
-    members: np.ndarray  # int64 (n_items, k): the units of each item
-
-    @cached_property
-    def sizes(self) -> np.ndarray:
-        """The number of items in each draw, float64 (B,)."""
-        return self.sums(np.ones(len(self.members)))
-
-    def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the items' values in each draw, by sums over units.
-
-        For items of two units, each a matrix of their values: with draws ``d`` of units, ``d
-        @ values @ d``. Sums of whole numbers are exact, as those over items are.
-        """
-        # values: float64 (n_items,); returns float64 (B,)
-        n_units, k = self.drawn.shape[1], self.members.shape[1]
-        if k > 2:
-            return in_blocks(self, lambda rows: rows @ values)
-        if k == 1:
-            by_unit = np.bincount(self.members[:, 0], values, n_units)
-            return in_blocks(self.drawn, lambda rows: rows @ by_unit)
-        import scipy.sparse
-
-        some = values != 0
-        entries = values[some], tuple(self.members[some].T)
-        matrix = scipy.sparse.csr_matrix(entries, shape=(n_units, n_units))
-
-        def products(rows: np.ndarray) -> np.ndarray:
-            drawn = np.ascontiguousarray(rows.T)
-            return np.asarray(np.einsum("ub,ub->b", matrix @ drawn, drawn))
-
-        return in_blocks(self.drawn, products, block=_SUMMED)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of draws and number of items."""
-        return len(self.drawn), len(self.members)
-
-    def __len__(self) -> int:
-        return len(self.drawn)
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        """Return item counts of some draws, uint16 (rows, n_items)."""
-        drawn = self.drawn[rows]
-        first, *others = self.members.T
-        counts = np.take(drawn, first, axis=1).astype(np.uint16)
-        for units in others:
-            counts *= np.take(drawn, units, axis=1)
-        return counts
 
 
 def draw_counts(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Statistic, SummedCounts, in_blocks
+from embed.compare.statistics.estimators import Counts, Statistic, UnitCounts, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 
@@ -26,7 +26,7 @@ class Ratios(Statistic):
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return ratios of weighted sums; NaN if the denominator is zero."""
-        if isinstance(counts, SummedCounts):
+        if isinstance(counts, UnitCounts):
             parts = (self.numerators, self.denominators)
             above, below = (counts.sums(part.astype(np.float64)) for part in parts)
             with np.errstate(divide="ignore", invalid="ignore"):
