@@ -29,11 +29,11 @@ def check_readable(
 def _listed(unreadable: Mapping[SourceFile, str], n_files: int) -> str:
     """Return the message for all files that cannot be read."""
     errors = list(unreadable.values())
-    remedy = "fix or exclude them"
-    if len(unreadable) < n_files:
-        remedy += ", or pass `skip_unreadable=True` to leave them out"
     if len(errors) == 1:
         return f"{errors[0]} (or pass `skip_unreadable=True` to leave the file out)"
-    rest = [f"and {len(errors) - _LISTED:,} more"] if len(errors) > _LISTED else []
-    lines = [f"{len(errors):,} of {n_files:,} files cannot be read; {remedy}:"]
-    return "\n  ".join(lines + errors[:_LISTED] + rest)
+    shown = "; ".join(errors[:_LISTED])
+    if len(errors) > _LISTED:
+        shown += f"; and {len(errors) - _LISTED:,} more"
+    if len(errors) < n_files:
+        shown += " (or pass `skip_unreadable=True` to leave these files out)"
+    return f"{len(errors):,} of {n_files:,} files cannot be read: {shown}"

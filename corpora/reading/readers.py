@@ -5,6 +5,7 @@ into a :class:`TextBlock`, in any order and in any thread or process.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,10 +109,10 @@ def find_unreadable(
         if file.size is None:
             continue
         try:
-            blocks = _file_blocks(Stream(file, options, HEAD_BYTES), options, BLOCK_BYTES)
-            if whole:
-                for block in blocks:
-                    block.parse()
+            block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
+            blocks = _file_blocks(Stream(file, options, HEAD_BYTES), options, block_bytes)
+            for block in blocks if whole else itertools.islice(blocks, 1):
+                block.parse()
         except UnreadableError as error:
             found[file] = str(error)
         done += file.size
