@@ -172,7 +172,5 @@ def test_a_folder_of_text_may_have_files_of_other_programs(text, tmp_path):
 def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):
     for name in ("a.pdf", "b.pdf"):
         (tmp_path / name).write_bytes(PDF)
-    with pytest.raises(
-        SourceError, match=r"2 of 2 files cannot be read: .*extract its text first$"
-    ):
+    with pytest.raises(SourceError, match=r"2 of 2 files cannot be read: .*its text first$"):
         make_corpus(tmp_path, tmp_path / "o", read=ReadOptions(skip_unreadable=True))
