@@ -41,7 +41,7 @@ def synthetic_vectors(path: Path, n_words: int, dim: int) -> WordVectors:
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
+    arguments = harness.parse(__doc__, repeats=1, more=_own_options)
     from gensim.models import KeyedVectors
 
     path = default_sets()[2][1]

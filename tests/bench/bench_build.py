@@ -77,7 +77,7 @@ RIVALS = {"tokenizers": run_tokenizers, "gensim": run_gensim}
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", repeats=2, more=_own_options)
+    arguments = harness.parse(__doc__, repeats=2, more=_own_options)
     if arguments.rival:
         print(RIVALS[arguments.rival](arguments.text))
         return

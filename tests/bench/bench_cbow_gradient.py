@@ -18,36 +18,32 @@ from typing import Any
 
 import harness
 import roles
-from bench_evidence import score, train
+from bench_evidence import ALL, build, score, train
 from scipy.stats import norm, ttest_ind
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
+from corpora.artifacts.metrics import METRICS, read_metrics
 from corpora.common.console import print_table
 from corpora.common.errors import FirthError
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus, is_corpus
+from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 
 VARIANTS = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
 ROLE = roles.TUNING
-SETS = {"similarity": ("mturk287", "rg65"), "grammar": ("msr",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",)}
 # 5 million tokens are 4.3 million words without punctuation: enough for 5 epochs by default
 TEXTS: dict[str, dict[str, Any]] = {
-    "Wikipedia": {"source": "enwiki2015-AB", "tokens": 5_000_000, "english": True},
+    "Wikipedia": {"sources": ("enwiki2015-AB",), "tokens": 5_000_000, "english": True},
     "WikiText-2": {
-        "source": "wikitext2-train",
+        "sources": ("wikitext2-train",),
         "documents": "block",
         "text": TextSettings(segmenter="whitespace"),
         "english": True,
     },
     "German novels": {
-        "source": "eltec-de",
+        "sources": ("eltec-de",),
         "documents": "block",
         "english": False,
         "tokens": 5_000_000,
@@ -59,18 +55,19 @@ OLD, NEW = VARIANTS
 
 def main() -> None:
     """Train, score and compare; write the results after every cell."""
-    arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
+    arguments = harness.parse(__doc__, more=_own_options)
     figures: dict[str, Any] = {"texts": {}}
     if arguments.json and arguments.json.exists():
         figures = json.loads(arguments.json.read_text(encoding="utf-8"))
     for name in arguments.text or TEXTS:
         about = TEXTS[name]
-        corpus = open_text(arguments.work / f"corpus-{name.replace(' ', '-')}", about)
+        folder = arguments.work / f"corpus-{name.replace(' ', '-')}"
+        corpus = build(folder, about, ROLE).sample(about.get("tokens", ALL))
         folder = arguments.work / corpus.fingerprint
         found = figures["texts"].setdefault(
             name, {"corpus": corpus.fingerprint, "tokens": corpus.training_tokens, "cells": []}
         )
-        tasks = evaluation_sets() if about["english"] else []
+        tasks = roles.read_sets(SETS, role=ROLE) if about["english"] else []
         rates = about.get("rates", VARIANTS)
         for gradient, rate, seed in missing(found["cells"], rates, arguments.seeds):
             cell = {"gradient": gradient, "rate": rate, "seed": seed}
@@ -86,26 +83,10 @@ def main() -> None:
         show(name, found)
 
 
-def open_text(path: Path, about: Mapping[str, Any]) -> Corpus:
-    """Return a text, or a sample of it; build it unless it exists."""
-    if is_corpus(path):
-        corpus = Corpus.open(path)
-    else:
-        sources = [roles.open_text(about["source"], role=ROLE)]
-        read = ReadOptions(documents=about.get("documents", "file"))
-        corpus = build_corpus(make_request(sources, read=read, text=about.get("text")), path)
-    return corpus.sample(about["tokens"]) if "tokens" in about else corpus
-
-
-def evaluation_sets() -> list[Task]:
-    """Return the evaluation sets."""
-    files = {kind: tuple(map(str, paths)) for kind, paths in set_files().items()}
-    return read_tasks(CompareConfig(similarity=files["similarity"], analogies=files["grammar"]))
-
-
 def set_files() -> dict[str, list[Path]]:
     """Return the files of the sets by kind."""
-    return {kind: [roles.open_set(n, role=ROLE) for n in names] for kind, names in SETS.items()}
+    kinds = {"similarity": SETS["similarity"], "grammar": SETS["analogies"]}
+    return {kind: [roles.open_set(n, role=ROLE) for n in names] for kind, names in kinds.items()}
 
 
 def missing(
@@ -130,12 +111,11 @@ def cell_run(corpus: Corpus, folder: Path, gradient: str, rate: float, seed: int
 
 def measure(run: Path, tasks: Sequence[Task]) -> dict[str, Any]:
     """Return the held-out loss of a run, and its score on each set."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    vectors = load_vectors(run)
-    results = [harness.scores(task, vectors)[0] for task in tasks]
+    last = read_metrics(run / METRICS)[-1]
+    scores = harness.score_by_set(tasks, load_vectors(run))
     return {
-        "held_out_loss": round(lines[-1]["held_out_loss"], 4),
-        "scores": {measured.dataset: round(found or 0.0, 4) for measured, found in results},
+        "held_out_loss": round(last["held_out_loss"], 4),
+        "scores": {name: round(score or 0.0, 4) for name, score in scores.items()},
     }
 
 

@@ -9,18 +9,19 @@ set (one run, the first) and to draw and score its 1,000 replicates.
 
 import argparse
 import itertools
-import json
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import harness
 import roles
 
+from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
@@ -30,17 +31,16 @@ from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
 
 ROLE = roles.REPORTING
-SIMILARITY = ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65")
-ANALOGIES = ("questions-words", "msr")
+SETS = {
+    "similarity": ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65"),
+    "analogies": ("questions-words", "msr"),
+}
 
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", more=_own_options)
-    files = {
-        "similarity": [roles.open_set(name, role=ROLE) for name in SIMILARITY],
-        "analogies": [roles.open_set(name, role=ROLE) for name in ANALOGIES],
-    }
+    arguments = harness.parse(__doc__, repeats=3, more=_own_options)
+    files = roles.set_options(SETS, role=ROLE)
     figures = {
         "machine": harness.machine(),
         "runs": [list(load_vectors(run).matrix.shape) for run in arguments.run],
@@ -58,13 +58,13 @@ def main() -> None:
         ],
     )
     if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+        write_json(arguments.json, figures)
 
 
 PARTS = ("measure", "draw", "replicate")
 
 
-def command(runs: list[Path], files: dict[str, list[Path]], repeats: int) -> dict[str, Any]:
+def command(runs: list[Path], files: Mapping[str, tuple[str, ...]], repeats: int) -> dict[str, Any]:
     """Return seconds of the whole command with an empty and a full cache, and its peak memory."""
     named = [f"--{kind}={file}" for kind, each in files.items() for file in each]
     line = [sys.executable, "cli.py", "compare", *map(str, runs), *named, "--json"]
@@ -83,10 +83,11 @@ def command(runs: list[Path], files: dict[str, list[Path]], repeats: int) -> dic
     }
 
 
-def sets(run: Path, files: dict[str, list[Path]], repeats: int) -> dict[str, dict[str, Any]]:
+def sets(
+    run: Path, files: Mapping[str, tuple[str, ...]], repeats: int
+) -> dict[str, dict[str, Any]]:
     """Return for each set the median seconds of measuring, drawing and scoring the replicates."""
-    config = CompareConfig(**{kind: tuple(map(str, each)) for kind, each in files.items()})
-    vectors = load_vectors(run)
+    config, vectors = CompareConfig(**files), load_vectors(run)
     found = {}
     for task in read_tasks(config):
         once(task, vectors, config)  # compiles kernels and reads the vectors

@@ -35,8 +35,6 @@ from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.common.console import duration, print_table
 from corpora.store.corpus import Corpus
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig
@@ -153,14 +151,13 @@ def train(cell: Cell, corpus: Corpus, tasks: Sequence[Task], **options: Any) -> 
     with tempfile.TemporaryDirectory() as scratch:
         run = make_run(trainer, Path(scratch) / "run", force=False)
         last = [line for line in read_metrics(run / METRICS) if "epoch_loss" in line][-1]
-        vectors = load_vectors(run)
-        results = [harness.scores(task, vectors)[0] for task in tasks]
+        scores = harness.score_by_set(tasks, load_vectors(run))
     return {
         "cell": asdict(cell),
         "n_tokens": trainer.text.n_tokens,
         "seconds": round(last["tokens"] / last["tokens_per_second"], 3),
         # undefined if the text has none of the words
-        "scores": {measured.dataset: score or 0.0 for measured, score in results},
+        "scores": {name: score or 0.0 for name, score in scores.items()},
     }
 
 
@@ -340,7 +337,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             source = roles.open_text(TEXT, role=ROLE)
             corpus = build_corpus(make_request([source]), Path(folder) / "corpus")
-            measure(wanted, corpus, tuning_tasks(), arguments.cells, threads=arguments.threads)
+            tasks = roles.read_sets(SETS, role=ROLE)
+            measure(wanted, corpus, tasks, arguments.cells, threads=arguments.threads)
     cells = read_cells(arguments.cells)
     curves = curves_of(cells)
     if not curves:
@@ -386,22 +384,14 @@ def chosen_variants(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     ]
 
 
-def tuning_tasks() -> list[Task]:
-    """Return the tasks of the sets that epochs are chosen on."""
-    files = {
-        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
-        for kind, names in SETS.items()
-    }
-    return read_tasks(CompareConfig(**files))
-
-
 def parsed() -> argparse.Namespace:
     """Parse the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    return harness.parse(__doc__, more=_own_options)
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
     parser.add_argument("--cells", type=Path, required=True, help="file of finished trainings")
-    parser.add_argument("--json", type=Path, help="also write the scores to this file")
     parser.add_argument("--rules", action="store_true", help="train nothing, only compare rules")
     parser.add_argument("--words", type=int, nargs="+", default=WORDS, help="sizes of the text")
     parser.add_argument("--method", choices=CONFIGS, nargs="+", help="only these methods")
@@ -411,7 +401,6 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, choices=EPOCHS, nargs="+", help="only these")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1], help="one training of each")
     parser.add_argument("--threads", type=int, help="all cores by default")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ the work folder, so that an interrupted measurement resumes.
 
 import argparse
 import itertools
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +112,7 @@ TEXTS: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Build, train and score; write the results after every sample."""
-    arguments = parsed()
+    arguments = harness.parse(__doc__, more=_own_options)
     if arguments.tables:
         print("\n".join(tables(read_evidence())))
         return
@@ -152,16 +150,11 @@ def main() -> None:
                 write_json(arguments.json, document)
 
 
-def parsed() -> argparse.Namespace:
-    """Parse the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
     kinds = parser.add_mutually_exclusive_group(required=True)
     kinds.add_argument("--work", type=Path, help="folder of runs")
     kinds.add_argument("--tables", action="store_true", help="only print the tables")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    return parser.parse_args()
 
 
 def described() -> dict[str, Any]:
@@ -172,11 +165,11 @@ def described() -> dict[str, Any]:
     }
 
 
-def build(path: Path, about: Mapping[str, Any]) -> Corpus:
+def build(path: Path, about: Mapping[str, Any], role: roles.Role = ROLE) -> Corpus:
     """Build the corpus of one text unless it exists."""
     if is_corpus(path):
         return Corpus.open(path)
-    sources = [roles.open_text(name, role=ROLE) for name in about["sources"]]
+    sources = [roles.open_text(name, role=role) for name in about["sources"]]
     read = ReadOptions(documents=about.get("documents", "file"))
     request = make_request(sources, read=read, text=about.get("text"))
     return build_corpus(request, path)
@@ -235,11 +228,28 @@ def train(corpus: Corpus, method: str, options: Mapping[str, Any], run: Path) ->
 
 def training_seconds(runs: Sequence[Path]) -> float:
     """Return the shortest time of trainings, which other programs and compiling disturb least."""
-    made = [json.loads((run / "provenance.json").read_text()) for run in runs]
-    times = [
-        datetime.fromisoformat(each["end"]) - datetime.fromisoformat(each["start"]) for each in made
-    ]
-    return min(time.total_seconds() for time in times)
+    return min(map(harness.run_seconds, runs))
+
+
+def compared(trained: Mapping[str, Sequence[Path]], config: CompareConfig) -> dict[str, Any]:
+    """Return the JSON of a comparison of runs, in which the seeds of a method are a group."""
+    names = {
+        name: [name] if len(runs) == 1 else [f"{name}-{n}" for n in range(1, len(runs) + 1)]
+        for name, runs in trained.items()
+    }
+    paths = {
+        name: run
+        for method, runs in trained.items()
+        for name, run in zip(names[method], runs, strict=True)
+    }
+    found = compare(
+        {name: load_vectors(run) for name, run in paths.items()},
+        read_tasks(config),
+        config,
+        groups={method: tuple(own) for method, own in names.items() if len(own) > 1},
+        fingerprints={name: describe_run(run)["fingerprint"] for name, run in paths.items()},
+    )
+    return to_json(found, config, {})
 
 
 def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]]) -> dict[str, Any]:
@@ -249,14 +259,7 @@ def score(trained: Mapping[str, Sequence[Path]], sets: Mapping[str, list[Path]])
         options[OPTIONS[kind]] = options.get(OPTIONS[kind], ()) + tuple(map(str, files))
     kinds = {file.stem: kind for kind, files in sets.items() for file in files}
     config = CompareConfig(**options)
-    groups = {name: tuple(map(str, runs)) for name, runs in trained.items() if len(runs) > 1}
-    paths = {
-        str(run) if name in groups else name: run for name, runs in trained.items() for run in runs
-    }
-    vectors = {name: load_vectors(run) for name, run in paths.items()}
-    contents = {name: describe_run(run)["fingerprint"] for name, run in paths.items()}
-    found = compare(vectors, read_tasks(config), config, groups=groups, fingerprints=contents)
-    document = to_json(found, config, {})
+    document = compared(trained, config)
     kept = ("run", "dataset", "score", "low", "high", "items_used", "items_total")
     results = [
         {"kind": kinds[result["dataset"]], **{key: result[key] for key in kept}}

@@ -25,7 +25,7 @@ from typing import Any
 import harness
 import roles
 from bench_word2vec import write_view
-from bench_word2vec_quality import METHODS, differences, evaluation_sets, summary
+from bench_word2vec_quality import METHODS, SETS, differences, summary
 
 from corpora.artifacts.artifact import write_json
 from corpora.build.open_or_build import open_or_build
@@ -197,8 +197,8 @@ def show(figures: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", repeats=1, more=_own_options)
-    tasks = evaluation_sets(arguments.role)
+    arguments = harness.parse(__doc__, more=_own_options)
+    tasks = roles.read_sets(SETS[arguments.role], role=arguments.role)
     with tempfile.TemporaryDirectory() as folder:
         bench = open_bench(arguments.corpus, arguments.tokens, arguments.role, Path(folder))
         about = {"corpus": bench.corpus.fingerprint, "tokens": bench.n_tokens,

@@ -38,6 +38,7 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
+from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.lookup import finite_units
@@ -74,7 +75,7 @@ SEEDS = 12
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", more=_own_options)
+    arguments = harness.parse(__doc__, more=_own_options)
     machine, path = harness.machine(), arguments.json
     figures = json.loads(path.read_text()) if path and path.exists() else {}
     for part in arguments.part or PARTS:
@@ -85,7 +86,7 @@ def main() -> None:
             figures[part]["rows"] = merged(before.get("rows", []), figures[part]["rows"])
             figures[part]["machine_of_other_rows"] = before.get("machine")
         if path:
-            path.write_text(json.dumps(figures, indent=1) + "\n")
+            write_json(path, figures)
 
 
 def merged(before: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

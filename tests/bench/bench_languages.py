@@ -13,21 +13,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import bench_evidence
 import harness
 import roles
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus, is_corpus
+from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.inputs.lookup import find_words
-from embed.compare.report.table import to_json
-from embed.compare.scoring.comparison import compare, read_tasks
-from embed.compare.scoring.open_runs import describe_run
+from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.registry import find_method
@@ -91,7 +87,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Build, train and score; write the results after every language."""
-    arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
+    arguments = harness.parse(__doc__, more=own_options)
     figures: dict[str, Any] = {"machine": harness.machine()}
     figures["machine"].pop("command")  # contains the path of the work folder
     figures |= {"seeds": arguments.seeds, "minutes": arguments.minutes}
@@ -130,7 +126,8 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
     tasks = read_tasks(sets_of(about))
     corpora, runs = {}, {}
     for name, (settings, methods) in about["corpora"].items():
-        corpus = build(arguments.work / f"corpus-{name}", about["text"], settings)
+        text = {"sources": (about["text"],), "documents": "block", "text": settings}
+        corpus = bench_evidence.build(arguments.work / f"corpus-{name}", text)
         for method in methods:
             if method != "mlm" or arguments.minutes:
                 runs[f"{name}/{method}"] = trained(corpus, name, method, arguments)
@@ -147,21 +144,8 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
 
 def sets_of(about: Mapping[str, Any]) -> CompareConfig:
     """Return the sets of a language."""
-    files = {
-        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in about[kind])
-        for kind in ("similarity", "analogies")
-    }
-    return CompareConfig(**files)
-
-
-def build(path: Path, text: str, settings: TextSettings) -> Corpus:
-    """Build the corpus of one text and setting unless it exists."""
-    if is_corpus(path):
-        return Corpus.open(path)
-    read = ReadOptions(documents="block")
-    return build_corpus(
-        make_request([roles.open_text(text, role=ROLE)], read=read, text=settings), path
-    )
+    sets = {option: about[option] for option in ("similarity", "analogies")}
+    return CompareConfig(**roles.set_options(sets, role=ROLE))
 
 
 def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:
@@ -225,20 +209,7 @@ def letters(words: Sequence[str]) -> set[str]:
 
 def score(trained_runs: Mapping[str, Sequence[Path]], config: CompareConfig) -> dict[str, Any]:
     """Score all runs on shared items, each on its own items, and test every difference."""
-    names = {
-        name if len(runs) == 1 else f"{name}-{place}": run
-        for name, runs in trained_runs.items()
-        for place, run in enumerate(runs, start=1)
-    }
-    groups = {
-        name: tuple(f"{name}-{place}" for place in range(1, len(runs) + 1))
-        for name, runs in trained_runs.items()
-        if len(runs) > 1
-    }
-    vectors = {name: load_vectors(run) for name, run in names.items()}
-    contents = {name: describe_run(run)["fingerprint"] for name, run in names.items()}
-    found = compare(vectors, read_tasks(config), config, groups=groups, fingerprints=contents)
-    document = to_json(found, config, {})
+    document = bench_evidence.compared(trained_runs, config)
     shown = {*trained_runs, ONE_HOT, RANDOM}
     kept = ("metric", "score", "low", "high", "items_used", "items_total", "shared_items")
     more = ("items_composed", "seeds", "deviation")

@@ -58,7 +58,7 @@ _QUICK_PAIR = {"UID": "quick", "sentence_good": "the cat sat .", "sentence_bad":
 
 def main() -> None:
     """Run the requested parts."""
-    arguments = harness.parse(__doc__ or "", more=_own_options)
+    arguments = harness.parse(__doc__, repeats=5, more=_own_options)
     device = choose_device(arguments.device)
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
@@ -245,8 +245,6 @@ def _write(path: Path | None, found: dict[str, Any]) -> None:
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.set_defaults(repeats=5)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
         "--quick", action="store_true", help="tiny shapes, not compiled: only whether it runs"

@@ -10,7 +10,6 @@ WikiText-2 (2 million, tokenized by its authors), scored on MTurk-287, RG-65, MS
 import argparse
 import dataclasses
 import itertools
-import json
 import statistics
 import tempfile
 from pathlib import Path
@@ -19,12 +18,11 @@ from typing import Any
 import harness
 import roles
 
+from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.svd.train import SvdConfig, make_svd_run
@@ -72,32 +70,13 @@ def build(name: str, folder: Path) -> Corpus:
     return build_corpus(make_request([source], text=CORPORA[name]), folder / name)
 
 
-def tuning_tasks() -> list[Task]:
-    """Return the tasks of the sets that settings are chosen on."""
-    files = {
-        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
-        for kind, names in SETS.items()
-    }
-    return read_tasks(CompareConfig(**files))
-
-
-def score(run: Path, tasks: list[Task]) -> dict[str, float | None]:
-    """Return a run's score on each set: Spearman, accuracy by 3CosAdd, or purity."""
-    vectors = load_vectors(run)
-    found = {}
-    for task in tasks:
-        measured, found_score = harness.scores(task, vectors)[0]
-        found[Path(measured.dataset).stem] = found_score
-    return found
-
-
 def by_width(corpus: Corpus, folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
     """Score widths on nested samples of a text."""
     found = []
     for tokens, dim in itertools.product(SIZES, WIDTHS):
         sample = corpus.sample(tokens)
         run = make_svd_run(sample, SvdConfig(dim=dim), folder / f"{tokens}-{dim}")
-        scores = score(run, tasks)
+        scores = harness.score_by_set(tasks, load_vectors(run))
         mean = statistics.mean(each or 0.0 for each in scores.values())
         about = {"tokens": sample.training_tokens, "dim": dim, "scores": scores, "mean": mean}
         found.append(about)
@@ -107,13 +86,9 @@ def by_width(corpus: Corpus, folder: Path, tasks: list[Task]) -> list[dict[str, 
 
 def main() -> None:
     """Run the benchmark."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
-    parser.add_argument("--widths", action="store_true", help="only widths, by the size of AB")
-    arguments = parser.parse_args()
+    arguments = harness.parse(__doc__, more=_own_options)
     figures: dict[str, Any] = {"machine": harness.machine()}
-    tasks = tuning_tasks()
+    tasks = roles.read_sets(SETS, role=ROLE)
     with tempfile.TemporaryDirectory() as scratch:
         if arguments.widths:
             figures["widths"] = by_width(
@@ -125,12 +100,17 @@ def main() -> None:
             for number, variant in enumerate(VARIANTS):
                 config = dataclasses.replace(SvdConfig(), **{"dim": 300, **variant})
                 run = make_svd_run(corpus, config, Path(scratch) / f"{name}-{number}")
-                figures[name].append({"variant": variant, "scores": score(run, tasks)})
-                print(name, variant, figures[name][-1]["scores"], flush=True)
+                scores = harness.score_by_set(tasks, load_vectors(run))
+                figures[name].append({"variant": variant, "scores": scores})
+                print(name, variant, scores, flush=True)
     if arguments.json:
-        arguments.json.write_text(
-            json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        write_json(arguments.json, figures)
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
+    parser.add_argument("--widths", action="store_true", help="only widths, by the size of AB")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def make(folder: Path, n_words: int, dim: int) -> None:
 
 def main() -> None:
     """Time whole processes, then batches within one."""
-    arguments = harness.parse(__doc__ or "", more=options)
+    arguments = harness.parse(__doc__, repeats=3, more=options)
     with tempfile.TemporaryDirectory() as name:
         run, keyed = Path(name), Path(name) / "gensim" / "kv"
         make(run, arguments.words, arguments.dim)

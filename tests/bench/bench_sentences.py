@@ -4,20 +4,16 @@ Running text is rebuilt from the treebank's ``# text`` lines, a space between
 sentences; what counts are the boundaries inside a paragraph (or inside a document).
 """
 
-import argparse
-import json
 import lzma
-import statistics
-import time
 import warnings
 from importlib.metadata import version
 from itertools import accumulate
-from pathlib import Path
 
 import harness
 import numpy as np
 import roles
 
+from corpora.artifacts.artifact import write_json
 from corpora.text.sentences.split import sentence_offsets, split_sentences
 
 ROLE = roles.REPORTING
@@ -76,30 +72,23 @@ def quality(splitters):
                 yield {"splitter": name, "part": part, "inside": unit, **score(split, texts)}
 
 
-def seconds(work, repeats):
-    """Return the median and all timings, without the first call."""
-    work()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times), times
-
-
 def speed(splitters):
     """Return MB/s: ours on the whole corpus, pysbd on its first half megabyte."""
     with lzma.open(roles.open_text("enwiki2015-AA", role=ROLE)) as file:
         text = np.frombuffer(file.read(), dtype=np.uint8)
     ends = np.flatnonzero(text == ord("\n")) + 1
     paragraphs = np.unique(np.concatenate([[0], ends, [len(text)]]))
-    middle, times = seconds(lambda: sentence_offsets(text, paragraphs), 5)
-    yield {"splitter": "firth", "mb_per_s": len(text) / middle / 1e6, "seconds": times}
+    yield timed("firth", lambda: sentence_offsets(text, paragraphs), len(text), repeats=5)
     lines = text[: paragraphs[paragraphs < 500_000][-1]].tobytes().decode().split("\n")
     size = sum(len(line.encode()) for line in lines)
     pysbd = splitters["pysbd"]
-    middle, times = seconds(lambda: [pysbd(line) for line in lines if line], 1)
-    yield {"splitter": "pysbd", "mb_per_s": size / middle / 1e6, "seconds": times}
+    yield timed("pysbd", lambda: [pysbd(line) for line in lines if line], size, repeats=1)
+
+
+def timed(name, work, size, *, repeats):
+    """Return the speed of a splitter on so many bytes, by the median."""
+    found = harness.time_functions({name: work}, repeats)[name]
+    return {"splitter": name, "mb_per_s": size / found.median / 1e6, "seconds": found.seconds}
 
 
 def pysbd_splitter():
@@ -112,9 +101,7 @@ def pysbd_splitter():
 
 def main():
     """Print two tables; write them with machine, versions and commit."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, help="also write the results to this file")
-    options = parser.parse_args()
+    options = harness.parse(__doc__)
     splitters = {"firth": split_sentences, "pysbd": pysbd_splitter()}
 
     scores = list(quality(splitters))
@@ -129,7 +116,7 @@ def main():
     if options.json:
         about = {**harness.machine(), "pysbd": version("pysbd")}
         results = {**about, "quality": scores, "speed": speeds}
-        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        write_json(options.json, results)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ and should be close to zero; if it is not, the CPU seconds still reveal spinning
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -21,6 +20,7 @@ from typing import Any
 
 import harness
 
+from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
 
 MLM = "train-mlm"
@@ -40,7 +40,7 @@ PAIRS = ((MLM, MLM), (SKIPGRAM, SKIPGRAM), (SVD, SVD), (MLM, SKIPGRAM),
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", more=_own_options)
+    arguments = harness.parse(__doc__, repeats=3, more=_own_options)
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus"
         harness.run_process(_firth("build-corpus", arguments.source, "--out", str(corpus)))
@@ -55,7 +55,7 @@ def main() -> None:
             found[" + ".join(pair)] = summary(pair, runs)
             if arguments.json:
                 value = {"benchmark": "side by side", "results": found, **harness.machine()}
-                arguments.json.write_text(json.dumps(value, indent=1) + "\n")
+                write_json(arguments.json, value)
     columns = ["", "one alone, s", "two at once, s", "times", "processor s", "times", "others"]
     print_table(columns, list(table(found)))
 

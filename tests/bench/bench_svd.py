@@ -90,7 +90,7 @@ def candidates(matrix: Any, arguments: argparse.Namespace) -> dict[str, Callable
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", repeats=2, more=_own_options)
+    arguments = harness.parse(__doc__, repeats=2, more=_own_options)
     if arguments.matrix:
         from scipy.sparse import load_npz
 

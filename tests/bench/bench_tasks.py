@@ -16,7 +16,7 @@ import os
 import re
 import statistics
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,9 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "subwords": ("skipgram", {"subwords": "3-6"}),
 }
 LABELS = {
-    "svd": "SVD",
-    "skipgram": "skip-gram",
-    "cbow": "CBOW",
+    "svd": "SVD", "skipgram": "skip-gram", "cbow": "CBOW",
     "subwords": "skip-gram, `--subwords 3-6`",
-}
+}  # fmt: skip
 SETS = {
     "similarity": ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65"),
     "analogies": ("questions-words", "msr"),
@@ -60,13 +58,12 @@ PAIRS_OF_PARADIGM = 40
 SECTIONED = ("association", "tagging", "sentences")
 KEPT = ("run", "dataset", "metric", "section", "score", "low", "high", "deviation", "p",
         "items_used", "items_total")  # fmt: skip
+UD, SST = "en_ewt-ud-test", "stsa.binary"
 # By task, which names the page: what an item is, and a column's title, set and metric.
 TABLES: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "similarity": ("pairs", {
-        "WS-353": ("ws353", "spearman"),
-        "SimLex-999": ("simlex999", "spearman"),
-        "MTurk-287": ("mturk287", "spearman"),
-        "RG-65": ("rg65", "spearman"),
+        "WS-353": ("ws353", "spearman"), "SimLex-999": ("simlex999", "spearman"),
+        "MTurk-287": ("mturk287", "spearman"), "RG-65": ("rg65", "spearman"),
     }),
     "analogy": ("questions", {
         "Google 3CosAdd": ("questions-words", "accuracy"),
@@ -75,46 +72,41 @@ TABLES: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
         "MSR 3CosAdd": ("msr", "accuracy"),
     }),
     "categorization": ("words", {
-        "AP purity": ("ap", "purity"),
-        "AP nmi": ("ap", "nmi"),
-        "AP ari": ("ap", "ari"),
+        "AP purity": ("ap", "purity"), "AP nmi": ("ap", "nmi"), "AP ari": ("ap", "ari"),
         "BLESS ari": ("bless", "ari"),
     }),
     "odd-one-out": ("groups", {
-        "8-8-8 accuracy": ("8-8-8", "accuracy"),
-        "8-8-8 opp": ("8-8-8", "opp"),
+        "8-8-8 accuracy": ("8-8-8", "accuracy"), "8-8-8 opp": ("8-8-8", "opp"),
     }),
     "contexts": ("pairs", {
-        "all": ("scws", "spearman"),
-        "two words": ("scws-two-words", "spearman"),
+        "all": ("scws", "spearman"), "two words": ("scws-two-words", "spearman"),
         "the same word twice": ("scws-same-word", "spearman"),
     }),
     "tagging": ("words", {
-        "accuracy": ("en_ewt-ud-test", "accuracy"),
-        "window": ("en_ewt-ud-test", "accuracy_window"),
-        "ambiguous": ("en_ewt-ud-test", "accuracy_ambiguous"),
-        "ambiguous, window": ("en_ewt-ud-test", "accuracy_ambiguous_window"),
-        "selectivity": ("en_ewt-ud-test", "selectivity"),
+        "accuracy": (UD, "accuracy"), "window": (UD, "accuracy_window"),
+        "ambiguous": (UD, "accuracy_ambiguous"),
+        "ambiguous, window": (UD, "accuracy_ambiguous_window"),
+        "selectivity": (UD, "selectivity"),
     }),
     "sentences": ("sentences", {
-        "mean": ("stsa.binary", "accuracy"),
-        "attention": ("stsa.binary", "accuracy_attention"),
-        "with margin": ("stsa.binary", "accuracy_attention_margin"),
+        "mean": (SST, "accuracy"), "attention": (SST, "accuracy_attention"),
+        "with margin": (SST, "accuracy_attention_margin"),
     }),
 }  # fmt: skip
+# By intrinsic measure: the title of its column.
+PROPERTIES = {
+    "mean_cosine": "mean cosine", "isotropy": "isotropy", "hubness": "hubness",
+    "largest_hub": "largest hub", "length_frequency": "length and frequency",
+}  # fmt: skip
 # By set: a column of the seconds that its probes take.
-PROBES = {
-    "en_ewt-ud-test": "UD EWT, 204,577 training words",
-    "stsa.binary": "SST-2, 6,920 sentences",
-}
-VECTORS = "vectors, dimensions"
+PROBES = {UD: "UD EWT, 204,577 training words", SST: "SST-2, 6,920 sentences"}
 BASELINES = (ONE_HOT, RANDOM)
 Document = Mapping[str, Any]
 
 
 def main() -> None:
     """Measure and write the results, or write the tables of the documentation."""
-    arguments = harness.parse(__doc__ or "", repeats=1, more=own_options)
+    arguments = harness.parse(__doc__, more=own_options)
     if arguments.tables:
         docs = harness.ROOT / "docs"
         write_tables(read_json(arguments.json or docs / "results/tasks.json"), docs)
@@ -128,7 +120,6 @@ def main() -> None:
 
 def own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--work", type=Path, help="folder of the corpus, runs and scores")
     parser.add_argument("--seeds", type=int, default=3, help="of each method, at least 2")
     parser.add_argument("--tokens", type=int, default=bench_evidence.ALL, help="of a sample")
@@ -140,57 +131,46 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Train, compare, and return what the pages show."""
-    if arguments.work is None or arguments.seeds < 2:
+    work, seeds = arguments.work, range(1, arguments.seeds + 1)
+    if work is None or len(seeds) < 2:
         sys.exit("measuring needs --work FOLDER and at least 2 --seeds")
-    os.environ["FIRTH_CACHE"] = str(arguments.work / "cache")
-    text = {"sources": ("enwiki2015-AA",)}
-    corpus = bench_evidence.build(arguments.work / "corpus", text).sample(arguments.tokens)
-    trained = {
-        name: [
-            bench_evidence.train(
-                corpus,
-                method,
-                {**options, "seed": seed},
-                arguments.work / corpus.fingerprint / f"{name}-{seed}",
-            )
-            for seed in range(1, arguments.seeds + 1)
-        ]
-        for name, (method, options) in METHODS.items()
-    }
-    models = {name or "masked LM": [Path(run)] for name, _, run in
-              (given.rpartition("=") for given in arguments.mlm)}  # fmt: skip
-    named = {f"{name}-{n}": run for name, runs in trained.items() for n, run in enumerate(runs, 1)}
-    named |= {name: runs[0] for name, runs in models.items()}
-    times = arguments.work / "seconds.jsonl"
+    os.environ["FIRTH_CACHE"] = str(work / "cache")
+    text = bench_evidence.build(work / "corpus", {"sources": ("enwiki2015-AA",)})
+    corpus = text.sample(arguments.tokens)
+    folder, train = work / corpus.fingerprint, bench_evidence.train
+    named = {
+        (run := f"{name}-{seed}"): train(corpus, method, {**options, "seed": seed}, folder / run)
+        for name, (method, options) in METHODS.items() for seed in seeds
+    }  # fmt: skip
+    runs = {name: [named[f"{name}-{seed}"] for seed in seeds] for name in METHODS}
+    for name, _, run in (given.rpartition("=") for given in arguments.mlm):
+        runs[name or "masked LM"] = [Path(run)]
+        named[name or "masked LM"] = Path(run)
+    times = work / "seconds.jsonl"
     with reporting_to(SecondsReporter(times)):
-        compared = compare_runs(named, sets(arguments.work / "sets", minimal_pairs=bool(models)))
+        compared = compare_runs(named, sets(work / "sets", minimal_pairs=bool(arguments.mlm)))
     if compared.failures:
         sys.exit("\n".join(compared.failures))
-    about = {name: described(runs) for name, runs in (trained | models).items()}
-    machine = harness.machine()
-    machine.pop("command")  # has paths
+    about = {name: described(own) for name, own in runs.items()}
+    sizes = {name: {"dimensions": each["dimensions"]} for name, each in about.items()}
+    seconds = probe_seconds(times, runs)
     return {
-        "machine": machine,
+        "machine": {k: v for k, v in harness.machine().items() if k != "command"},  # has paths
         "tokens": corpus.training_tokens,
         "runs": about,
         **reduced(compared),
-        "probe_seconds": {
-            name: {"dimensions": about[name]["dimensions"]} | seconds if name in about else seconds
-            for name, seconds in probe_seconds(times, {**trained, **models}).items()
-        },
+        "probe_seconds": {name: sizes.get(name, {}) | each for name, each in seconds.items()},
     }
 
 
 def sets(folder: Path, *, minimal_pairs: bool) -> CompareConfig:
     """Return all sets; SCWS also divided into pairs of two words and of one word twice."""
-    files = {
-        option: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
-        for option, names in SETS.items()
-        if minimal_pairs or option != "minimal_pairs"
-    }
+    chosen = {option: names for option, names in SETS.items()
+              if minimal_pairs or option != "minimal_pairs"}  # fmt: skip
+    files = roles.set_options(chosen, role=ROLE)
     for option, name in PARTS.items():
-        parts = (roles.open_set(f"{name}-{part}", role=ROLE) for part in ("train", "dev", "test"))
-        files[option] = (",".join(map(str, parts)),)
+        parts = [f"{name}-{part}" for part in ("train", "dev", "test")]
+        files[option] = (",".join(roles.set_options({option: parts}, role=ROLE)[option]),)
     scws = roles.open_set("scws", role=ROLE)
     return CompareConfig(
         **files,
@@ -208,9 +188,8 @@ def divided(scws: Path, folder: Path) -> Iterator[Path]:
     with lzma.open(scws, "rt", encoding="utf-8", newline="\n") as file:
         lines = [(line, line.split("\t")) for line in file]
     for name, same in (("two-words", False), ("same-word", True)):
-        chosen = [line for line, cells in lines if (cells[1] == cells[3]) == same]
         path = folder / f"scws-{name}.txt"
-        path.write_text("".join(chosen), encoding="utf-8")
+        path.write_text("".join(line for line, c in lines if (c[1] == c[3]) == same), "utf-8")
         yield path
 
 
@@ -236,9 +215,7 @@ def probe_seconds(path: Path, runs: Mapping[str, Sequence[Path]]) -> dict[str, d
     names = {name: [run.name for run in each] for name, each in runs.items()}
     names |= {name: [name] for name in BASELINES}
     return {
-        name: {
-            dataset: statistics.median(by_run[run, dataset] for run in own) for dataset in PROBES
-        }
+        name: {of: statistics.median(by_run[run, of] for run in own) for of in PROBES}
         for name, own in names.items()
     }
 
@@ -267,25 +244,22 @@ def reduced(compared: Compared) -> dict[str, Any]:
     for each in document["results"]:
         task = each["task"]
         wanted = each["run"] in (singles if task == "association" else rows)
-        inside = "section" not in each or task in SECTIONED
-        if each["shared_items"] and wanted and inside:
+        if each["shared_items"] and wanted and ("section" not in each or task in SECTIONED):
             kept = {key: each[key] for key in KEPT if key in each}
             results.setdefault(task, []).append(kept | {"run": row_name(each["run"])})
-    return {
-        "results": results,
-        "pairs": [
-            {**pair, "a": row_name(pair["a"]), "b": row_name(pair["b"])}
-            for pair in document["pairs"]
-            if {pair["a"], pair["b"]} <= rows - set(BASELINES)
-            and ("section" not in pair or pair["task"] == "association")
-        ],
-        "properties": document["properties"],
-        "agreements": [
-            {"pair": pair} | {key: each[key] for key in ("metric", "score", "low", "high", "words")}
-            for each in document["agreements"]
-            if (pair := agreement_label(each["a"], each["b"]))
-        ],
-    }
+    pairs = [
+        {**pair, "a": row_name(pair["a"]), "b": row_name(pair["b"])}
+        for pair in document["pairs"]
+        if {pair["a"], pair["b"]} <= rows - set(BASELINES)
+        and ("section" not in pair or pair["task"] == "association")
+    ]
+    agreements = [
+        {"pair": pair} | {key: each[key] for key in ("metric", "score", "low", "high", "words")}
+        for each in document["agreements"]
+        if (pair := agreement_label(each["a"], each["b"]))
+    ]
+    return {"results": results, "pairs": pairs, "properties": document["properties"],
+            "agreements": agreements}  # fmt: skip
 
 
 def row_name(run: str) -> str:
@@ -313,16 +287,15 @@ def agreement_label(a: str, b: str) -> str:
 
 def tables(document: Document) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the page, the mark and the lines of every table."""
-    for task, (items, columns) in TABLES.items():
-        lines = score_table(document, task, items, columns)
-        yield f"tasks/{task}.md", f"results/tasks.json#results/{task}/{{run}}", lines
-    lines = association_table(document)
-    yield "tasks/associations.md", "results/tasks.json#results/association/{section}", lines
-    lines = property_table(document)
-    yield "tasks/intrinsic.md", "results/tasks.json#properties/{run}", lines
-    lines = agreement_table(document)
-    yield "tasks/intrinsic.md", "results/tasks.json#agreements/{pair}", lines
-    yield "performance.md", "results/tasks.json#probe_seconds/*", seconds_table(document)
+    for page, part, lines in (
+        *((f"tasks/{task}", f"results/{task}/{{run}}", score_table(document, task))
+          for task in TABLES),
+        ("tasks/associations", "results/association/{section}", association_table(document)),
+        ("tasks/intrinsic", "properties/{run}", property_table(document)),
+        ("tasks/intrinsic", "agreements/{pair}", agreement_table(document)),
+        ("performance", "probe_seconds/*", seconds_table(document)),
+    ):  # fmt: skip
+        yield f"{page}.md", f"results/tasks.json#{part}", lines
 
 
 def write_tables(document: Document, docs: Path) -> None:
@@ -338,10 +311,9 @@ def write_tables(document: Document, docs: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def score_table(
-    document: Document, task: str, items: str, columns: Mapping[str, tuple[str, str]]
-) -> list[str]:
+def score_table(document: Document, task: str) -> list[str]:
     """Return a table with a row per run and a column per set and metric."""
+    items, columns = TABLES[task]
     results = {
         (each["run"], each["dataset"], each["metric"]): each
         for each in document["results"][task]
@@ -353,11 +325,10 @@ def score_table(
         f"{title}, {results[runs[0], *column]['items_used']:,} {items}"
         for title, column in columns.items()
     ]
-    rows = [
+    return markdown(["vectors, dimensions", *heads], [
         [label(document, run), *(cell(results[run, *column]) for column in columns.values())]
         for run in runs
-    ]
-    return markdown([VECTORS, *heads], rows)
+    ])  # fmt: skip
 
 
 def association_table(document: Document) -> list[str]:
@@ -367,36 +338,29 @@ def association_table(document: Document) -> list[str]:
     rows = []
     for section in dict.fromkeys(each["section"] for each in results):
         own = {each["run"]: each for each in results if each["section"] == section}
-        used, total = (own[runs[0]][key] for key in ("items_used", "items_total"))
         scores = [f"{cell(own[run], 2)} {p_value(own[run].get('p'))}".rstrip() for run in runs]
-        rows.append([section, *scores, f"{used}/{total}"])
+        first = own[runs[0]]
+        rows.append([section, *scores, f"{first['items_used']}/{first['items_total']}"])
     return markdown(["", *(label(document, run) for run in runs), "words"], rows)
 
 
 def property_table(document: Document) -> list[str]:
     """Return the intrinsic measures of each run of the first seed."""
-    measured = {(each["run"], each["metric"]): each for each in document["properties"]}
-    runs = [
-        run for run in dict.fromkeys(run for run, _ in measured) if method_and_seed(run)[1] == "1"
-    ]
-    heads = {
-        "mean_cosine": "mean cosine",
-        "isotropy": "isotropy",
-        "hubness": "hubness",
-        "largest_hub": "largest hub",
-        "length_frequency": "length and frequency",
-    }
-    rows = []
-    for run in runs:
-        own = {metric: measured[run, metric] for metric in heads}
-        hub = own["largest_hub"]
-        cells = {metric: number(each["score"]) for metric, each in own.items()}
-        cells["hubness"] = number(own["hubness"]["score"], 2)
-        if hub["score"] is not None:
-            cells["largest_hub"] = f"{hub['score']:.0f}, *{hub['word']}*"
-        rows.append([label(document, run), *cells.values()])
-    n_words = document["properties"][0]["words"]
-    return markdown([f"{n_words:,} words of Wikipedia", *heads.values()], rows)
+    rows: dict[str, dict[str, str]] = {}
+    for each in document["properties"]:
+        metric, text = (
+            each["metric"],
+            number(each["score"], 2 if each["metric"] == "hubness" else 3),
+        )
+        if metric == "largest_hub" and each["score"] is not None:
+            text = f"{each['score']:.0f}, *{each['word']}*"
+        if method_and_seed(each["run"])[1] == "1":
+            rows.setdefault(each["run"], {})[metric] = text
+    head = f"{document['properties'][0]['words']:,} words of Wikipedia"
+    return markdown([head, *PROPERTIES.values()], [
+        [label(document, run), *(cells[metric] for metric in PROPERTIES)]
+        for run, cells in rows.items()
+    ])  # fmt: skip
 
 
 def agreement_table(document: Document) -> list[str]:
@@ -409,15 +373,11 @@ def agreement_table(document: Document) -> list[str]:
 
 def seconds_table(document: Document) -> list[str]:
     """Return the seconds of the probes of each run."""
-    rows = [
-        [
-            LABELS.get(run, run),
-            str(found.get("dimensions", "")),
-            *(f"{found[dataset]:.0f}" for dataset in PROBES),
-        ]
+    return markdown(["", "dimensions", *PROBES.values()], [
+        [LABELS.get(run, run), str(found.get("dimensions", "")),
+         *(f"{found[dataset]:.0f}" for dataset in PROBES)]
         for run, found in document["probe_seconds"].items()
-    ]
-    return markdown(["", "dimensions", *PROBES.values()], rows)
+    ])  # fmt: skip
 
 
 def label(document: Document, run: str) -> str:
@@ -454,7 +414,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return re.sub(r"^(−?)0\.", r"\1.", f"{value:z.{digits}f}".replace("-", "−"))
 
 
-def markdown(heads: Sequence[str], rows: Any) -> list[str]:
+def markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table."""
     head, *body = (f"| {' | '.join(line)} |".replace("|  |", "| |") for line in (heads, *rows))
     return [head, f"|{'---|' * len(heads)}", *body]

@@ -237,7 +237,7 @@ def _meetings(counter: Any, turns: Any) -> None:
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = harness.parse(__doc__ or "", more=_own_options)
+    arguments = harness.parse(__doc__, repeats=3, more=_own_options)
     source = arguments.corpus or harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE))
     corpus = apart(find_corpus, source)
     n_tokens = apart(count_tokens, corpus)

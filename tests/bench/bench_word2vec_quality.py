@@ -15,7 +15,6 @@ trains the same variants with gensim's word2vec.
 
 import argparse
 import dataclasses
-import json
 import statistics
 import tempfile
 import time
@@ -26,12 +25,11 @@ from typing import Any
 import harness
 import roles
 
+from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
 from corpora.common.errors import FirthError
 from corpora.store.corpus import Corpus, is_corpus
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig
@@ -106,22 +104,6 @@ def open_text(name: str, folder: Path, role: roles.Role) -> Corpus:
     return build_corpus(make_request(text_files(name, folder, role)), folder / f"corpus-{name}")
 
 
-def evaluation_sets(role: roles.Role) -> list[Task]:
-    """Return the evaluation sets of a role."""
-    files = {
-        kind: tuple(str(roles.open_set(name, role=role)) for name in names)
-        for kind, names in SETS[role].items()
-    }
-    return read_tasks(CompareConfig(**files))
-
-
-def score(run: Path, tasks: Sequence[Task]) -> dict[str, float | None]:
-    """Return a run's score on each set: Spearman, accuracy by 3CosAdd, or purity."""
-    vectors = load_vectors(run)
-    results = [harness.scores(task, vectors)[0] for task in tasks]
-    return {measured.dataset: found for measured, found in results}
-
-
 def train_and_score(
     method: str, corpus: Corpus, options: Mapping[str, Any], tasks: Sequence[Task]
 ) -> dict[str, Any]:
@@ -131,7 +113,8 @@ def train_and_score(
         begun = time.perf_counter()
         run = train(corpus, config_class(**options), Path(scratch) / "run")
         seconds = time.perf_counter() - begun
-        return {"seed": options["seed"], "seconds": round(seconds, 1), "scores": score(run, tasks)}
+        scores = harness.score_by_set(tasks, load_vectors(run))
+        return {"seed": options["seed"], "seconds": round(seconds, 1), "scores": scores}
 
 
 def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
@@ -195,11 +178,11 @@ def parse_variant(text: str) -> dict[str, Any]:
 
 def main() -> None:
     """Run the benchmark."""
-    arguments = parsed()
+    arguments = harness.parse(__doc__, more=_own_options)
     variants = [parse_variant(text) for text in arguments.variant or []] or VARIANTS
     if arguments.role is roles.REPORTING and len(variants) > 1:
         raise SystemExit("--role reporting: compares no variants; pass one --variant")
-    tasks = evaluation_sets(arguments.role)
+    tasks = roles.read_sets(SETS[arguments.role], role=arguments.role)
     figures: dict[str, Any] = {"machine": harness.machine(), "results": []}
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.corpus or TEXTS[arguments.role]:
@@ -207,7 +190,8 @@ def main() -> None:
             for method in arguments.method or METHODS:
                 for about in series(name, corpus, method, variants, tasks, arguments):
                     figures["results"].append(about)
-                    write(arguments.json, figures)
+                    if arguments.json:
+                        write_json(arguments.json, figures)
 
 
 def series(
@@ -260,16 +244,8 @@ def measured(
     return about
 
 
-def write(path: Path | None, figures: Mapping[str, Any]) -> None:
-    """Write the results so far, in case a long series is interrupted."""
-    if path:
-        path.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def parsed() -> argparse.Namespace:
-    """Parse the options."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
     parser.add_argument(
         "--corpus",
         action="append",
@@ -286,7 +262,6 @@ def parsed() -> argparse.Namespace:
         help="only this, and so on; '' for the defaults",
     )
     roles.add_role_option(parser, ROLE)
-    return parser.parse_args()
 
 
 def _like(default: Any, value: str) -> Any:

@@ -12,9 +12,9 @@ wins if it takes at least a tenth less time, else the old one.
 import argparse
 import json
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import harness
 import roles
 from scipy.stats import t as student
 
-from corpora.artifacts.artifact import read_json, write_json
+from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import compare, read_tasks
@@ -111,13 +111,6 @@ def _first_metrics(found: Comparison) -> list[Pair]:
     ]
 
 
-def seconds_of(runs: Sequence[Path]) -> float:
-    """Return the mean time that runs took, from their provenance."""
-    made = [read_json(run / "provenance.json") for run in runs]
-    ends = [(datetime.fromisoformat(a["start"]), datetime.fromisoformat(a["end"])) for a in made]
-    return sum((end - start).total_seconds() for start, end in ends) / len(ends)
-
-
 def stored(
     found: Advantage, seconds: tuple[float, float], n_seeds: tuple[int, int]
 ) -> dict[str, Any]:
@@ -140,36 +133,29 @@ def add(path: Path, name: str, choice: Mapping[str, Any]) -> None:
 
 def main() -> None:
     """Print the differences and which side to choose."""
-    arguments = parsed()
-    files = {
-        kind: tuple(str(roles.open_set(name, role=ROLE)) for name in names)
-        for kind, names in SETS.items()
-    }
-    config = CompareConfig(**files)
+    arguments = harness.parse(__doc__, more=_own_options)
+    if arguments.json and not arguments.name:
+        raise SystemExit("--json needs --name")
+    config = CompareConfig(**roles.set_options(SETS, role=ROLE))
     new, old = ([load_vectors(run) for run in runs] for runs in (arguments.new, arguments.old))
     found = advantage(new, old, read_tasks(config), config)
     rows = [[name, f"{value:+.4f}"] for name, value in found.by_set.items()]
     interval = f"{found.difference:+.4f} [{found.low:+.4f} {found.high:+.4f}]"
     print_table(["set", "new - old"], [*rows, ["mean", interval]])
-    times = seconds_of(arguments.new), seconds_of(arguments.old)
+    new_seconds, old_seconds = (
+        statistics.mean(map(harness.run_seconds, runs)) for runs in (arguments.new, arguments.old)
+    )
+    times = new_seconds, old_seconds
     print(f"{times[0]:.0f} s and {times[1]:.0f} s of training; choose {found.winner(*times)}")
     if arguments.json:
         add(arguments.json, arguments.name, stored(found, times, (len(new), len(old))))
 
 
-def parsed() -> argparse.Namespace:
-    """Parse the options."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this script."""
     parser.add_argument("--new", type=Path, nargs="+", required=True, help="a run of each seed")
     parser.add_argument("--old", type=Path, nargs="+", required=True, help="a run of each seed")
-    parser.add_argument("--json", type=Path, help="also add the comparison to this file")
     parser.add_argument("--name", help="of the comparison in the file")
-    arguments = parser.parse_args()
-    if arguments.json and not arguments.name:
-        parser.error("--json needs --name")
-    return arguments
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import argparse
 import contextlib
 import datetime
 import gc
-import json
 import lzma
 import os
 import platform
@@ -19,13 +18,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.provenance import provenance
 from corpora.common.console import print_table
 
@@ -192,7 +192,7 @@ def report(
             "notes": dict(notes or {}),
             **about,
         }
-        arguments.json.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        write_json(arguments.json, value)
 
 
 def machine() -> dict[str, Any]:
@@ -203,18 +203,28 @@ def machine() -> dict[str, Any]:
 
 
 def parse(
-    description: str,
+    description: str | None,
     *,
-    repeats: int = 3,
+    repeats: int | None = None,
     more: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> argparse.Namespace:
-    """Parse the options of all benchmarks and those that ``more`` adds."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--repeats", type=int, default=repeats, help="measured runs of each")
+    """Parse ``--json``, ``--repeats`` if there is a default, and the options that ``more`` adds."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    if repeats:
+        parser.add_argument("--repeats", type=int, default=repeats, help="measured runs of each")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     if more:
         more(parser)
     return parser.parse_args()
+
+
+def run_seconds(run: Path) -> float:
+    """Return the time that a run took."""
+    made = read_json(run / "provenance.json")
+    start, end = (datetime.datetime.fromisoformat(made[key]) for key in ("start", "end"))
+    return (end - start).total_seconds()
 
 
 def unpacked(path: Path) -> Path:
@@ -323,6 +333,12 @@ def scores(task: Any, vectors: Any) -> list[tuple[Any, float | None]]:
         (each, None if each.statistic is None else float(each.statistic.evaluate(_once(each))[0]))
         for each in found
     ]
+
+
+def score_by_set(tasks: Iterable[Any], vectors: Any) -> dict[str, float | None]:
+    """Return the first score of each set: Spearman, accuracy by 3CosAdd, or purity."""
+    found = (scores(task, vectors)[0] for task in tasks)
+    return {measured.dataset: score for measured, score in found}
 
 
 def _once(measured: Any) -> np.ndarray:

@@ -5,7 +5,6 @@ runs are made and the best one counts, which reduces disturbance by other progra
 calls :func:`measure`; as a script it prints a table.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from threadpoolctl import threadpool_limits
 
+from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
 
 ROW = 112  # floats of a row: 448 bytes, of which 100 hold a vector in a table of whole cache lines
@@ -228,7 +228,7 @@ def main() -> None:
     print_table(["", "unit", *(f"{n} threads" for n in counts)], rows, title="the machine's best")
     if arguments.json:
         value = {"peaks": found, **harness.machine()}
-        arguments.json.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+        write_json(arguments.json, value)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import Any
 import harness
 import numpy as np
 
+from corpora.artifacts.metrics import METRICS, read_metrics
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks
 from embed.formats.vector_files import load_vectors
@@ -63,9 +64,8 @@ def quality(
 
 def last_scores(run: Path) -> dict[str, Any]:
     """Return the last held-out evaluation of a run and its last line of metrics."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     found: dict[str, Any] = {}
-    for line in lines:
+    for line in read_metrics(run / METRICS):
         found |= line
     return found
 
@@ -103,15 +103,10 @@ def mean_of(shares: Mapping[str, float]) -> float:
 def _similarity(run: Path, files: Iterable[Path]) -> dict[str, Any]:
     """Return Spearman on each set and the number of pairs the run covers."""
     vectors = load_vectors(run)
-    results = [
-        harness.scores(task, vectors)[0]
-        for task in read_tasks(CompareConfig(similarity=tuple(map(str, files))))
-    ]
+    tasks = read_tasks(CompareConfig(similarity=tuple(map(str, files))))
     return {
         measured.dataset: {
-            "score": score,
-            "n_used": len(measured.items),
-            "n": measured.items_total,
+            "score": score, "n_used": len(measured.items), "n": measured.items_total,
         }
-        for measured, score in results
-    }
+        for measured, score in (harness.scores(task, vectors)[0] for task in tasks)
+    }  # fmt: skip

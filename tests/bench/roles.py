@@ -10,11 +10,14 @@ import json
 import lzma
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import harness
+
+if TYPE_CHECKING:
+    from embed.compare.task import Task
 
 
 class Role(enum.Enum):
@@ -95,6 +98,22 @@ def open_set(name: str, *, role: Role) -> Path:
     if file != _BLIMP or part is None:
         return path
     return harness.made_once(f"{name}.jsonl", lambda new: _write_paradigms(path, part, new))
+
+
+def set_options(sets: Mapping[str, Iterable[str]], *, role: Role) -> dict[str, tuple[str, ...]]:
+    """Return the files of sets as options of ``CompareConfig``."""
+    return {
+        option: tuple(str(open_set(name, role=role)) for name in names)
+        for option, names in sets.items()
+    }
+
+
+def read_sets(sets: Mapping[str, Iterable[str]], *, role: Role) -> list["Task"]:
+    """Return the tasks of sets that are given by option."""
+    from embed.compare.config import CompareConfig
+    from embed.compare.scoring.comparison import read_tasks
+
+    return read_tasks(CompareConfig(**set_options(sets, role=role)))
 
 
 def paradigms_of(names: Collection[str], part: Role) -> set[str]:
