@@ -17,7 +17,7 @@ from corpora.common.reporting import Progress, SilentReporter, install
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS, _CELL_SECONDS = 10.0, 1.0  # between lines of a file, and updates of a notebook
-_CELL_COLUMNS = 100  # more than a line of progress has
+_COLUMNS = 100  # of tables on a narrow terminal; more than a line of progress has
 _SILENT_SECONDS = 3.0
 _UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
@@ -122,7 +122,7 @@ def _write_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
 
 def _cleared() -> str:
     """Return what clears the line; notebooks have no sequence for it."""
-    return f"\r{' ' * _CELL_COLUMNS}\r" if in_notebook() else "\r\x1b[2K"
+    return f"\r{' ' * _COLUMNS}\r" if in_notebook() else "\r\x1b[2K"
 
 
 def in_notebook() -> bool:
@@ -238,15 +238,15 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], title:
     Console(width=width, highlight=False).print(table)
 
 
-def name_room(characters: int, columns: int = 100) -> int:
-    """Return the longest name to show in a table that fits ``columns`` with ``characters`` of it.
+def name_room(characters: int) -> int:
+    """Return the longest name to show in a table that fits 100 columns with ``characters`` of it.
 
     A wider terminal has more room, half of which one of two columns of names may take; outside a
     terminal, names are shown whole.
     """
     if not sys.stdout.isatty():
         return _UNFOLDED
-    return characters + max(0, shutil.get_terminal_size().columns - columns) // 2
+    return characters + max(0, shutil.get_terminal_size().columns - _COLUMNS) // 2
 
 
 def padded(text: str, columns: int) -> str:
