@@ -23,8 +23,8 @@ from corpora.store.view import View as View  # return type of Corpus.view
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.text.segment import TextSettings, unspaced_advice
 
+_NAMED = 3  # sources that a run names, and files that a note names
 # Notes on what was dropped or replaced, by name of its count.
-_NAMED_SOURCES = 3  # sources that a run names
 _TALLY_NOTES = {
     "replaced_bytes": "bytes invalid in the encoding were replaced by U+FFFD",
     "replaced_characters": "lone surrogates were replaced by U+FFFD",
@@ -39,7 +39,6 @@ _TALLY_NOTES = {
     "markup_lines": "lines had leftover markup removed",
 }
 
-_NAMED = 3  # files that a note names
 # Notes on files, by an entry of their records in the manifest.
 _FILE_NOTES = {
     ("empty", True): "empty, skipped",
@@ -136,12 +135,12 @@ class Corpus:
     def trained_on(self) -> dict[str, Any]:
         """The JSON that a run stores in its provenance: the fingerprint, and what the text is.
 
-        ``text`` has the names of the first :data:`_NAMED_SOURCES` sources and their number, and the
+        ``text`` has the names of the first :data:`_NAMED` sources and their number, and the
         sizes of the training text.
         """
         sources = [source["name"] for source in self.manifest["sources"]]
         text = {
-            "sources": sources[:_NAMED_SOURCES],
+            "sources": sources[:_NAMED],
             "n_sources": len(sources),
             "tokens": self.training_tokens,
             "documents": self.training_documents,
