@@ -32,6 +32,12 @@ class Method:
     config: str
     # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
     train: str
+    # training tokens from which 300 dimensions are better than 100 (docs/recommend.md)
+    wide_from: int = 30_000_000
+
+    def width_for(self, tokens: int) -> int:
+        """Return the width of vectors that suits a text of this size."""
+        return 300 if tokens >= self.wide_from else 100
 
     def config_class(self) -> Any:
         """Import the config class."""
@@ -43,7 +49,7 @@ class Method:
 
 
 METHODS = {
-    "svd": Method("embed.svd.train:SvdConfig", "embed.svd.train:train_svd"),
+    "svd": Method("embed.svd.train:SvdConfig", "embed.svd.train:train_svd", wide_from=8_000_000),
     "skipgram": Method(
         "embed.word2vec.config:SkipGramConfig", "embed.word2vec.train:train_skipgram"
     ),

@@ -33,7 +33,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from corpora.build.open_or_build import open_or_build
     from corpora.common.device import choose_device
     from corpora.common.options import take
-    from embed.svd.train import make_svd_run
+    from embed.svd.train import make_svd_run, with_width
     from embed.vectors.training import warn_of_little_text
 
     config = take(SvdConfig, options)
@@ -41,8 +41,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
-    chosen = {"dim": config.dim or config.width_for(opened.training_tokens)}
-    finished = runs.finished(opened.fingerprint, chosen)
+    finished = runs.finished(opened.fingerprint, {"dim": with_width(config, opened).dim})
     for run, run_config in runs.configs().items():
         if run in finished:
             click.echo(runs.kept_message(run))

@@ -25,8 +25,6 @@ if TYPE_CHECKING:  # numba comes with it
 EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
 _MIN_COUNT = 5  # default of the methods
-# Tokens from which on 300 dimensions of skip-gram and CBOW are better than 100 (docs/recommend.md).
-_WIDE_FROM = 30_000_000
 _SCRIPTS = {False: "Latin", True: "CJK"}  # of the evidence, by whether it is unspaced
 _FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
@@ -140,14 +138,6 @@ def _changed(config: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in changed.items())
 
 
-def width_for(method: str, tokens: int) -> int:
-    """Return the width of vectors that suits a text of this size: 100 or 300."""
-    config = find_method(method).config_class()
-    if hasattr(config, "width_for"):
-        return int(config.width_for(tokens))
-    return 300 if tokens >= _WIDE_FROM else 100
-
-
 def name_of(sample: Mapping[str, Any]) -> str:
     """Return the name of an evidence sample with its language and genre."""
     return f"{sample['text']} ({sample['language']} {sample['kind']})"
@@ -200,8 +190,8 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     significantly worse: within ``factor`` standard errors, Tukey's studentized range for six
     equal candidates. The candidate good at most kinds is chosen for these (ties broken by its
     means relative to the best), then the same for the remaining kinds. Of candidates that differ
-    only in width, those nearest to :func:`width_for` are considered. Raise FirthError if the text
-    has fewer words than any candidate has dimensions.
+    only in width, those nearest to :meth:`Method.width_for` are considered. Raise FirthError if
+    the text has fewer words than any candidate has dimensions.
     """
     fit = [
         name
@@ -232,7 +222,7 @@ def _of_fitting_width(
     families: dict[str, dict[str, int]] = {}
     for name in names:
         method, options = candidates[name]["method"], dict(candidates[name]["options"])
-        apart = abs(options.pop("dim", 0) - width_for(method, tokens))
+        apart = abs(options.pop("dim", 0) - find_method(method).width_for(tokens))
         families.setdefault(f"{method} {options}", {})[name] = apart
     return [name for each in families.values() for name in each if each[name] == min(each.values())]
 

@@ -11,8 +11,9 @@ from corpora.common.errors import FirthError, SourceError
 from corpora.common.memory import available_threads
 from corpora.common.reporting import note
 from embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
-from embed.compare.recommend import Features, width_for
+from embed.compare.recommend import Features
 from embed.compare.scoring.comparison import SET_OPTIONS
+from embed.registry import METHODS
 from embed.study.settings import COMPARE, Study, command_options
 from embed.study.steps import describe_exit, firth_command, recorded_errors, shows_output
 from embed.word2vec.config import default_epochs
@@ -34,7 +35,7 @@ def choose_settings(
     """
     left_out: dict[str, str] = {}
     if "svd" in study.methods:
-        dim = min(width_for("svd", features.tokens), max(1, features.words // 2))
+        dim = min(METHODS["svd"].width_for(features.tokens), max(1, features.words // 2))
         study = study.with_options("train-svd", dim=dim)
     for method in ("cbow", "skipgram"):
         if method in study.methods:
@@ -56,7 +57,7 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
     """Return the width and number of epochs that fit into the budget."""
     command = f"train-{method}"
     given = study.options.get(command, {})
-    dim = given.get("dim", width_for(method, tokens))
+    dim = given.get("dim", METHODS[method].width_for(tokens))
     usual = default_epochs(tokens)
     speed = _TOKENS_PER_SECOND * available_threads() * 100 / dim
     affordable = math.floor(study.seconds * _WORD2VEC_SHARE * speed / max(tokens, 1))

@@ -23,7 +23,7 @@ from corpora.common.memory import parse_memory
 from corpora.common.options import check, config_of, describe_settings, setting
 from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
-from embed.registry import Chosen
+from embed.registry import METHODS, Chosen
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.window_weights import WEIGHTINGS
@@ -36,7 +36,6 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 FORMAT = 1
 METHOD = "svd"
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
-_WIDE_TOKENS = 8_000_000  # from here on, 300 dimensions are better than 100
 
 
 @describe_settings
@@ -128,22 +127,6 @@ class SvdConfig:
         check(self)
         parse_memory(self.memory)
 
-    @staticmethod
-    def width_for(n_tokens: int) -> int:
-        """Return the default width for a text; docs/methods/svd.md has the measurements.
-
-        Parameters
-        ----------
-        n_tokens : int
-            Tokens of the training text.
-
-        Returns
-        -------
-        int
-            100 for small texts, 300 for others.
-        """
-        return 300 if n_tokens >= _WIDE_TOKENS else 100
-
 
 def train_svd(
     corpus: "Corpus | str | Path",
@@ -192,13 +175,17 @@ def train_svd(
     return train_vectors(train, corpus, out, METHOD, force=force)
 
 
+def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:
+    """Return a config whose width is chosen; docs/methods/svd.md has the measurements."""
+    dim = config.dim or METHODS[METHOD].width_for(corpus.training_tokens)
+    return dataclasses.replace(config, dim=dim)
+
+
 def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:
     """Count, weight and factor; write the vectors as a run and return its path."""
     from corpora.common.device import choose_device
 
-    started = now()
-    if config.dim is None:
-        config = dataclasses.replace(config, dim=config.width_for(corpus.training_tokens))
+    started, config = now(), with_width(config, corpus)
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:

@@ -21,7 +21,6 @@ from embed.compare.recommend import (
     is_unspaced,
     margin_of,
     read_evidence,
-    width_for,
 )
 from embed.registry import METHODS
 
@@ -170,7 +169,7 @@ def test_the_width_is_that_of_a_study_and_not_the_best_scoring_one(tokens, dim):
 
     advice = asked(each, tokens=tokens, dims={"wide": 300})
 
-    assert width_for("svd", tokens) == dim
+    assert METHODS["svd"].width_for(tokens) == dim
     assert advice.choices == (Choice("wide" if dim == 300 else "narrow", KINDS),)
     assert advice.left_out == (("narrow",) if dim == 300 else ("wide",))
     assert margin_of(each, "meaning", "narrow", advice.left_out) == (
