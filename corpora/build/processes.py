@@ -39,11 +39,11 @@ class LazyProcesses:
         with defer_interrupts(), _interrupts_blocked(), _main_hidden():
             return self._pool.submit(function, *arguments)
 
-    def shutdown(self, *, wait: bool = True) -> None:
-        """Cancel tasks that have not started; stop the processes, at once without ``wait``."""
+    def shutdown(self, *, kill: bool = False) -> None:
+        """Cancel tasks that have not started, finish or kill the others, and end the processes."""
         if self._pool is None:
             return
-        if not wait:
+        if kill:
             for process in list(self._pool._processes.values()):  # has no public name before 3.14
                 process.kill()
             # or the pool's thread, and exit with it, waits for the rest of a half-sent result
@@ -58,7 +58,7 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False)
+        pool.shutdown(kill=True)
         raise
     pool.shutdown()
 
