@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -193,6 +194,11 @@ def human(number: float) -> str:
         if number >= 0.9995 * limit:  # from there on three figures round up to the limit
             return f"{number / limit:.3g}{suffix}"
     return f"{number:.3g}"
+
+
+def bare(number: float) -> str:
+    """Format a number in three decimals without a zero before the point, such as -.512."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{number:.3f}")
 
 
 def duration(seconds: float) -> str:

@@ -22,6 +22,7 @@ from scipy.stats import studentized_range
 from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
+from corpora.common.console import bare
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings
@@ -356,7 +357,7 @@ def _cell(
     """Return a score, bold if it is not significantly worse than the best, or a time."""
     if kind == "seconds":
         return f"{sample['seconds'][name]:.3g}"
-    score = f"{mean_of(sample, kind, name)['score']:.3f}".replace("0.", ".", 1)
+    score = bare(mean_of(sample, kind, name)["score"])
     return f"**{score}**" if name in good_candidates(sample, kind, names, factor) else score
 
 

@@ -28,6 +28,7 @@ import roles
 from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
+from corpora.common.console import bare
 from corpora.common.errors import FirthError
 from corpora.store.corpus import Corpus, is_corpus
 from embed.compare.task import Task
@@ -275,7 +276,7 @@ def _like(default: Any, value: str) -> Any:
 
 def _figure(value: float | None) -> str:
     """Format a number with three decimals, or a dash."""
-    return "-" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+    return "-" if value is None else bare(value)
 
 
 if __name__ == "__main__":

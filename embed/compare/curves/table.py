@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from corpora.common.console import print_table
+from corpora.common.console import bare, print_table
 from corpora.common.display import html_table
 from embed.compare.scoring.notes import FEW_MARK
 
@@ -150,12 +150,7 @@ def _score(entry: Mapping[str, Any]) -> str:
     if entry["score"] is None:
         return "undefined"
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])
-    seeds = "" if deviation is None else f" ±{_short(deviation)}"
-    interval = "" if None in ends else f" [{' '.join(map(_short, ends))}]"
+    seeds = "" if deviation is None else f" ±{bare(deviation)}"
+    interval = "" if None in ends else f" [{' '.join(map(bare, ends))}]"
     few = FEW_MARK if "remark" in entry else ""
     return f"{entry['score']:6.3f}{few}{seeds}{interval}"
-
-
-def _short(number: float) -> str:
-    """Format a number in three decimals without a leading zero."""
-    return f"{number:.3f}".replace("0.", ".", 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.metrics import HeldOutLoss
-from corpora.common.console import name_room, print_table
+from corpora.common.console import bare, name_room, print_table
 from embed.compare.config import CompareConfig
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.scoring.held_out import HeldOutRow
@@ -241,7 +241,7 @@ def _number(score: Score, mark: str) -> str:
     """Format a score with its deviation over seeds and its mark, signs aligned."""
     if score.score is None:
         return "undefined"
-    spread = "" if score.deviation is None else f" ±{_bare(score.deviation)}"
+    spread = "" if score.deviation is None else f" ±{bare(score.deviation)}"
     few = FEW_MARK if _few(score) else ""
     return f"{score.score:6.3f}{spread} {mark}{few}".rstrip()
 
@@ -250,12 +250,7 @@ def _interval(score: Score) -> str:
     """Format an interval in three decimals without leading zeros."""
     if score.low is None or score.high is None:
         return ""
-    return f"{_bare(score.low)} {_bare(score.high)}"
-
-
-def _bare(number: float) -> str:
-    """Format a number in three decimals without a leading zero."""
-    return f"{number:.3f}".replace("0.", ".", 1)
+    return f"{bare(score.low)} {bare(score.high)}"
 
 
 def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
@@ -279,7 +274,7 @@ def _chances(scores: Sequence[Score]) -> str:
     for score in scores:
         measured = score.measured
         if score.shared and measured.chance is not None:
-            found[f"{measured.dataset} {measured.metric} {_bare(measured.chance)}"] = None
+            found[f"{measured.dataset} {measured.metric} {bare(measured.chance)}"] = None
     return f"chance: {', '.join(found)} (the most frequent answer; AUC .5)" if found else ""
 
 

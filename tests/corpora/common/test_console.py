@@ -225,6 +225,13 @@ def test_a_table_shows_words_literally_and_aligns_numbers_right(capsys):
 
 
 @pytest.mark.parametrize(
+    ("number", "text"), [(0.5124, ".512"), (-0.08, "-.080"), (1.0, "1.000"), (10.05, "10.050")]
+)
+def test_scores_have_three_decimals_and_no_leading_zero(number, text):
+    assert console.bare(number) == text
+
+
+@pytest.mark.parametrize(
     ("terminal", "columns", "room"), [(True, 90, 16), (True, 140, 36), (False, 90, 10_000)]
 )
 def test_names_have_the_room_that_a_terminal_leaves(monkeypatch, terminal, columns, room):
