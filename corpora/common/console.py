@@ -127,7 +127,7 @@ def _cleared() -> str:
 
 
 def in_notebook() -> bool:
-    """Return whether standard error is a notebook's cell, which is no terminal but can rewrite."""
+    """Return whether a notebook shows standard error: not a terminal, but it can rewrite lines."""
     return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
 
 

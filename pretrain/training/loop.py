@@ -354,4 +354,4 @@ def _interval(
     budget: Budget, steps: int | None, seconds: float | None, share: float | None
 ) -> _Interval:
     """Return the interval that a setting describes in one of three ways."""
-    return _Interval(steps, seconds) if share is None else _Interval(*budget.part(share))
+    return _Interval(steps, seconds) if share is None else _Interval(*budget.interval(share))

@@ -22,7 +22,7 @@ class Budget:
         assert self.seconds is not None
         return seconds / self.seconds
 
-    def part(self, share: float) -> tuple[float | None, float | None]:
+    def interval(self, share: float) -> tuple[float | None, float | None]:
         """Return the steps or the seconds of a share of the budget; the other one is None."""
         if self.steps is not None:
             return max(1.0, self.steps * share), None

@@ -461,7 +461,7 @@ def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
 
 @pytest.mark.parametrize("steps", [20, 33, 60, 150, 1999])
 def test_a_share_of_the_budget_ends_at_twenty_steps(steps):
-    interval = loop._Interval(*Budget(steps=steps).part(0.05))
+    interval = loop._Interval(*Budget(steps=steps).interval(0.05))
     ends = [step for step in range(steps + 1) if interval.is_step(step)]
 
     assert (len(ends), ends[-1]) == (20, steps)
@@ -470,7 +470,7 @@ def test_a_share_of_the_budget_ends_at_twenty_steps(steps):
 def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(loop.time, "monotonic", lambda: clock[0])
-    interval = loop._Interval(*Budget(seconds=60.0).part(0.05))
+    interval = loop._Interval(*Budget(seconds=60.0).interval(0.05))
     ends = []
     for _ in range(30):  # steps of two seconds, intervals of three
         clock[0] += 2.0

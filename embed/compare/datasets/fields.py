@@ -28,7 +28,7 @@ def fallback_encoding(encoding: str) -> Iterator[None]:
         "a".encode(encoding or "utf-8")  # unlike codecs.lookup, refuses hex and rot13
     except (LookupError, UnicodeError):
         raise SettingError(
-            f"`encoding={encoding}` is no encoding of text; try latin-1 or gb18030"
+            f"`encoding={encoding}` is not a text encoding; try latin-1 or gb18030"
         ) from None
     token = _FALLBACK.set(encoding)
     try:

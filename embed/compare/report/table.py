@@ -132,7 +132,7 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
     names = short_names([row.run for row in rows], name_room(_LONGEST))
     rows = sorted(rows, key=lambda row: row.loss.mean)
     print_table(
-        ("held-out loss", "loss", "over seeds", "behind the best"),
+        ("held-out loss", "loss", "over seeds", "difference from the best"),
         [
             [
                 names[row.run],

@@ -7,7 +7,7 @@ from typing import Any
 
 from embed.compare.report.contents import RunFacts
 
-_OPEN = "null"  # a setting that was left open, or has no value in this run
+_NULL = "null"  # a setting that was left open, or has no value in this run
 
 
 def settings_view(facts: Mapping[str, RunFacts]) -> list[dict[str, Any]]:
@@ -24,11 +24,11 @@ def _table(caption: str, values: Mapping[str, Mapping[str, Any]]) -> dict[str, A
     rows = [
         (
             key,
-            [None if column.get(key) == _OPEN else column.get(key) for column in columns],
+            [None if column.get(key) == _NULL else column.get(key) for column in columns],
             len({column[key] for column in columns if key in column}) > 1,
         )
         for key in dict.fromkeys(key for column in columns for key in column)
-        if any(column.get(key, _OPEN) != _OPEN for column in columns)
+        if any(column.get(key, _NULL) != _NULL for column in columns)
     ]
     return {"caption": caption, "runs": list(values), "rows": rows}
 

@@ -193,7 +193,7 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
     assert fine.train.labels[:2] == ("HUM:ind", "NUM:date")
     assert read_task("sentences", f"{text},{text}", config).folds[0].texts[0] == coarse.texts[0]
     for unfit in ("latin-11", "hex", "rot13", "undefined"):
-        with pytest.raises(SettingError, match=f"`encoding={unfit}` is no encoding of text"):
+        with pytest.raises(SettingError, match=f"`encoding={unfit}` is not a text encoding; try"):
             read_task("sentences", named, CompareConfig(encoding=unfit))
 
 
