@@ -22,6 +22,7 @@ from embed.study.folder import StudyFolder
 from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
 from embed.study.steps import Step, describe_exit, run_command, shows_output
 from embed.vectors.training import warn_of_little_text
+from embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
 COMPARISON = "comparison"
@@ -128,12 +129,13 @@ def _train_and_compare(
     if not runs:
         reasons = "; ".join([*failures, *left_out])
         raise FirthError(f"{folder.path}: no method could be trained: {reasons}")
-    words = _known_words(study, runs)
+    opened = [WordVectors.open(path) for path in runs]
+    words = _known_words(study, opened)
     status = _compare(study, folder, runs, words, [*left_out, *failures])
     if status:
         failures.append(f"firth {COMPARE}: {describe_exit(status)}")
     if shows_output():
-        _print_neighbors(runs, words)
+        _print_neighbors(runs, opened, words)
     return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures), tuple(left_out))
 
 
@@ -182,12 +184,10 @@ def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
         raise SettingError(f"`out={out}`: inside the source {inside[0]}; choose another")
 
 
-def _known_words(study: Study, runs: Sequence[Path]) -> list[str]:
+def _known_words(study: Study, opened: Sequence[WordVectors]) -> list[str]:
     """Return the words that were asked for, as the runs spell them; note those in no run."""
     from embed.compare.report.contents import find_asked
-    from embed.vectors.word_vectors import WordVectors
 
-    opened = [WordVectors.open(path) for path in runs]
     found, unknown = find_asked(opened, dict.fromkeys(study.words))
     if unknown:
         note(f"`words`: no run has a vector of {', '.join(unknown)}")
@@ -210,12 +210,12 @@ def _compare(
     return run_command(step.arguments(force=True), folder.lock)
 
 
-def _print_neighbors(runs: Sequence[Path], words: Sequence[str]) -> None:
+def _print_neighbors(
+    runs: Sequence[Path], opened: Sequence[WordVectors], words: Sequence[str]
+) -> None:
     """Print the neighbors of words, by default of some chosen ones, in every run."""
     from embed.compare.report.contents import choose_words
-    from embed.vectors.word_vectors import WordVectors
 
-    opened = [WordVectors.open(path) for path in runs]
     asked = words or choose_words(opened, [], _N_WORDS)
     shared = [word for word in asked if all(run.row(word) is not None for run in opened)]
     skipped = [word for word in asked if word not in shared]
