@@ -35,16 +35,14 @@ def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> 
 
 def zero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
     """Return the rows of a dense or sparse matrix that are zero, int64 (n,), ascending."""
-    found = [np.empty(0, np.int64)]
-    for start in range(0, matrix.shape[0], block_rows):
-        block = matrix[start : start + block_rows]
-        any_nonzero = (
-            block.any(axis=1)
-            if isinstance(block, np.ndarray)
-            else np.asarray(abs(block).max(axis=1).todense()).ravel() != 0
-        )
-        found.append(start + np.flatnonzero(~any_nonzero))
-    return np.concatenate(found)
+    starts = range(0, matrix.shape[0], block_rows)
+    nonzero = [nonzero_rows(matrix[start : start + block_rows]) for start in starts]
+    return np.flatnonzero(~np.concatenate([np.empty(0, bool), *nonzero]))
+
+
+def nonzero_rows(matrix: Any) -> np.ndarray:
+    """Return which rows of a dense or sparse matrix have a nonzero number, bool (n,)."""
+    return np.asarray((matrix != 0).sum(axis=1)).ravel() > 0
 
 
 def top_rows(

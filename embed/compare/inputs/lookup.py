@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError
 from embed.protocols import StaticVectors
-from embed.vectors.search import unit_length, unit_rows
+from embed.vectors.search import nonzero_rows, unit_length, unit_rows
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
     # places: int64 (n, k); returns bool (n,)
     rows = np.unique(places)
     rows = rows[(rows >= 0) & (rows < vectors.matrix.shape[0])]
-    filled = np.asarray((vectors.matrix[rows] != 0).sum(axis=1)).ravel() > 0
-    return np.any(np.isin(places, rows[~filled]), axis=1)
+    return np.any(np.isin(places, rows[~nonzero_rows(vectors.matrix[rows])]), axis=1)
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:

@@ -10,6 +10,7 @@ from corpora.common.threads import thread_count, worker_threads
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.tasks.analogy.offset_kernels import score_block
 from embed.protocols import StaticVectors
+from embed.vectors.search import nonzero_rows
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
 BLOCK = 4096  # candidates whose cosines with all question words are held at once
@@ -101,13 +102,8 @@ def products(queries: Any, candidates: Any) -> np.ndarray:
 def _inverse_distances(cosines: np.ndarray, queries: Any, candidates: Any) -> np.ndarray:
     """Return one over the distances of queries and candidates, float32 (W, R + 1)."""
     squares = cosines * np.float32(-2.0)
-    squares += _lengths(queries)[:, None]
-    squares[:, :-1] += _lengths(candidates)
+    squares += nonzero_rows(queries)[:, None]  # the squared lengths of unit and zero vectors
+    squares[:, :-1] += nonzero_rows(candidates)
     np.maximum(squares, _NEAREST, out=squares)
     np.sqrt(squares, out=squares)
     return np.reciprocal(squares, out=squares)
-
-
-def _lengths(units: Any) -> np.ndarray:
-    """Return 1 for a unit row, 0 for a zero vector."""
-    return (np.asarray((units != 0).sum(axis=1)).ravel() > 0).astype(np.float32)
