@@ -49,7 +49,7 @@ def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[byte
     for step in _steps(chunks):
         while step:
             if decoder.eof:
-                step = _next_member(step, kind)
+                step = step.lstrip(b"\0") if kind in ("gzip", "xz") else step  # their padding
                 if not step:
                     break
                 decoder = _DECOMPRESSORS[kind]()
@@ -64,11 +64,6 @@ def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         for start in range(0, len(chunk), _STEP_BYTES):
             yield chunk[start : start + _STEP_BYTES]
-
-
-def _next_member(step: bytes, kind: str) -> bytes:
-    """Return the bytes after a member, without the zero padding that gzip and xz allow."""
-    return step.lstrip(b"\0") if kind in ("gzip", "xz") else step
 
 
 def _expand(decoder: Any, step: bytes, kind: str, source: str) -> bytes:

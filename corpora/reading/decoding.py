@@ -30,12 +30,6 @@ def _count_and_replace(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error(_REPLACE, _count_and_replace)
 
 
-def decode_replacing(data: bytes, encoding: str) -> tuple[str, int]:
-    """Decode with U+FFFD for invalid sequences; also return the number of bytes replaced."""
-    _replaced.bytes = 0
-    return data.decode(encoding, _REPLACE), _replaced.bytes
-
-
 def line_of(data: bytes, offset: int, first_line: int) -> int:
     """Return the line number of a byte offset, counting from ``first_line``."""
     return first_line + data.count(b"\n", 0, offset)
@@ -50,8 +44,9 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
     if nul < 0 and _is_utf8(data):
         return data, 0
     if errors == "replace":
-        text, replaced = decode_replacing(data, "utf-8")
-        return text.replace("\0", "\ufffd").encode(), replaced + data.count(b"\0")
+        _replaced.bytes = data.count(b"\0")
+        text = data.decode("utf-8", _REPLACE).replace("\0", "\ufffd")
+        return text.encode(), _replaced.bytes
     try:
         data.decode()
         line = line_of(data, nul, first_line)
@@ -61,27 +56,20 @@ def checked_utf8(data: bytes, source: str, first_line: int, errors: str) -> tupl
         )
     except UnicodeDecodeError as error:
         line = line_of(data, error.start, first_line)
+        ascii_before = data[: error.start].isascii()  # else it is UTF-8, cut or damaged
+        remedy = guess_encoding(data, error.start) if ascii_before else "`errors=replace`"
         raise UnreadableError(
-            f"{source}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; "
-            f"pass {_remedy(data, error.start)}"
+            f"{source}:{line}: byte 0x{data[error.start]:02X} is not UTF-8; pass {remedy}"
         ) from None
 
 
-def _remedy(data: bytes, at: int) -> str:
-    """Suggest options for a byte that is not UTF-8, judging by the text around it."""
-    if not data[:at].isascii():
-        return "`errors=replace`"
-    guess = guess_encoding(data, at)
-    return f"`encoding={guess}`" if guess else "its `encoding`, for example gb18030 or koi8-r"
-
-
-def guess_encoding(data: bytes, at: int) -> str | None:
-    """Guess a Western encoding from the bytes around one that is not UTF-8; None for others."""
+def guess_encoding(data: bytes, at: int) -> str:
+    """Suggest ``encoding`` for text with a byte that is not UTF-8: a Western one, or others."""
     near = data[max(0, at - 1000) : at + 1000]
     if 3 * sum(byte >= 0x80 for byte in near) > len(near):
-        return None
+        return "`encoding=gb18030` or `encoding=koi8-r`"
     windows = any(0x80 <= byte <= 0x9F for byte in near)  # these are control codes in latin-1
-    return "windows-1252" if windows else "latin-1"
+    return f"`encoding={'windows-1252' if windows else 'latin-1'}`"
 
 
 def is_utf8(encoding: str) -> bool:

@@ -117,10 +117,10 @@ def read_lines(path: Path) -> list[Row]:
             rows.append(Row(path, number, raw.decode("utf-8")))
         except UnicodeDecodeError as error:
             at = content.find(raw) + error.start
-            guess = guess_encoding(content, at) or "gb18030` or `encoding=koi8-r"
             raise SourceError(
                 f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; convert the "
-                f"evaluation set to UTF-8, or pass its encoding, such as `encoding={guess}`"
+                "evaluation set to UTF-8, or pass its encoding, such as "
+                f"{guess_encoding(content, at)}"
             ) from None
     return rows
 

@@ -138,7 +138,7 @@ def test_the_error_for_invalid_utf8_names_file_and_line(write, read_all):
     [
         ("café".encode("latin-1"), "`encoding=latin-1`"),
         ("a “café” – or so".encode("cp1252"), "`encoding=windows-1252`"),
-        ("海内存知己".encode("gb18030"), "its `encoding`, for example gb18030 or koi8-r"),
+        ("海内存知己".encode("gb18030"), "`encoding=gb18030` or `encoding=koi8-r`"),
         ("größer, grö".encode()[:-1], "`errors=replace`"),
     ],
     ids=["latin-1", "windows-1252", "gb18030", "cut"],
