@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+from typing import Any
 
 from corpora.common.errors import SettingError
 
@@ -25,6 +26,19 @@ def choose_device(requested: str) -> str:
             f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
         )
     return "cpu"
+
+
+def device_option(command: Any) -> Any:
+    """Add ``--device`` to a command that runs an encoder."""
+    import click
+
+    return click.option(
+        "--device",
+        type=click.Choice(DEVICES),
+        default="auto",
+        show_default=True,
+        help="Where the encoder runs.",
+    )(command)
 
 
 def _has_cuda_driver() -> bool:

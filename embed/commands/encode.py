@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.common.device import device_option
 from corpora.common.options import click_options
 from embed.contextual.encoded_text import EncodeConfig
 
@@ -16,13 +17,7 @@ from embed.contextual.encoded_text import EncodeConfig
     "--out", required=True, type=click.Path(path_type=Path), help="The .npz or .jsonl to write."
 )
 @click_options(EncodeConfig)
-@click.option(
-    "--device",
-    type=click.Choice(("auto", "cpu", "cuda")),
-    default="auto",
-    show_default=True,
-    help="Where the encoder runs.",
-)
+@device_option
 @click.option("--force", is_flag=True, help="Overwrite the file at --out.")
 def command(run: Path, file: Path, out: Path, device: str, force: bool, **options: Any) -> None:
     """Write contextual vectors of a text's words or lines.

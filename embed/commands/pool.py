@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.common.device import device_option
 from corpora.common.options import click_options
 from embed.contextual.pooling import PoolConfig
 
@@ -18,13 +19,7 @@ from embed.contextual.pooling import PoolConfig
     metavar="CORPUS",
     help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
-@click.option(
-    "--device",
-    type=click.Choice(("auto", "cpu", "cuda")),
-    default="auto",
-    show_default=True,
-    help="Where the encoder runs.",
-)
+@device_option
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 def command(
     run: Path, out: Path, corpus: str | None, device: str, force: bool, **options: Any

@@ -100,12 +100,12 @@ class WordVectors:
                 f"{name}: n-grams of {subwords.rows.shape[1]} dimensions do not fit words of "
                 f"{matrix.shape[1]}"
             )
-        self._vocabulary = vocabulary
-        self._matrix = matrix
+        self.vocabulary = vocabulary
+        self.matrix = matrix
         self._counts = counts
         self._text = text
-        self._name = name
-        self._subwords = subwords
+        self.name = name
+        self.subwords = subwords
         self.path = path
         self._contexts = contexts
 
@@ -165,10 +165,10 @@ class WordVectors:
             scipy.sparse.save_npz(directory / SPARSE_MATRIX, self.matrix)
 
     def __len__(self) -> int:
-        return len(self._vocabulary)
+        return len(self.vocabulary)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._vocabulary)
+        return iter(self.vocabulary)
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.row(word) is not None
@@ -182,56 +182,36 @@ class WordVectors:
     def __fspath__(self) -> str:
         if self.path is None:
             raise SettingError(
-                f"{self._name}: these vectors are in memory only; train with `out`, or pass the "
+                f"{self.name}: these vectors are in memory only; train with `out`, or pass the "
                 "path of a run"
             )
         return str(self.path)
 
     def __repr__(self) -> str:
-        return f"<WordVectors {self._name}: {len(self):,} words, {self.dim} dimensions>"
+        return f"<WordVectors {self.name}: {len(self):,} words, {self.dim} dimensions>"
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show: the first words and some of their numbers."""
         n_words, n_numbers = min(len(self), _SHOWN_WORDS), min(self.dim, _SHOWN_NUMBERS)
         counts = [] if self.counts is None else ["count"]
         rows: list[list[object]] = []
-        for row, word in enumerate(self._vocabulary[:n_words]):
+        for row, word in enumerate(self.vocabulary[:n_words]):
             count = [] if self.counts is None else [int(self.counts[row])]
-            numbers = [self._matrix[row, column] for column in range(n_numbers)]
+            numbers = [self.matrix[row, column] for column in range(n_numbers)]
             rows.append([word, *count, *map(float, numbers)])
         columns = ["word", *counts, *map(str, range(n_numbers))]
         return html_table(columns, rows, repr(self).strip("<>"))
 
     @property
-    def vocabulary(self) -> Sequence[str]:
-        """The words; position = row."""
-        return self._vocabulary
-
-    @property
-    def matrix(self) -> Any:
-        """(V, D) float32, possibly memory-mapped, or a scipy.sparse CSR matrix."""
-        return self._matrix
-
-    @property
     def dim(self) -> int:
         """D, the width of the vectors."""
-        return int(self._matrix.shape[1])
-
-    @property
-    def name(self) -> str:
-        """Name in messages and tables."""
-        return self._name
-
-    @property
-    def subwords(self) -> SubwordTable | None:
-        """The n-grams; None if unseen words have no vector."""
-        return self._subwords
+        return int(self.matrix.shape[1])
 
     @cached_property
     def counts(self) -> np.ndarray | None:
         """Occurrences of each word, int64 (V,); None if unknown."""
-        if self._counts is None and isinstance(self._vocabulary, StoredVocabulary):
-            return self._vocabulary.counts()
+        if self._counts is None and isinstance(self.vocabulary, StoredVocabulary):
+            return self.vocabulary.counts()
         return self._counts
 
     @cached_property
@@ -252,10 +232,10 @@ class WordVectors:
         if not file.is_file():
             return None
         contexts = open_array(file, np.float32, 2)
-        if contexts.shape != self._matrix.shape:
+        if contexts.shape != self.matrix.shape:
             raise ArtifactError(
                 f"{file}: has {contexts.dtype} of shape {contexts.shape}, expected float32 of "
-                f"shape {self._matrix.shape}; train the run again"
+                f"shape {self.matrix.shape}; train the run again"
             )
         return contexts
 
@@ -272,8 +252,8 @@ class WordVectors:
         int or None
             Its row in the matrix.
         """
-        if isinstance(self._vocabulary, StoredVocabulary):
-            return self._vocabulary.row(word)
+        if isinstance(self.vocabulary, StoredVocabulary):
+            return self.vocabulary.row(word)
         return self._index.get(word)
 
     def vector(self, word: str) -> np.ndarray | None:
@@ -291,10 +271,10 @@ class WordVectors:
         """
         row = self.row(word)
         if row is None:
-            composed = None if self._subwords is None else self._subwords.compose(word)
+            composed = None if self.subwords is None else self.subwords.compose(word)
             return None if composed is None or not composed.any() else composed
-        vector = self._matrix[row]
-        if not isinstance(self._matrix, np.ndarray):
+        vector = self.matrix[row]
+        if not isinstance(self.matrix, np.ndarray):
             vector = vector.toarray().ravel()
         return np.array(vector, dtype=np.float32)
 
@@ -422,11 +402,11 @@ class WordVectors:
         ArtifactError
             If no word is left.
         """
-        zero = zero_rows(self._matrix)
+        zero = zero_rows(self.matrix)
         if not len(zero):
             return self
         start = f"{where}: {len(zero):,} of {len(self):,} words have a zero vector"
-        shown = ", ".join(self._vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
+        shown = ", ".join(self.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
         more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
         if not skip_zeros:
             why = "of which gensim computes no cosine without a warning"
@@ -437,10 +417,8 @@ class WordVectors:
         note(f"{start} and are left out: {shown}{more}")
         kept = np.delete(np.arange(len(self)), zero)
         counts = None if self.counts is None else self.counts[kept]
-        words = [self._vocabulary[row] for row in kept.tolist()]
-        return WordVectors(
-            words, self._matrix[kept], counts=counts, text=self._text, name=self._name
-        )
+        words = [self.vocabulary[row] for row in kept.tolist()]
+        return WordVectors(words, self.matrix[kept], counts=counts, text=self._text, name=self.name)
 
     def to_gensim(self, *, skip_zeros: bool = False) -> Any:
         """Return the vectors as a ``gensim.models.KeyedVectors``.
@@ -467,9 +445,9 @@ class WordVectors:
             from gensim.models import KeyedVectors
         except ImportError:
             raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
-        kept = self.for_export(self._name, skip_zeros=skip_zeros)
+        kept = self.for_export(self.name, skip_zeros=skip_zeros)
         keyed = KeyedVectors(self.dim, dtype=np.float32)
-        keyed.add_vectors(list(kept._vocabulary), kept._dense())
+        keyed.add_vectors(list(kept.vocabulary), kept._dense())
         if kept.counts is not None:
             keyed.expandos["count"] = np.array(kept.counts)
         return keyed
@@ -487,7 +465,7 @@ class WordVectors:
         FirthError
             If pandas is not installed.
         """
-        return data_frame(self._dense(), index=list(self._vocabulary))
+        return data_frame(self._dense(), index=list(self.vocabulary))
 
     def in_memory(self, name: str | None = None) -> "WordVectors":
         """Read everything into memory, so that the files may be deleted.
@@ -502,26 +480,26 @@ class WordVectors:
         WordVectors
             Without a path.
         """
-        matrix, contexts = self._matrix, self.contexts
+        matrix, contexts = self.matrix, self.contexts
         return WordVectors(
-            list(self._vocabulary),
+            list(self.vocabulary),
             np.array(matrix) if isinstance(matrix, np.ndarray) else matrix,
             counts=self.counts,
             text=self._text,
-            name=name or self._name,
-            subwords=None if self._subwords is None else self._subwords.in_memory(name),
+            name=name or self.name,
+            subwords=None if self.subwords is None else self.subwords.in_memory(name),
             contexts=None if contexts is None else np.array(contexts),
         )
 
     @cached_property
     def _index(self) -> dict[str, int]:
         """Map words to rows."""
-        return index_words(self._vocabulary)
+        return index_words(self.vocabulary)
 
     def _dense(self) -> np.ndarray:
         """Return the matrix as a new dense array."""
-        dense = isinstance(self._matrix, np.ndarray)
-        return np.array(self._matrix if dense else self._matrix.toarray(), dtype=np.float32)
+        dense = isinstance(self.matrix, np.ndarray)
+        return np.array(self.matrix if dense else self.matrix.toarray(), dtype=np.float32)
 
     def _as_spelled(self, word: str) -> str:
         """Return the word as written, or lower-cased if only that has a vector."""

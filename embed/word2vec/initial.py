@@ -75,7 +75,8 @@ def initial_tables(
     if init is not None:
         rows, init_rows = _shared_rows(words, init)
         _copy_own(init, words, rows, init_rows, inputs)
-        _copy_contexts(init, rows, init_rows, contexts)
+        if init.contexts is not None:
+            _copy(init, init.contexts, rows, init_rows, contexts)
         if init.subwords is not None:
             _copy_ngrams(init, init.subwords, buckets, inputs[n_words:])
     return inputs, contexts
@@ -125,15 +126,6 @@ def _copy_own(
             some = [words[row] for row in rows[start:stop].tolist()]
             own = _own_rows(init.matrix[init_rows[start:stop]], some, init.subwords)
             _write_finite(init, own, rows[start:stop], out)
-
-
-def _copy_contexts(
-    init: WordVectors, rows: np.ndarray, init_rows: np.ndarray, contexts: np.ndarray
-) -> None:
-    """Copy the context vectors, if there are any."""
-    found = init.contexts
-    if found is not None:
-        _copy(init, found, rows, init_rows, contexts)
 
 
 def _copy_ngrams(

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from corpora.common.device import device_option
+
 
 @click.command("fill-mask")
 @click.argument("run", type=click.Path(path_type=Path))
@@ -16,13 +18,7 @@ import click
     show_default=True,
     help="Predictions per mask.",
 )
-@click.option(
-    "--device",
-    type=click.Choice(("auto", "cpu", "cuda")),
-    default="auto",
-    show_default=True,
-    help="Where the encoder runs.",
-)
+@device_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
     """Predict the pieces that are masked in a text.

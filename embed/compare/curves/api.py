@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,12 +191,7 @@ def _recipe(name: str) -> Recipe:
     """Return how to train one method with its defaults."""
     method = find_method(name)
     return Recipe(
-        partial(_config, method.config_class()),
+        lambda **options: take(method.config_class(), options),
         method.train_function(),
         seeded=name not in _UNSEEDED,
     )
-
-
-def _config(config_class: type, **options: Any) -> Any:
-    """Build a config from the options it has fields for."""
-    return take(config_class, options)
