@@ -270,12 +270,20 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
 
 def _chances(scores: Sequence[Score]) -> str:
     """Return the legend line of the chance levels of all sets; empty if there is none."""
-    found: dict[str, None] = {}
+    by_set: dict[str, dict[str, str]] = {}
     for score in scores:
         measured = score.measured
         if score.shared and measured.chance is not None:
-            found[f"{measured.dataset} {measured.metric} {bare(measured.chance)}"] = None
-    return f"chance: {', '.join(found)} (the most frequent answer; AUC .5)" if found else ""
+            by_set.setdefault(measured.dataset, {})[measured.metric] = bare(measured.chance)
+    parts = [f"{name} {_levels(levels)}" for name, levels in by_set.items()]
+    return f"chance: {'; '.join(parts)} (the most frequent answer; AUC .5)" if parts else ""
+
+
+def _levels(levels: Mapping[str, str]) -> str:
+    """Return the one chance level of all metrics of a set, or that of each metric."""
+    if len(set(levels.values())) == 1:
+        return next(iter(levels.values()))
+    return ", ".join(f"{metric} {level}" for metric, level in levels.items())
 
 
 def _association_lines(scores: Sequence[Score]) -> Iterator[str]:

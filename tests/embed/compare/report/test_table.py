@@ -280,6 +280,18 @@ def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):
     ]
 
 
+def test_a_level_of_chance_is_told_once_for_metrics_that_share_it(capsys):
+    found = comparison(
+        *(scored("a", 0.5, metric=metric, chance=0.5) for metric in ("accuracy", "attention")),
+        scored("a", 0.5, dataset="wic", metric="auc", chance=0.5),
+        scored("a", 0.5, dataset="wic", metric="accuracy", chance=0.625),
+    )
+
+    assert table(capsys, found)[-1] == (
+        "chance: über .500; wic auc .500, accuracy .625 (the most frequent answer; AUC .5)"
+    )
+
+
 def test_held_out_losses_that_are_not_numbers_are_null_in_json():
     rows = compare_losses({"a": np.zeros((2, 3)), "b": np.zeros((1, 3))}, np.zeros(3))
 
