@@ -23,7 +23,7 @@ _INSTEAD = {  # by the wanted kind, then by the given one
         "study": "pass its corpus, {path}/corpus",
     },
     RUN: {
-        CORPUS: "train one with `{train}()`",
+        CORPUS: "train one with `train_{method}()`",
         "comparison": "pass the runs that it compares",
         "learning curve": "pass a run in it",
         "study": "pass a run in it, such as {path}/{method}",
@@ -49,15 +49,13 @@ def wrong_kind(path: str | Path, wanted: str, method: str = "svd") -> str | None
     ``method`` makes what is wanted, for example an encoder.
     """
     kind = kind_of(path)
-    if kind in (None, wanted):
+    if kind is None or kind == wanted:
         return None
-    what = f"{path}: {with_article(str(kind))}, not a {wanted}"
-    if kind == _UNFINISHED:
-        return f"{what}; run its command again to complete it"
-    instead = _INSTEAD[wanted][str(kind)]
-    if kind == "study" and not os.path.isdir(Path(path) / (CORPUS if wanted == CORPUS else method)):
-        return f"{what}; run its command again to complete it"
-    return f"{what}; {instead.format(path=path, method=method, train=f'train_{method}')}"
+    instead = _INSTEAD[wanted].get(kind, "").format(path=path, method=method)
+    part = Path(path, CORPUS if wanted == CORPUS else method)
+    if kind == _UNFINISHED or (kind == "study" and not part.is_dir()):
+        instead = "run its command again to complete it"
+    return f"{path}: {with_article(kind)}, not a {wanted}; {instead}"
 
 
 def with_article(kind: str) -> str:
