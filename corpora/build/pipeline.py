@@ -33,7 +33,7 @@ from corpora.common.errors import SourceError
 from corpora.common.memory import parse_memory
 from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import worker_threads
-from corpora.reading.readers import FileRecords, read
+from corpora.reading.readers import read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
@@ -108,7 +108,7 @@ class _Builder:
         self.shard_tokens = shard_tokens
         self.block_bytes = block_bytes
         self.files = files
-        self.records = FileRecords()
+        self.records: list[dict[str, Any]] = []  # of the files read to their ends
         sizes = [file.size for file in files if file.size is not None]
         self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
@@ -321,8 +321,7 @@ class _Builder:
     def _sources(self) -> list[dict[str, Any]]:
         """List name, size, time, digest and findings of every file read."""
         return [
-            _record(file, **record)
-            for file, record in zip(self.files, self.records.all(), strict=True)
+            _record(file, **record) for file, record in zip(self.files, self.records, strict=True)
         ]
 
 

@@ -26,7 +26,6 @@ from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
 __all__ = [
     "BLOCK_BYTES",
     "FORMATS",
-    "FileRecords",
     "RawBlock",
     "ReadOptions",
     "SourceFile",
@@ -34,21 +33,6 @@ __all__ = [
     "read",
     "source_files",
 ]
-
-
-class FileRecords:
-    """SHA-256 and findings of each file read to its end, empty ones included, in reading order."""
-
-    def __init__(self) -> None:
-        self._records: list[dict[str, Any]] = []
-
-    def add(self, stream: Stream) -> None:
-        """Append the record of the next file."""
-        self._records.append({"sha256": stream.digest(), **stream.found})
-
-    def all(self) -> list[dict[str, Any]]:
-        """Return the records so far: ``sha256``, and ``empty`` or ``wrapped`` where found."""
-        return list(self._records)
 
 
 _Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
@@ -69,12 +53,13 @@ def read(
     sources: Sequence[str | Path | SourceFile],
     options: ReadOptions,
     *,
-    records: FileRecords | None = None,
+    records: list[dict[str, Any]] | None = None,
     block_bytes: int = BLOCK_BYTES,
 ) -> Iterator[RawBlock]:
     """Read sources as blocks of about ``block_bytes``, in a fixed order and in bounded memory.
 
     ``consumed`` of the blocks adds up to the sizes of the files; a long line makes a long block.
+    For each file read to its end, even an empty one, ``records`` gets its SHA-256 and findings.
     """
     files = source_files(sources)
     for file in files:
@@ -88,7 +73,7 @@ def read(
         if stream.found.get("empty") and file.named and len(files) == 1:
             raise SourceError(f"{file.name}: the source is empty; pass one that contains text")
         if records is not None:
-            records.add(stream)
+            records.append({"sha256": stream.digest(), **stream.found})
 
 
 def find_unreadable(

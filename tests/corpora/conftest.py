@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpora.reading.readers import BLOCK_BYTES, FileRecords, ReadOptions, TextBlock, read
+from corpora.reading.readers import BLOCK_BYTES, ReadOptions, TextBlock, read
 
 
 @dataclass
@@ -48,9 +48,9 @@ def _read_all(
     """Read and parse sources, checking the invariants of every block."""
     if isinstance(sources, str | Path):
         sources = [sources]
-    files = FileRecords()
+    files: list[dict[str, Any]] = []
     raws = list(read(sources, ReadOptions(**options), records=files, block_bytes=block_bytes))
-    reading = Reading([], {}, [], files.all(), sum(raw.consumed for raw in raws))
+    reading = Reading([], {}, [], files, sum(raw.consumed for raw in raws))
     for raw in raws:
         block = raw.parse()
         _check(block)
