@@ -24,7 +24,7 @@ from embed.formats.projector import (
 from embed.formats.reading import open_source
 from embed.formats.text import is_number, read_text, write_text
 from embed.formats.word2vec_binary import read_binary, write_binary
-from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
+from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, vectors_to_export
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 _PEEK = 1 << 20
@@ -179,7 +179,7 @@ def write_vectors(
     out = Path(out)
     if format not in FORMATS:
         raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    vectors = vectors.for_export(str(out), skip_zeros=skip_zeros)
+    vectors = vectors_to_export(vectors, str(out), skip_zeros)
     if format == "gensim":
         write_gensim(vectors, out, force)
     else:

@@ -379,47 +379,6 @@ class WordVectors:
         """
         return analogy(self, a, b, c, k, method)
 
-    def for_export(self, where: str, *, skip_zeros: bool = False) -> "WordVectors":
-        """Return the vectors to write in another program's format, without zero ones if asked.
-
-        A zero vector has no direction: gensim divides by its length, 0. A note says which words
-        have one.
-
-        Parameters
-        ----------
-        where : str
-            What is written, for the note.
-        skip_zeros : bool
-            Leave out words with a zero vector; the others keep their order.
-
-        Returns
-        -------
-        WordVectors
-            These vectors, or the nonzero ones without n-grams and context vectors.
-
-        Raises
-        ------
-        ArtifactError
-            If no word is left.
-        """
-        zero = zero_rows(self.matrix)
-        if not len(zero):
-            return self
-        start = f"{where}: {len(zero):,} of {len(self):,} words have a zero vector"
-        shown = ", ".join(self.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
-        more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
-        if not skip_zeros:
-            why = "of which gensim computes no cosine without a warning"
-            note(f"{start}, {why} (`skip_zeros=True` leaves them out): {shown}{more}")
-            return self
-        if len(zero) == len(self):
-            raise ArtifactError(f"{start}, so none is left; pass `skip_zeros=False`")
-        note(f"{start} and are left out: {shown}{more}")
-        kept = np.delete(np.arange(len(self)), zero)
-        counts = None if self.counts is None else self.counts[kept]
-        words = [self.vocabulary[row] for row in kept.tolist()]
-        return WordVectors(words, self.matrix[kept], counts=counts, text=self._text, name=self.name)
-
     def to_gensim(self, *, skip_zeros: bool = False) -> Any:
         """Return the vectors as a ``gensim.models.KeyedVectors``.
 
@@ -445,7 +404,7 @@ class WordVectors:
             from gensim.models import KeyedVectors
         except ImportError:
             raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
-        kept = self.for_export(self.name, skip_zeros=skip_zeros)
+        kept = vectors_to_export(self, self.name, skip_zeros)
         keyed = KeyedVectors(self.dim, dtype=np.float32)
         keyed.add_vectors(list(kept.vocabulary), kept._dense())
         if kept.counts is not None:
@@ -546,3 +505,25 @@ def _open_matrix(run: Path) -> Any:
         return matrix
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ArtifactError(f"{path}: is damaged ({error}); train the run again") from None
+
+
+def vectors_to_export(vectors: WordVectors, where: str, skip_zeros: bool) -> WordVectors:
+    """Name words with a zero vector, and leave them out of the vectors to export if asked."""
+    zero = zero_rows(vectors.matrix)
+    if not len(zero):
+        return vectors
+    start = f"{where}: {len(zero):,} of {len(vectors):,} words have a zero vector"
+    shown = ", ".join(vectors.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
+    more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
+    if not skip_zeros:
+        why = "of which gensim computes no cosine without a warning"
+        note(f"{start}, {why} (`skip_zeros=True` leaves them out): {shown}{more}")
+        return vectors
+    if len(zero) == len(vectors):
+        raise ArtifactError(f"{start}, so none is left; pass `skip_zeros=False`")
+    note(f"{start} and are left out: {shown}{more}")
+    kept = np.delete(np.arange(len(vectors)), zero)
+    words = [vectors.vocabulary[row] for row in kept.tolist()]
+    counts = None if vectors.counts is None else vectors.counts[kept]
+    matrix, text = vectors.matrix[kept], vectors.text
+    return WordVectors(words, matrix, counts=counts, text=text, name=vectors.name)
