@@ -316,12 +316,13 @@ class Corpus:
             return self
         held_out = np.concatenate([self.stored.selected(n, "held-out") for n in shards])
         ends = np.cumsum([len(each) for each in lengths])[:-1]
+        outer = {"of": self.manifest["sample"]} if self.sampled is not None else {}
         name = f"{int(taken.sum())}-{self.held_out_unit}s-of-seed-{seed}"
         changed = {
             "fingerprint": f"{self.fingerprint}:{name}",
             "tokens": int(n_tokens[taken | held_out].sum()),
             "documents": self._count_documents(np.split(taken | held_out, ends)),
-            "sample": {"tokens": int(tokens), "seed": int(seed), **self._outer_sample()},
+            "sample": {"tokens": int(tokens), "seed": int(seed), **outer},
         }
         return Corpus(self.path, {**self.manifest, **changed}, np.split(taken, ends))
 
@@ -335,10 +336,6 @@ class Corpus:
             len(np.unique(np.searchsorted(shard.documents, start, side="right")))
             for shard, start in zip(self.shards, starts, strict=True)
         )
-
-    def _outer_sample(self) -> dict[str, Any]:
-        """Return the ``of`` entry for samples of this corpus; empty if it is not a sample."""
-        return {"of": self.manifest["sample"]} if self.sampled is not None else {}
 
     def view(
         self,

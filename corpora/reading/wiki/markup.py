@@ -204,24 +204,12 @@ def _without_braces(text: str) -> str:
     return "".join(kept)
 
 
-def _first(arguments: list[str]) -> str:
-    """Return the first argument."""
-    return arguments[0] if arguments else ""
+def _argument(place: int) -> Callable[[list[str]], str]:
+    """Return a renderer of one argument, empty if there are fewer."""
+    return lambda arguments: "".join(arguments[place:][:1])
 
 
-def _second(arguments: list[str]) -> str:
-    """Return the second argument."""
-    return arguments[1] if len(arguments) > 1 else ""
-
-
-def _last(arguments: list[str]) -> str:
-    """Return the last argument."""
-    return arguments[-1] if arguments else ""
-
-
-def _as_of(arguments: list[str]) -> str:
-    """Render ``{{as of|2010}}``."""
-    return f"as of {arguments[0]}" if arguments else ""
+_first = _argument(0)
 
 
 def _circa(arguments: list[str]) -> str:
@@ -248,16 +236,16 @@ def _constant(text: str) -> Callable[[list[str]], str]:
 
 
 _RENDERERS: dict[str, Callable[[list[str]], str]] = {
-    "as of": _as_of,
+    "as of": lambda arguments: f"as of {arguments[0]}" if arguments else "",
     "circa": _circa,
     "c.": _circa,
     "convert": _quantity,
     "cvt": _quantity,
     "frac": _fraction,
     "fraction": _fraction,
-    "lang": _second,
-    "transl": _last,
-    "transliteration": _last,
+    "lang": _argument(1),
+    "transl": _argument(-1),
+    "transliteration": _argument(-1),
     **dict.fromkeys(
         (
             "abbr", "angbr", "blockquote", "cquote", "em", "ill", "interlanguage link", "larger",

@@ -13,7 +13,7 @@ from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, wit
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
 
-_HEADER = re.compile(rb'<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
+_HEADER = re.compile(rb'(?m:^)<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
 _ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
 _DOCUMENT_END = b"</doc>"
 # A marker line after each document, so that all documents can be cleaned in one call.
@@ -44,7 +44,7 @@ def parse_wikiextractor(raw: RawBlock) -> TextBlock:
     data, counts = raw.checked()
     if _MARKER[:1] in data:
         data = data.replace(_MARKER[:1], b" ")
-    headers = [match for match in _HEADER.finditer(data) if _at_line_start(data, match.start())]
+    headers = list(_HEADER.finditer(data))
     bodies, outside = _bodies(data, headers, raw.continues)
     text, cleaned = clean_lines(b"".join(part for body in bodies for part in (body, _MARKER)))
     counts |= {
@@ -115,11 +115,6 @@ def _after_page(data: bytes) -> int:
     """Return the offset after the last complete page; 0 if there is none."""
     cut = data.rfind(_PAGE_END)
     return cut + len(_PAGE_END) if cut >= 0 else 0
-
-
-def _at_line_start(data: bytes, offset: int) -> bool:
-    """Return whether a line starts at the offset."""
-    return offset == 0 or data[offset - 1] == ord("\n")
 
 
 def _bodies(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from corpora.common.console import bare, print_table
@@ -16,6 +17,9 @@ _LINES = (
     "all: items covered by all runs; own: all items covered by each run of the row",
     "in brackets: 95 % bootstrap interval over items; ±: standard deviation over seeds",
 )
+
+
+_GROUP_KEY = itemgetter("task", "dataset", "metric", "shared_items", "items_total")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +42,7 @@ def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
         for what, entries in (
             # group adjacent entries only: two sets may share a name
             (what, list(run))
-            for what, run in groupby(document["results"], key=_group_key)
+            for what, run in groupby(document["results"], key=_GROUP_KEY)
         )
     ]
 
@@ -92,17 +96,6 @@ def _table(
                 for tokens in sizes
             ]
     return table
-
-
-def _group_key(entry: Mapping[str, Any]) -> tuple[str, str, str, bool, int]:
-    """Return the group key of an entry."""
-    return (
-        entry["task"],
-        entry["dataset"],
-        entry["metric"],
-        entry["shared_items"],
-        entry["items_total"],
-    )
 
 
 def _of_runs(group: CurveGroup) -> list[Mapping[str, Any]]:
