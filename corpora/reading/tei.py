@@ -20,21 +20,24 @@ _HEAVY_BYTES = 1 << 20  # smaller files are parsed in less time than a process t
 _FIELDS = ("body", "text")  # what `field` selects: the body, or front and back matter, too
 
 _ROOTS = ("TEI", "TEI.2")
-_DIVISION = re.compile(r"div[0-7]?")
-_SKIPPED = {  # not running text
-    "del", "facsimile", "figure", "fw", "gap", "graphic", "index", "note", "noteGrp", "rdg",
-    "sourceDoc", "speaker", "standOff",
-}  # fmt: skip
 _UNEDITED = {"abbr", "orig", "sic"}  # skipped in a choice, for expan, reg and corr
-_PARAGRAPHS = {
-    "ab", "addrLine", "argument", "body", "byline", "castItem", "closer", "dateline", "docImprint",
-    "docTitle", "epigraph", "floatingText", "head", "imprimatur", "item", "lg", "list", "opener",
-    "p", "postscript", "row", "salute", "signed", "sp", "table", "titlePart", "trailer", "u",
-}  # fmt: skip
-_SOMETIMES_INLINE = {"bibl", "label", "stage"}
-_INLINE = {"ab", "head", "l", "p"}  # elements in which these are inline, and paragraphs elsewhere
-_SPACED = {"caesura", "cell", "l", "pc", "s", "w"}
-_BREAKS = {"cb", "gb", "lb", "milestone", "pb"}
+_SOMETIMES_INLINE = {"bibl", "label", "stage"}  # in these, and paragraphs elsewhere:
+_INLINE_IN = {"ab", "head", "l", "p"}
+# the roles of elements; those of the text that are not listed are inline
+_OUTSIDE, _HEADER, _SKIPPED, _DIVISION, _PARAGRAPH, _SPACED, _MILESTONE, _INLINE = range(8)
+_PARAGRAPHS = """
+    ab addrLine argument body byline castItem closer dateline docImprint docTitle epigraph head
+    floatingText imprimatur item lg list opener p postscript row salute signed sp table titlePart
+    trailer u
+"""
+_NO_TEXT = "del facsimile figure fw gap graphic index note noteGrp rdg sourceDoc speaker standOff"
+_ROLES = {
+    **dict.fromkeys(_NO_TEXT.split(), _SKIPPED),
+    **dict.fromkeys(_PARAGRAPHS.split(), _PARAGRAPH),
+    **dict.fromkeys(("div", *(f"div{depth}" for depth in range(8))), _DIVISION),
+    **dict.fromkeys(("caesura", "cell", "l", "pc", "s", "w"), _SPACED),
+    **dict.fromkeys(("cb", "gb", "lb", "milestone", "pb"), _MILESTONE),
+}
 
 # Both are white space to Python, and characters that XML cannot contain.
 _JOIN, _BREAK = "\x1c", "\x1d"  # a break inside a word, and one that may be
@@ -102,10 +105,8 @@ class _Reader:
         self._source = raw.source
         self._by_division = raw.options.documents == "div"
         self._selected = "body" if raw.options.field in (None, "body") else "text"
-        self._open: list[str] = []  # names of the open elements
-        self._skipped = 0  # the depth at which a skipped element opened, or 0
-        self._depth = 0  # the depth at which the selected element opened, or 0
-        self._header: ElementTree.TreeBuilder | None = None
+        self._open = [("", _OUTSIDE)]  # name and role of each open element
+        self._header = ElementTree.TreeBuilder()
         self._fields: dict[str, str] = {}
         self._text: list[str] = []
         self._parser: Any = expat.ParserCreate("utf-8")  # whatever the declaration says
@@ -128,85 +129,75 @@ class _Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name = tag.rpartition(":")[2]
-        parent = self._open[-1] if self._open else ""
-        self._open.append(name)
-        if self._header is not None:
+        outer, role = self._open[-1][1], self._role(name)
+        self._open.append((name, role))
+        if role == _HEADER:
+            if outer != role:
+                self._header = ElementTree.TreeBuilder()
             self._header.start(name, attributes)
-        elif self._skipped:
+        elif role == _SKIPPED:
             return
-        elif name == "teiHeader":
-            self._header = ElementTree.TreeBuilder()
-            self._header.start(name, {})
         elif name == "include":
             self.inclusions += 1
         elif name in _ROOTS:
             self._fields = {"language": attributes.get("xml:lang", "")}
             self._new_document()
-        elif name in _SKIPPED or (parent == "choice" and name in _UNEDITED):
-            self._skipped = len(self._open)
-        elif not self._depth:
-            self._outside(name, attributes)
-        else:
-            self._inside(name, parent, attributes)
-
-    def _outside(self, name: str, attributes: dict[str, str]) -> None:
-        """Start an element outside of the selected text."""
-        if name == "text":
-            self._fields["language"] = attributes.get("xml:lang") or self._fields.get(
-                "language", ""
-            )
-        if name == self._selected:
-            self._depth = len(self._open)
-            if not self.documents:  # the root is not a TEI element
-                self._new_document()
-
-    def _inside(self, name: str, parent: str, attributes: dict[str, str]) -> None:
-        """Start an element of the selected text."""
-        if name in ("front", "back") and self._selected == "body":  # of a floating text
-            self._skipped = len(self._open)
-        elif name in _BREAKS:
+        elif role == _MILESTONE:
             within = attributes.get("break") == "no" or attributes.get("type") == "inWord"
             self._text.append(_JOIN if within else _BREAK)
-        elif _DIVISION.fullmatch(name):
-            self._end_paragraph()
-            self._end_division()
-        elif name in _PARAGRAPHS or (name in _SOMETIMES_INLINE and parent not in _INLINE):
-            self._end_paragraph()
-        elif name in _SPACED:
-            self._text.append(" ")
+        elif outer == _OUTSIDE:
+            if name == "text" and attributes.get("xml:lang"):
+                self._fields["language"] = attributes["xml:lang"]
+            if role != outer and not self.documents:  # the root is not a TEI element
+                self._new_document()
+        else:
+            self._separate(role)
 
-    def _end(self, tag: str) -> None:
-        name = self._open.pop()
-        depth = len(self._open) + 1
-        if self._header is not None:
+    def _role(self, name: str) -> int:
+        """Return the role of an element that starts here."""
+        parent, outer = self._open[-1]
+        if outer in (_HEADER, _SKIPPED):
+            return outer
+        if name == "teiHeader":
+            return _HEADER
+        role = _ROLES.get(name, _INLINE)
+        if role == _SKIPPED or (parent == "choice" and name in _UNEDITED):
+            return _SKIPPED
+        if outer == _OUTSIDE:
+            return _PARAGRAPH if name == self._selected else outer
+        if name in ("front", "back") and self._selected == "body":  # of a floating text
+            return _SKIPPED
+        if name in _SOMETIMES_INLINE and parent not in _INLINE_IN:
+            return _PARAGRAPH
+        return role
+
+    def _end(self, _tag: str) -> None:
+        name, role = self._open.pop()
+        if role == _HEADER:
             self._header.end(name)
-            if name == "teiHeader":
-                header, self._header = self._header.close(), None
-                self._fields = _header_fields(header, self._fields)
-        elif self._skipped:
-            self._skipped = 0 if depth == self._skipped else self._skipped
-        elif self._depth:
-            self._end_inside(name)
-            if depth == self._depth:
-                self._end_paragraph()
-                self._depth = 0
-        elif name in _ROOTS:
+            if self._open[-1][1] != role:
+                self._fields = _header_fields(self._header.close(), self._fields)
+        elif role == _OUTSIDE and name in _ROOTS:
             self._end_text()
-
-    def _end_inside(self, name: str) -> None:
-        """End an element of the selected text."""
-        if _DIVISION.fullmatch(name):
-            self._end_paragraph()
-            self._end_division()
-        elif name in _PARAGRAPHS or (name in _SOMETIMES_INLINE and self._open[-1] not in _INLINE):
-            self._end_paragraph(name == "head")
-        elif name in _SPACED or name == "stage":
+        elif name == "stage" and role == _INLINE:
             self._text.append(" ")
+        else:
+            self._separate(role, name == "head")
+
+    def _separate(self, role: int, is_heading: bool = False) -> None:
+        """Separate what is before the start or the end of an element from what is after it."""
+        if role == _SPACED:
+            self._text.append(" ")
+        elif role in (_PARAGRAPH, _DIVISION):
+            self._end_paragraph(is_heading)
+        if role == _DIVISION:
+            self._end_division()
 
     def _characters(self, text: str) -> None:
-        if self._header is not None:
+        role = self._open[-1][1]
+        if role == _HEADER:
             self._header.data(text)
-        elif self._depth and not self._skipped:
+        elif role not in (_OUTSIDE, _SKIPPED):
             self._text.append(text)
 
     def _refuse_entity(self, name: str, *_: object) -> None:
