@@ -18,6 +18,8 @@ Every number goes to --json, which is written after each part. The status is 1 i
 """
 
 import argparse
+import importlib.metadata
+import importlib.util
 import json
 import statistics
 import sys
@@ -67,7 +69,11 @@ def main() -> None:
         "device": device_name(device),
         "threads": torch.get_num_threads(),
         "quick": arguments.quick,
-        "packages": {name: _version(name) for name in ("torch", "transformers", "triton")},
+        "packages": {
+            name: importlib.metadata.version(name)
+            for name in ("torch", "transformers", "triton")
+            if importlib.util.find_spec(name)
+        },
         "peak_flops": {
             name: matmul_peak(device, dtype)
             for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16))
@@ -220,16 +226,6 @@ def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     arguments.blimp = folder / "pairs.jsonl"
     arguments.blimp.write_text(json.dumps(_QUICK_PAIR) + "\n")
     arguments.options = _QUICK_OPTIONS
-
-
-def _version(name: str) -> str | None:
-    """Return the version of a package, or None if it is not installed."""
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _percent(share: float | None) -> str:

@@ -246,9 +246,9 @@ def reduced(compared: Compared) -> dict[str, Any]:
         wanted = each["run"] in (singles if task == "association" else rows)
         if each["shared_items"] and wanted and ("section" not in each or task in SECTIONED):
             kept = {key: each[key] for key in KEPT if key in each}
-            results.setdefault(task, []).append(kept | {"run": row_name(each["run"])})
+            results.setdefault(task, []).append(kept | {"run": each["run"].removesuffix("-*")})
     pairs = [
-        {**pair, "a": row_name(pair["a"]), "b": row_name(pair["b"])}
+        {**pair, "a": pair["a"].removesuffix("-*"), "b": pair["b"].removesuffix("-*")}
         for pair in document["pairs"]
         if {pair["a"], pair["b"]} <= rows - set(BASELINES)
         and ("section" not in pair or pair["task"] == "association")
@@ -260,11 +260,6 @@ def reduced(compared: Compared) -> dict[str, Any]:
     ]
     return {"results": results, "pairs": pairs, "properties": document["properties"],
             "agreements": agreements}  # fmt: skip
-
-
-def row_name(run: str) -> str:
-    """Return the name of a group of seeds without its star."""
-    return run.removesuffix("-*")
 
 
 def method_and_seed(run: str) -> tuple[str, str]:
@@ -287,13 +282,22 @@ def agreement_label(a: str, b: str) -> str:
 
 def tables(document: Document) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the page, the mark and the lines of every table."""
+    agreements: dict[str, list[str]] = {}
+    for each in document["agreements"]:
+        agreements.setdefault(each["pair"], [each["pair"]]).append(number(each["score"]))
+    seconds = [
+        [LABELS.get(run, run), str(found.get("dimensions", "")),
+         *(f"{found[dataset]:.0f}" for dataset in PROBES)]
+        for run, found in document["probe_seconds"].items()
+    ]  # fmt: skip
     for page, part, lines in (
         *((f"tasks/{task}", f"results/{task}/{{run}}", score_table(document, task))
           for task in TABLES),
         ("tasks/associations", "results/association/{section}", association_table(document)),
         ("tasks/intrinsic", "properties/{run}", property_table(document)),
-        ("tasks/intrinsic", "agreements/{pair}", agreement_table(document)),
-        ("performance", "probe_seconds/*", seconds_table(document)),
+        ("tasks/intrinsic", "agreements/{pair}",
+         markdown(["", "neighbors", "Procrustes"], agreements.values())),
+        ("performance", "probe_seconds/*", markdown(["", "dimensions", *PROBES.values()], seconds)),
     ):  # fmt: skip
         yield f"{page}.md", f"results/tasks.json#{part}", lines
 
@@ -360,23 +364,6 @@ def property_table(document: Document) -> list[str]:
     return markdown([head, *PROPERTIES.values()], [
         [label(document, run), *(cells[metric] for metric in PROPERTIES)]
         for run, cells in rows.items()
-    ])  # fmt: skip
-
-
-def agreement_table(document: Document) -> list[str]:
-    """Return the agreement of pairs of runs."""
-    rows: dict[str, list[str]] = {}
-    for each in document["agreements"]:
-        rows.setdefault(each["pair"], [each["pair"]]).append(number(each["score"]))
-    return markdown(["", "neighbors", "Procrustes"], rows.values())
-
-
-def seconds_table(document: Document) -> list[str]:
-    """Return the seconds of the probes of each run."""
-    return markdown(["", "dimensions", *PROBES.values()], [
-        [LABELS.get(run, run), str(found.get("dimensions", "")),
-         *(f"{found[dataset]:.0f}" for dataset in PROBES)]
-        for run, found in document["probe_seconds"].items()
     ])  # fmt: skip
 
 

@@ -98,7 +98,12 @@ class Bench:
             "min_count": 1, "sg": sg, "cbow_mean": 1, "epochs": self.arguments.epochs,
             "workers": self.arguments.threads,
         }  # fmt: skip
-        return _python(GENSIM, self.lines(), self.folder / "gensim.npy", json.dumps(options))
+        return _python(
+            GENSIM,
+            self._form("lines.txt", write_lines),
+            self.folder / "gensim.npy",
+            json.dumps(options),
+        )
 
     def fasttext(self) -> list[str] | None:
         """Return the command of a fastText run with subwords; None if it is not installed."""
@@ -111,7 +116,13 @@ class Bench:
             "maxn": 6, "bucket": 2_000_000, "minCount": 1, "epoch": self.arguments.epochs,
             "thread": self.arguments.threads,
         }  # fmt: skip
-        return [python, "-c", FASTTEXT, str(self.lines()), json.dumps(options)]
+        return [
+            python,
+            "-c",
+            FASTTEXT,
+            str(self._form("lines.txt", write_lines)),
+            json.dumps(options),
+        ]
 
     def pword2vec(self, dim: int = 100) -> list[str] | None:
         """Return the command of the program after Ji et al.; None if it cannot be compiled."""
@@ -124,16 +135,13 @@ class Bench:
             flags = ["-O3", "-march=native", "-ffast-math", "-std=c++17", "-pthread"]
             subprocess.run(["g++", *flags, PEER, "-o", program, "-ldl"], check=True)
         numbers = (dim, 5, 5, 1e-3, 0.025, self.arguments.epochs, self.arguments.threads, 1)
-        files = (program, blas, self.numbers(), self.folder / "pword2vec.f32")
+        files = (
+            program,
+            blas,
+            self._form("numbers.bin", write_numbers),
+            self.folder / "pword2vec.f32",
+        )
         return [str(part) for part in (*files, *numbers)]
-
-    def lines(self) -> Path:
-        """The text with a paragraph per line."""
-        return self._form("lines.txt", write_lines)
-
-    def numbers(self) -> Path:
-        """The text as pWord2Vec reads it."""
-        return self._form("numbers.bin", write_numbers)
 
     def _form(self, name: str, write: Callable[[Path, Path], None]) -> Path:
         """Return a form of the text, written once."""
@@ -149,19 +157,15 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def find_corpus(source: str | Path) -> Path:
-    """Return a corpus directory, or the cached corpus built from other sources."""
-    return open_or_build(source).path
+def open_text(source: str | Path) -> tuple[Path, int]:
+    """Return a corpus directory, perhaps built in the cache, and the number of training tokens."""
+    corpus = open_or_build(source).path
+    return corpus, open_view(corpus).n_tokens
 
 
 def open_view(corpus: Path) -> View:
     """Return the words and text that both methods train on by default."""
     return Corpus.open(corpus).view(min_count=5, punctuation="drop", boundary="paragraph")
-
-
-def count_tokens(corpus: Path) -> int:
-    """Return the number of tokens of the view."""
-    return open_view(corpus).n_tokens
 
 
 def write_lines(corpus: Path, path: Path) -> None:
@@ -239,8 +243,7 @@ def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, repeats=3, more=_own_options)
     source = arguments.corpus or harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE))
-    corpus = apart(find_corpus, source)
-    n_tokens = apart(count_tokens, corpus)
+    corpus, n_tokens = apart(open_text, source)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(corpus, Path(folder), arguments)
         commands = {name: c for name, c in candidates(bench, arguments.case).items() if c}
