@@ -12,31 +12,22 @@ from embed.vectors.word_vectors import WordVectors
 _BLOCK_FLOATS = 1 << 20
 
 
-def one_hot(
-    vocabulary: Sequence[str], *, counts: np.ndarray | None = None, text: Any = None
-) -> WordVectors:
+def one_hot(vocabulary: Sequence[str], *, text: Any = None) -> WordVectors:
     """Return one-hot vectors: each word has its own dimension."""
-    # counts: int64 (V,)
     import scipy.sparse
 
     matrix = scipy.sparse.identity(len(vocabulary), dtype=np.float32, format="csr")
-    return WordVectors(vocabulary, matrix, counts=counts, text=text, name="one-hot")
+    return WordVectors(vocabulary, matrix, text=text, name="one-hot")
 
 
 def random_vectors(
-    vocabulary: Sequence[str],
-    dim: int,
-    seed: int,
-    *,
-    counts: np.ndarray | None = None,
-    text: Any = None,
+    vocabulary: Sequence[str], dim: int, seed: int, *, text: Any = None
 ) -> WordVectors:
     """Draw each vector from a standard normal distribution.
 
     The draw is keyed by (seed, word), so that a word's vector depends neither
     on the other words nor on their order.
     """
-    # counts: int64 (V,)
     key = seed.to_bytes(8, "little")
     hashes = [
         hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
@@ -47,7 +38,7 @@ def random_vectors(
     step = max(1, _BLOCK_FLOATS // dim)
     for start in range(0, len(keys), step):
         matrix[start : start + step] = _normal(keys[start : start + step], dim)
-    return WordVectors(vocabulary, matrix, counts=counts, text=text, name="random")
+    return WordVectors(vocabulary, matrix, text=text, name="random")
 
 
 def _normal(keys: np.ndarray, dim: int) -> np.ndarray:

@@ -53,7 +53,7 @@ def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score
 def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) -> dict[str, Any]:
     """Return one entry of the JSON; baselines have no point."""
     measured, corpus = score.measured, point.sampled.corpus if point else None
-    few = None if score.score is None else few_of(measured)
+    few = few_of(score)
     return {
         "method": point.method if point else score.run,
         "tokens": corpus.training_tokens if corpus else None,
@@ -70,6 +70,6 @@ def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) 
         "items_total": measured.items_total,
         "shared_items": score.shared,
         "unknown": unknown,
-        **({} if few is None else {"remark": few_note(measured), "few": few}),
+        **({} if few is None else {"remark": few_note(score), "few": few}),
         **({"seeds": score.n_seeds, "deviation": score.deviation} if grouped else {}),
     }

@@ -6,26 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 COLUMNS = (
-    "run",
-    "task",
-    "dataset",
-    "section",
-    "metric",
-    "score",
-    "low",
-    "high",
-    "items_used",
-    "items_total",
-    "unknown",
-    "shared_items",
-    "seeds",
-    "deviation",
-    "items_known",
-    "items_composed",
-    "items_zero",
-    "reason",
-    "remark",
-)
+    "run", "task", "dataset", "section", "metric", "score", "low", "high", "items_used",
+    "items_total", "unknown", "shared_items", "seeds", "deviation", "items_known", "items_composed",
+    "items_zero", "reason", "remark",
+)  # fmt: skip
 
 
 def write_csv(

@@ -12,8 +12,6 @@ SKILLS = {
     "minimal-pairs": "grammatical sentences",
     "association": "associations",
 }
-_PAGES = {task: task for task in SKILLS} | {"association": "associations"}
-
 _CORRELATIONS = {
     "spearman": "rank correlation of cosines and human ratings; 1 if they order all pairs alike",
     "pearson": "linear correlation of cosines and human ratings",
@@ -90,7 +88,8 @@ def skill(task: str) -> str:
 
 def page_of(task: str) -> str | None:
     """Return the file of the documentation that describes a task; None if there is none."""
-    return f"docs/tasks/{_PAGES[task]}.md" if task in _PAGES else None
+    page = "associations" if task == "association" else task
+    return f"docs/tasks/{page}.md" if task in SKILLS else None
 
 
 def meaning(task: str, metric: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from corpora.common.console import name_room, print_table
+from corpora.common.console import bare, name_room, print_table
 from embed.compare.intrinsic.measures import (
     AGREEMENTS,
     PROPERTIES,
@@ -73,8 +73,7 @@ def _cell(measured: Property | Agreement) -> str:
         return f"{measured.score:4.0f} {cut_name(measured.word, name_room(_LONGEST_WORD))}"
     if measured.low is None or measured.high is None:
         return f"{measured.score:6.3f}"
-    half = f"{(measured.high - measured.low) / 2:.3f}"
-    return f"{measured.score:6.3f} ±{half.removeprefix('0')}"
+    return f"{measured.score:6.3f} ±{bare((measured.high - measured.low) / 2)}"
 
 
 def _pairs(geometry: Geometry, short: Mapping[str, str]) -> Iterator[list[str]]:

@@ -90,18 +90,8 @@ def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
         if {pair["a"], pair["b"]} <= rows:
             pairs.setdefault(key, {})[pair["a"], pair["b"]] = pair
     return [
-        ResultGroup(
-            task,
-            dataset,
-            metric,
-            section,
-            number,
-            results,
-            own.get(key, {}),
-            pairs.get(key, {}),
-        )
+        ResultGroup(*key, results, own.get(key, {}), pairs.get(key, {}))
         for key, results in shared.items()
-        for task, dataset, metric, section, number in [key]
     ]
 
 

@@ -59,7 +59,7 @@ def legend_lines(comparison: Comparison, unknown: str) -> Iterator[str]:
         f"; * best, = no significant difference (p > {ALPHA:g}, Holm), ? untested" if ranked else ""
     )
     yield f"on {_ITEMS[unknown]}{marks}"
-    few = dict.fromkeys(filter(None, (_few(each) for each in comparison.scores if each.shared)))
+    few = dict.fromkeys(filter(None, (few_note(each) for each in comparison.scores if each.shared)))
     if few:
         yield f"{FEW_MARK} {'; '.join(few)}"
     yield from filter(None, (_seeds(name, comparison) for name in comparison.groups))
@@ -88,8 +88,8 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
     further = {
         "section": measured.section,
         "reason": measured.reason,
-        "remark": join_notes(measured.note, _few(score)),
-        "few": None if score.score is None else few_of(measured),
+        "remark": join_notes(measured.note, few_note(score)),
+        "few": few_of(score),
         "foreign": score.foreign or None,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,
@@ -150,11 +150,6 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
     )
 
 
-def _few(score: Score) -> str | None:
-    """Return the note that a defined score rests on few items or units, or None."""
-    return None if score.score is None else few_note(score.measured)
-
-
 def _pair(pair: Pair) -> dict[str, Any]:
     """Return one entry of the JSON."""
     found = pair.difference
@@ -165,7 +160,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "task": pair.task,
         "dataset": pair.dataset,
         "metric": pair.metric,
-        **{name: None if value != value else value for name, value in numbers.items()},
+        **{name: _finite(value) for name, value in numbers.items()},
     }
     return entry if pair.section is None else {**entry, "section": pair.section}
 
@@ -242,7 +237,7 @@ def _number(score: Score, mark: str) -> str:
     if score.score is None:
         return "undefined"
     spread = "" if score.deviation is None else f" ±{bare(score.deviation)}"
-    few = FEW_MARK if _few(score) else ""
+    few = FEW_MARK if few_note(score) else ""
     return f"{score.score:6.3f}{spread} {mark}{few}".rstrip()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from corpora.common.reporting import note
 from embed.compare.datasets.word_pairs import NOT_ENGLISH, looks_foreign
 from embed.compare.scoring.results import Score
-from embed.compare.task import Measurement, Task
+from embed.compare.task import Task
 from embed.registry import METHODS, Chosen
 
 # Published sets by :func:`words_digest`: copies differ in file name and form.
@@ -73,16 +73,18 @@ def _name_sections(sections: Iterable[str | None]) -> str:
     return f": {shown}" + (f" and {further} more" if further > 0 else "")
 
 
-def few_of(measured: Measurement) -> str | None:
-    """Return whether a score rests on few ``items`` or ``units``, or None."""
-    if len(measured.items) < _FEW:
+def few_of(score: Score) -> str | None:
+    """Return whether a defined score rests on few ``items`` or ``units``, or None."""
+    if score.score is None:
+        return None
+    if len(score.measured.items) < _FEW:
         return "items"
-    return "units" if measured.n_independent < _FEW else None
+    return "units" if score.measured.n_independent < _FEW else None
 
 
-def few_note(measured: Measurement) -> str | None:
-    """Return the note that a score rests on few items or units, or None."""
-    return _FEW_NOTES.get(few_of(measured) or "")
+def few_note(score: Score) -> str | None:
+    """Return the note that a defined score rests on few items or units, or None."""
+    return _FEW_NOTES.get(few_of(score) or "")
 
 
 def join_notes(note: str | None, further: str | None) -> str | None:
