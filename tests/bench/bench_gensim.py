@@ -13,6 +13,7 @@ see what that costs. Cells already in the JSON are not repeated.
 import argparse
 import dataclasses
 import inspect
+import itertools
 import json
 import os
 import statistics
@@ -165,32 +166,30 @@ def cells_of(
     return [c for c in cells if (c["method"], c["system"], c["workers"] > 1) == wanted]
 
 
+def means(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the means over seeds by method, system and workers: one, and many for the speed."""
+    found = {}
+    for method, system, many in itertools.product(METHODS, SYSTEMS, (False, True)):
+        own = cells_of(cells, method, system, many=many)
+        if own:
+            name = f"{method}, {system}" + (f", {own[0]['workers']} workers" if many else "")
+            times = {
+                key: round(statistics.median(c[key] for c in own), 1)
+                for key in ("seconds", "cpu_seconds")
+            }
+            found[name] = {"seeds": len(own), **times, "scores": summary(own)}
+    return found
+
+
 def show(figures: Mapping[str, Any]) -> None:
     """Print the means over seeds, and the differences."""
-    cells, sets = figures["cells"], list(figures["cells"][0]["scores"])
+    sets = list(figures["cells"][0]["scores"])
     rows = []
-    for method in METHODS:
-        for system in SYSTEMS:
-            for many in (False, True):
-                own = cells_of(cells, method, system, many=many)
-                if own:
-                    seconds, cpu = (
-                        statistics.median(c[name] for c in own)
-                        for name in ("seconds", "cpu_seconds")
-                    )
-                    about = summary(own)
-                    rows.append(
-                        [
-                            method,
-                            system,
-                            own[0]["workers"],
-                            len(own),
-                            f"{seconds:.1f}",
-                            f"{cpu:.1f}",
-                        ]
-                        + [f"{about[s]['mean']} ±{about[s]['deviation'] or '-'}" for s in sets]
-                    )
-    print_table(["method", "system", "workers", "seeds", "seconds", "CPU", *sets], rows)
+    for name, row in figures["means"].items():
+        scores = (row["scores"][each] for each in sets)
+        cells = [f"{found['mean']} ±{found['deviation'] or '-'}" for found in scores]
+        rows.append([name, row["seeds"], row["seconds"], row["cpu_seconds"], *cells])
+    print_table(["", "seeds", "seconds", "CPU", *sets], rows)
     for each in figures["compared"]:
         print(each["method"], each["firth"], "-", each["gensim"], each["differences"])
 
@@ -208,10 +207,18 @@ def main() -> None:
         for cell in missing(figures["cells"], methods, arguments.seeds, arguments.cores):
             figures["cells"].append(measure(bench, tasks, *cell))
             print(figures["cells"][-1], flush=True)
-            figures |= {"compared": compared(figures["cells"]), "machine": harness.machine()}
-            if arguments.json:
-                write_json(arguments.json, figures)
+            figures["machine"] = harness.machine()
+            finish(figures, arguments.json)
+    finish(figures, arguments.json)
     show(figures)
+
+
+def finish(figures: dict[str, Any], path: Path | None) -> None:
+    """Add what follows from the cells, and write all figures."""
+    cells = figures["cells"]
+    figures |= {"means": means(cells), "compared": compared(cells)}
+    if path:
+        write_json(path, figures)
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
