@@ -1,6 +1,6 @@
 """Print a learning curve as tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -19,7 +19,9 @@ _LINES = (
 )
 
 
-_GROUP_KEY = itemgetter("task", "dataset", "metric", "shared_items", "items_total")
+_GROUP_KEY: Callable[[Mapping[str, Any]], tuple[str, str, str, bool, int]] = itemgetter(
+    "task", "dataset", "metric", "shared_items", "items_total"
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from embed.compare.statistics.bootstrap import (
     resample,
 )
 from embed.compare.statistics.estimators import Counts
-from embed.compare.statistics.significance import Difference, holm, paired
+from embed.compare.statistics.significance import holm, paired
 from embed.compare.task import Measurement, Task
 from embed.protocols import StaticVectors
 
@@ -218,7 +218,10 @@ class SetEvaluation:
             differences = [paired(a, b, whole.units) for (_, a), (_, b) in two]
             corrected = holm([difference.p for difference in differences]).tolist()
             for ((a, _), (b, _)), difference, p in zip(two, differences, corrected, strict=True):
-                yield self._pair(a, b, whole, replace(difference, p=p))
+                yield Pair(
+                    a, b, self._set_index, whole.task, whole.dataset, whole.metric, whole.section,
+                    replace(difference, p=p),
+                )  # fmt: skip
 
     def _score(self, name: str, shared: bool, result: _Result) -> Score:
         """Return the score of one run, with None for undefined numbers."""
@@ -244,13 +247,6 @@ class SetEvaluation:
         runs = self._compared.groups.get(name, [name])
         first = next(run for run in runs if run in self._found[False])
         return int(self._covered[first][own.items].sum())
-
-    def _pair(self, a: str, b: str, measured: Measurement, difference: Difference) -> Pair:
-        """Return one tested difference."""
-        return Pair(
-            a, b, self._set_index, measured.task, measured.dataset, measured.metric,
-            measured.section, difference,
-        )  # fmt: skip
 
 
 def _columns(by_run: _Results) -> Iterator[dict[str, _Result]]:
