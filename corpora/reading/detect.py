@@ -87,15 +87,14 @@ def refuse_binary(head: bytes, source: str) -> None:
 
 
 def detect_wrapping(options: ReadOptions, sample: bytes, found: dict[str, bool]) -> ReadOptions:
-    """Return the options with ``wrapped`` set if a sample of a file shows that it is hard-wrapped.
+    """Return the options with ``wrapped`` set, by a sample of a file if it is to be detected.
 
-    ``found`` then gets an entry ``wrapped``. It is False if blank lines do not separate paragraphs:
-    joined, these would be one paragraph, which must fit in memory.
+    If the file is hard-wrapped, ``found`` gets an entry ``wrapped``. It is False if blank lines do
+    not separate paragraphs: joined, these would be one paragraph, which must fit in memory.
     """
-    if options.wrapped is not None or options.documents == "line" or not is_hard_wrapped(sample):
-        return options
-    found["wrapped"] = has_blank_lines(sample)
-    return dataclasses.replace(options, wrapped=found["wrapped"])
+    if options.wrapped is None and options.documents != "line" and is_hard_wrapped(sample):
+        found["wrapped"] = has_blank_lines(sample)
+    return dataclasses.replace(options, wrapped=options.wrapped or found.get("wrapped", False))
 
 
 def sample_of(texts: Iterable[str]) -> bytes:

@@ -23,7 +23,6 @@ class RowBuffer:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._is_sampled = False
         self._clear()
 
     def _clear(self) -> None:
@@ -43,10 +42,8 @@ class RowBuffer:
 
     def take_block(self, stream: Stream) -> RawBlock:
         """Remove all rows and return them as a block; the first ones show if texts are wrapped."""
-        if not self._is_sampled:
-            sample = sample_of(self.texts)
-            self._options = detect_wrapping(self._options, sample, stream.found)
-            self._is_sampled = True
+        if self._options.wrapped is None:
+            self._options = detect_wrapping(self._options, sample_of(self.texts), stream.found)
         data = (self.texts, self.positions, self.kept)
         first = self.positions[0] if self.positions else 1
         self._clear()

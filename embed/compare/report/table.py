@@ -152,17 +152,12 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
 
 def _pair(pair: Pair) -> dict[str, Any]:
     """Return one entry of the JSON."""
-    found = pair.difference
-    numbers = {"difference": found.difference, "low": found.low, "high": found.high, "p": found.p}
-    entry = {
-        "a": pair.a,
-        "b": pair.b,
-        "task": pair.task,
-        "dataset": pair.dataset,
-        "metric": pair.metric,
-        **{name: _finite(value) for name, value in numbers.items()},
+    names, numbers = ("a", "b", "task", "dataset", "metric"), ("difference", "low", "high", "p")
+    return {
+        **{name: getattr(pair, name) for name in names},
+        **{name: _finite(getattr(pair.difference, name)) for name in numbers},
+        **({} if pair.section is None else {"section": pair.section}),
     }
-    return entry if pair.section is None else {**entry, "section": pair.section}
 
 
 def _group(set_index: int, what: Measurement | Pair) -> Hashable:
@@ -308,16 +303,12 @@ def _notes(scores: Sequence[Score]) -> Iterator[str]:
         if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
             continue
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
-        if measured.items_composed:
-            lines[
-                f"composed: {start}: {measured.items_composed} of {n_items} items have a word "
-                "composed of n-grams, pieces or parts"
-            ] = None
-        if measured.items_zero:
-            lines[
-                f"zero: {start}: {measured.items_zero} of {n_items} items have a word with a zero "
-                "vector"
-            ] = None
+        for kind, number, what in (
+            ("composed", measured.items_composed, "composed of n-grams, pieces or parts"),
+            ("zero", measured.items_zero, "with a zero vector"),
+        ):
+            if number:
+                lines[f"{kind}: {start}: {number} of {n_items} items have a word {what}"] = None
     for (run, reason), places in undefined.items():
         yield f"undefined: {run} on {', '.join(places)}: {reason}"
     yield from lines
