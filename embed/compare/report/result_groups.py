@@ -9,6 +9,9 @@ from typing import Any
 from embed.compare.statistics.ranking import Rank, rank_runs
 from embed.compare.task import task_name
 
+# task, dataset, metric, section, and the number of a set of the same name
+_Key = tuple[str, str, str, str | None, int]
+
 
 @dataclass(frozen=True, eq=False)
 class ResultGroup:
@@ -79,13 +82,13 @@ def rows_of(document: Mapping[str, Any]) -> list[str]:
 def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
     """Group the results of a comparison by set, section and metric."""
     rows = set(rows_of(document))
-    shared: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
-    own: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
+    shared: dict[_Key, dict[str, Mapping[str, Any]]] = {}
+    own: dict[_Key, dict[str, Mapping[str, Any]]] = {}
     for key, result in _numbered(document["results"], "run"):
         if result["run"] in rows:
             part = shared if result["shared_items"] else own
             part.setdefault(key, {})[result["run"]] = result
-    pairs: dict[tuple[Any, ...], dict[tuple[str, str], Mapping[str, Any]]] = {}
+    pairs: dict[_Key, dict[tuple[str, str], Mapping[str, Any]]] = {}
     for key, pair in _numbered(document["pairs"], "a", "b"):
         if {pair["a"], pair["b"]} <= rows:
             pairs.setdefault(key, {})[pair["a"], pair["b"]] = pair
@@ -108,7 +111,7 @@ def _owners(document: Mapping[str, Any]) -> dict[str, str]:
 
 def _numbered(
     entries: Sequence[Mapping[str, Any]], *names: str
-) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+) -> Iterator[tuple[_Key, Mapping[str, Any]]]:
     """Yield entries with the first five fields of their group."""
     seen: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
