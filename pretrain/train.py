@@ -227,7 +227,7 @@ def _write_vectors(
     encoder = MlmEncoder(model, pieces, corpus.text)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
-    pooled.save(partial)
+    pooled.vectors.save(partial)
     return pooled.info
 
 

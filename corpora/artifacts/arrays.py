@@ -151,3 +151,11 @@ def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -
     base = bounds[0]
     block = text[base : bounds[-1]].tobytes()
     return [block[a - base : b - base].decode() for a, b in itertools.pairwise(bounds)]
+
+
+def offsets_of(lengths: Iterable[int]) -> np.ndarray:
+    """Return where parts of some lengths start, and the end, int64 (n + 1,)."""
+    values = lengths if isinstance(lengths, np.ndarray) else np.array([*lengths], dtype=np.int64)
+    offsets = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=offsets[1:])
+    return offsets

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import ArrayWriter, array_path, open_array, write_array
+from corpora.artifacts.arrays import (
+    ArrayWriter,
+    array_path,
+    offsets_of,
+    open_array,
+    write_array,
+)
 from corpora.store.vocabulary import Vocabulary
 from corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
 
@@ -115,7 +121,7 @@ def write_lemmas(
         counts = np.zeros(len(rows), dtype=np.int64)
         np.add.at(counts, row_of_form, forms.counts[first:stop])
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        runs.add(text, np.cumsum([0, *map(len, encoded)], dtype=np.int64), counts)
+        runs.add(text, offsets_of(map(len, encoded)), counts)
         rows_of_runs.append(row_of_form)
     ids = runs.merge(directory, max_types)
     return np.concatenate([own[rows] for own, rows in zip(ids, rows_of_runs, strict=True)])

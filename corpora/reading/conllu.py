@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SourceError
 from corpora.reading.line_ends import cut_blocks
 from corpora.reading.sources import Stream
@@ -54,8 +55,7 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
     if builder.missing_lemmas:
         counts["missing_lemmas"] = builder.missing_lemmas
     parts = builder.documents
-    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
-    documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    documents = offsets_of(map(len, parts))
     positions = np.array(builder.positions, np.int64)
     return TextBlock(
         b"".join(parts),

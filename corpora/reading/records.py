@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SourceError
 from corpora.reading.detect import detect_wrapping, sample_of
 from corpora.reading.line_ends import after_line_end, cut_blocks
@@ -85,8 +86,7 @@ def records_block(
         if text and not text.endswith("\n"):
             text += "\n"
         parts.append(_encoded(text, raw, position, counts))
-    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
-    documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    documents = offsets_of(map(len, parts))
     kept = {
         field: [LONE_SURROGATE.sub("\ufffd", v) for v in values] for field, values in kept.items()
     }

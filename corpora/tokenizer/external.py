@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError
 
@@ -51,9 +52,7 @@ class ExternalTokenizer:
         fallback = 0 if self._unknown is None else self._unknown
         empty = np.flatnonzero(lengths == 0)
         ids = np.insert(ids, np.cumsum(lengths)[empty], fallback)
-        offsets = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum(np.maximum(lengths, 1), out=offsets[1:])
-        return ids, offsets
+        return ids, offsets_of(np.maximum(lengths, 1))
 
     def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words have pieces without an unknown one, bool (n_words,)."""

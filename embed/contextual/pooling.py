@@ -8,11 +8,11 @@ over pieces.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
@@ -68,10 +68,6 @@ class Pooled:
 
     vectors: WordVectors
     info: dict[str, Any]  # ``pooling`` in config.json: source, layers, sentences and tokens read
-
-    def save(self, directory: Path) -> None:
-        """Write ``vocabulary.tsv`` and ``vectors.npy``."""
-        self.vectors.save(directory)
 
 
 def pool_words(
@@ -199,13 +195,13 @@ class _SentenceSelection:
             mark_selected(words, offsets, keys, self.last_keys, selected)
             lengths = np.diff(offsets)
             tokens = np.repeat(selected, lengths)
-            yield rows[tokens], _offsets(lengths[selected]), words[tokens]
+            yield rows[tokens], offsets_of(lengths[selected]), words[tokens]
 
     def _find_last_keys(self, wanted: np.ndarray) -> None:
         """Find the key at which each word has enough contexts."""
         from embed.contextual.pooling_kernels import keep_lowest
 
-        starts = _offsets(wanted)
+        starts = offsets_of(wanted)
         lowest = np.empty(starts[-1], dtype=np.uint64)
         filled = np.zeros(len(wanted), dtype=np.int64)
         for _, words, offsets, keys in self._shards_with_keys():
@@ -291,10 +287,3 @@ def _input_embeddings(
         parts.append(encoder.input_embeddings(words[first : first + words_at_once]))
         show(min(first + words_at_once, len(words)), len(words))
     return np.concatenate(parts)
-
-
-def _offsets(lengths: np.ndarray) -> np.ndarray:
-    """Return the cumulative sum of lengths from 0, int64 (n + 1,)."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.tokenizer.pieces import CLS, PAD, SEP
 
 _SPECIALS = 2  # [CLS] and [SEP] of each window
@@ -152,13 +153,6 @@ class WindowRows:
     ids: Tensor
     positions: Tensor  # from 0 at [CLS]; 0 for padding
     segments: Tensor  # 0, or -1 for padding
-
-
-def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """Return where parts of some lengths start, and the end, int64 (n + 1,)."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
 
 
 def _cut(start: int, stop: int, length: int) -> np.ndarray:

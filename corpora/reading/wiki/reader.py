@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SourceError
 from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from corpora.reading.sources import Stream
@@ -98,8 +99,7 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
         for name, values in fields.items():
             values.append(page.findtext(name, ""))
         parts.append(with_line_end(page_text(_wikitext(page)).encode()))
-    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
-    documents = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    documents = offsets_of(map(len, parts))
     positions = raw.first_line + np.searchsorted(line_ends(data), starts)
     kept = keep_fields(raw.options, fields, raw.source)
     return TextBlock(b"".join(parts), documents, positions, raw.source, kept, counts=counts)

@@ -279,7 +279,7 @@ def test_an_encoder_without_input_embeddings_is_refused():
 def test_pooled_vectors_are_saved_as_a_run(tmp_path):
     config = PoolConfig(min_count=1, contexts_per_word=1)
     pooled = pool_words(FakeEncoder(), CorpusInShards("a b\na c"), config)
-    pooled.save(tmp_path)
+    pooled.vectors.save(tmp_path)
     opened = WordVectors.open(tmp_path)
     assert list(opened.vocabulary) == list(pooled.vectors.vocabulary)
     assert np.array_equal(opened.matrix, pooled.vectors.matrix)
