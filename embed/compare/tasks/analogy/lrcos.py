@@ -8,9 +8,10 @@ import numpy as np
 
 from embed.compare.inputs.lookup import finite_units
 from embed.compare.tasks.analogy.best_answers import BestAnswers
-from embed.compare.tasks.analogy.offsets import BLOCK, products, to_float32
+from embed.compare.tasks.analogy.offsets import products, to_float32
 from embed.protocols import StaticVectors
 
+_BLOCK = 4096  # candidates whose cosines with all words are held at once
 _SEED = 20160  # of the random words among the examples
 _STEPS = 50  # at most, for all regressions of a section
 _SLOPE = 1e-8  # tolerated gradient of a sum over some 100 examples
@@ -46,7 +47,7 @@ def correct_by_lrcos(
     *,
     exclude: bool = True,
     composed: Any = None,
-    block: int = BLOCK,
+    block: int = _BLOCK,
 ) -> np.ndarray:
     """Return which lines LRCos answers correctly.
 
@@ -68,9 +69,11 @@ def correct_by_lrcos(
     classifiers = [_train(part, units, np.searchsorted(rows, part.rows)) for part in parts]
     queries, places = to_float32(units), np.searchsorted(rows, words)
     best = BestAnswers(answers, words[:, None] if exclude else words[:, None][:, :0])
+    held = np.zeros((len(rows), min(block, candidates) + 1), dtype=np.float32)  # and the spare
     for start in range(0, candidates, block):
         some = np.arange(start, min(start + block, candidates))
-        cosines = products(queries, to_float32(finite_units(vectors, some)))
+        products(queries, to_float32(finite_units(vectors, some)), held[:, : len(some)])
+        cosines = held[:, : len(some) + 1]
         for trained in classifiers:
             columns = best.locate(trained.lines, start, len(some))
             scores = _probabilities(trained, cosines) * cosines[places[trained.lines]]

@@ -1,5 +1,6 @@
 """Answer analogies by vector offsets: 3CosAdd, 3CosMul and PairDirection."""
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +9,12 @@ import numpy as np
 
 from corpora.common.threads import thread_count, worker_threads
 from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.offset_kernels import score_block
+from embed.compare.tasks.analogy.offset_kernels import invert_distances, score_block
 from embed.protocols import StaticVectors
 from embed.vectors.search import nonzero_rows
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
-BLOCK = 4096  # candidates whose cosines with all question words are held at once
-_NEAREST = np.float32(1e-6)  # smaller squared distances are float32 rounding noise
+_BLOCK = 1024  # candidates whose cosines with all question words are held at once
 
 
 def correct_by_offset(
@@ -25,7 +25,7 @@ def correct_by_offset(
     *,
     exclude: bool = True,
     composed: Any = None,
-    block: int = BLOCK,
+    block: int = _BLOCK,
     chunk: int = 1 << 12,
 ) -> np.ndarray:
     """Return which analogy questions are answered correctly by each of METRICS.
@@ -45,22 +45,34 @@ def correct_by_offset(
     queries = to_float32(finite_units(vectors, words, composed))
     marks = _marks(questions if exclude else questions[:, :0], answers)
     correct, other = np.full((2, len(questions), len(METRICS)), -np.inf, dtype=np.float32)
-    inner = products(queries, queries)
+    inner = products(queries, queries, np.empty((len(words), len(words)), dtype=np.float32))
     a, b, c = places.T
     offset_products = inner[c, a] - inner[c, b]  # -(c p)
-    order = np.lexsort((c, b, a))  # questions with the same a, b in a row, for the cache
-    chunks = [order[start : start + chunk] for start in range(0, len(order), chunk)]
+    order = np.lexsort((c, b, a))  # questions with the same a, b in a row
+    chunks = _split(order, chunk)
+    thirds = _split(np.unique(c), 64)
     candidates = min(restrict, len(vectors.vocabulary))
+    shape = len(words), min(block, candidates)
+    held = np.empty((2, math.prod(shape)), dtype=np.float32)  # fresh memory is slow
 
     with worker_threads(thread_count(None)) as pool:
         for start in range(0, candidates, block):
             rows = np.arange(start, min(start + block, candidates))
             units = to_float32(finite_units(vectors, rows))
-            cosines = products(queries, units)
-            held = start, cosines, _inverse_distances(cosines, queries, units)
-            given = *held, places, offset_products, *marks, correct, other
+            cosines, inverse = (
+                part[: shape[0] * len(rows)].reshape(-1, len(rows)) for part in held
+            )
+            products(queries, units, cosines)
+            known = cosines, *map(_squared_lengths, (queries, units)), inverse
+            deque(pool.map(lambda some, known=known: invert_distances(some, *known), thirds), 0)
+            given = start, cosines, inverse, places, offset_products, *marks, correct, other
             deque(pool.map(lambda some, given=given: score_block(some, *given), chunks), 0)
     return np.asarray((correct > other).T)
+
+
+def _split(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    """Divide rows into parts for threads."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def _marks(
@@ -88,22 +100,17 @@ def to_float32(units: Any) -> Any:
     return units.astype(np.float32)
 
 
-def products(queries: Any, candidates: Any) -> np.ndarray:
-    """Return the products of queries and candidates, with a spare zero column at the end."""
-    # queries: float32 (W, D); candidates: float32 (R, D), dense or CSR; returns float32 (W, R + 1)
-    cosines = np.zeros((queries.shape[0], candidates.shape[0] + 1), dtype=np.float32)
+def products(queries: Any, candidates: Any, out: np.ndarray) -> np.ndarray:
+    """Write the products of queries and candidates into ``out``, and return it."""
+    # queries: float32 (W, D); candidates: float32 (R, D), dense or CSR; out: float32 (W, R)
     if isinstance(queries, np.ndarray):
-        np.matmul(queries, candidates.T, out=cosines[:, :-1])
-    else:
-        cosines[:, :-1] = (queries @ candidates.T).toarray()
-    return cosines
+        return np.matmul(queries, candidates.T, out=out)
+    found = (queries @ candidates.T).tocoo()
+    out[:] = 0
+    out[found.row, found.col] = found.data
+    return out
 
 
-def _inverse_distances(cosines: np.ndarray, queries: Any, candidates: Any) -> np.ndarray:
-    """Return one over the distances of queries and candidates, float32 (W, R + 1)."""
-    squares = cosines * np.float32(-2.0)
-    squares += nonzero_rows(queries)[:, None]  # the squared lengths of unit and zero vectors
-    squares[:, :-1] += nonzero_rows(candidates)
-    np.maximum(squares, _NEAREST, out=squares)
-    np.sqrt(squares, out=squares)
-    return np.reciprocal(squares, out=squares)
+def _squared_lengths(units: Any) -> np.ndarray:
+    """Return 1 for a unit row, 0 for a zero vector."""
+    return nonzero_rows(units).astype(np.float32)

@@ -9,7 +9,7 @@ from embed.compare.datasets.questions import Question
 from embed.compare.datasets.word_pairs import default_sets
 from embed.compare.tasks.analogy.analogies import AnalogyTask
 from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offset_kernels import _SHIFT, score_block
+from embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
 from embed.compare.tasks.analogy.offsets import METRICS, _marks, correct_by_offset
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
@@ -75,26 +75,30 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
         assert 15 < found.sum() < 150
 
 
-@pytest.mark.parametrize("n_candidates", [1, 127, 300])
+@pytest.mark.parametrize("n_candidates", [1, 15, 127, 300])
 def test_block_maxima_are_those_of_whole_rows(n_candidates):
     # the same float32 operations, so equal to the bit; shorter and longer than the lanes
     rng = np.random.default_rng(5)
-    cosines, inverse = rng.uniform(-1, 1, size=(2, 9, n_candidates + 1)).astype(np.float32)
+    cosines = rng.uniform(-1, 1, size=(9, n_candidates)).astype(np.float32)
+    lengths, inverse = np.ones((2, 300), dtype=np.float32), np.empty_like(cosines)
     places, products = rng.integers(9, size=(30, 3)), rng.normal(size=30).astype(np.float32)
+    places[15:] = places[:15] * [1, 1, 0]  # shares a and b with a question that is not beside it
+    places[14] = places[13]
     excluded = rng.integers(n_candidates + 40, size=(30, 3))
     answers = [rng.integers(n_candidates + 40, size=n) for n in rng.integers(0, 4, size=30)]
     best = np.full((2, 30, 3), -np.inf, dtype=np.float32)
 
+    invert_distances(np.arange(9), cosines, *lengths, inverse)
     score_block(
         np.arange(30), 20, cosines, inverse, places, products, *_marks(excluded, answers), *best
     )
 
     one = np.float32(1)
-    for q, (a, b, c) in enumerate(cosines[places][:, :, :-1]):
+    for q, (a, b, c) in enumerate(cosines[places]):
         found = np.stack([
             b - a + c,
-            (b + one) * (c + one) / (a + _SHIFT),
-            (b - a + products[q]) * inverse[places[q, 2], :-1],
+            (b + one) * (c + one) * (one / (a + _SHIFT)),
+            (b - a + products[q]) * (one / np.sqrt(c * -2 + one + one)),
         ])  # fmt: skip
         rows = 20 + np.arange(n_candidates)
         right = np.isin(rows, answers[q]) & ~np.isin(rows, excluded[q])
