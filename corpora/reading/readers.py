@@ -20,20 +20,8 @@ from corpora.reading.records import jsonl_blocks
 from corpora.reading.sources import SourceFile, Stream, peek, source_files
 from corpora.reading.tables import csv_blocks, tsv_blocks
 from corpora.reading.tei import tei_blocks
-from corpora.reading.text_blocks import BLOCK_BYTES, FORMATS, RawBlock, ReadOptions, TextBlock
+from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
 from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
-
-__all__ = [
-    "BLOCK_BYTES",
-    "FORMATS",
-    "RawBlock",
-    "ReadOptions",
-    "SourceFile",
-    "TextBlock",
-    "read",
-    "source_files",
-]
-
 
 _Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
 

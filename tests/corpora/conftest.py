@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpora.reading.readers import BLOCK_BYTES, ReadOptions, TextBlock, read
+from corpora.reading.readers import read
+from corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
 
 
 @dataclass

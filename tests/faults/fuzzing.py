@@ -65,7 +65,8 @@ def _open_corpus(path: Path) -> object:
 
 
 def _read_source(path: Path) -> object:
-    from corpora.reading.readers import ReadOptions, read
+    from corpora.reading.readers import read
+    from corpora.reading.text_blocks import ReadOptions
 
     return [raw.parse() for raw in read([path], ReadOptions())]
 

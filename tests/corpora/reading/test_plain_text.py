@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.reading.detect import is_hard_wrapped
-from corpora.reading.readers import ReadOptions, read
+from corpora.reading.readers import read
+from corpora.reading.text_blocks import ReadOptions
 
 POEM = "one\ntwo\n\n\nthree\n \t\nfour\nfive"
 

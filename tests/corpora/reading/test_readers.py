@@ -14,7 +14,9 @@ import pytest
 import zstandard
 
 from corpora.common.errors import SettingError, SourceError
-from corpora.reading.readers import ReadOptions, read, source_files
+from corpora.reading.readers import read
+from corpora.reading.sources import source_files
+from corpora.reading.text_blocks import ReadOptions
 
 COMPRESSIONS = {
     "gzip": gzip.compress,
