@@ -70,11 +70,6 @@ def _synthetic(**choices: int) -> list[Path]:
     return [path]
 
 
-def _text8() -> list[Path]:
-    """Return the text8 file, downloading it the first time."""
-    return [fetch(_TEXT8, cache_directory() / "samples")]
-
-
 NAMED_CORPORA: dict[str, NamedCorpus] = {
     "lee": NamedCorpus(
         summary="350 news stories of the year 2001 (Lee, Pincombe and Welsh 2005)",
@@ -95,7 +90,7 @@ NAMED_CORPORA: dict[str, NamedCorpus] = {
     "text8": NamedCorpus(
         summary="100 MB of English Wikipedia in a 27-letter alphabet, downloaded",
         options={"format": "text", "documents": "file"},
-        find=_text8,
+        find=lambda: [fetch(_TEXT8, cache_directory() / "samples")],
     ),
 }
 _FORMER_NAMES = {"planted": "synthetic"}

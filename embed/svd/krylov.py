@@ -145,7 +145,7 @@ class _Basis:
         """
         R = np.eye(WIDTH)
         clean = False
-        norm = _largest_norm(self._operations.cross(block, block))
+        norm = float(np.sqrt(np.diag(self._operations.cross(block, block)).max()))  # of a column
         for _ in range(_MAX_ROUNDS):
             removed = 0.0 if clean else self._project(block)
             squares, U = np.linalg.eigh(self._operations.cross(block, block))
@@ -188,11 +188,6 @@ class _Basis:
         if n_filled:  # eigh sorts ascending: the last columns had the largest remainder
             Q[:, lost[:n_filled].tolist()] = fresh[:, WIDTH - n_filled :]
         self.zero_columns.extend((self.used + lost[n_filled:]).tolist())
-
-
-def _largest_norm(gram: np.ndarray) -> float:
-    """Return the norm of the longest column, given the Gram matrix."""
-    return float(np.sqrt(np.max(np.diag(gram))))
 
 
 def _without_zero_columns(left: _Basis, right: _Basis, B: np.ndarray, steps: int) -> Bidiagonal:

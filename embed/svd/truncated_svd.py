@@ -66,7 +66,7 @@ def truncated_svd(
     rows = as_float32_csr(matrix)
     rows, scale, total = _rescaled(rows)
     with threadpool_limits(1, user_api="blas"):
-        columns = _basis_columns(rows.shape, rank)
+        columns = min(max(_COLUMNS_PER_VALUE * rank, rank + _SPARE_COLUMNS), *rows.shape)
         if columns == min(rows.shape) and rows.shape[0] * rows.shape[1] <= _DENSE_ENTRIES:
             left, values, right = _dense(rows, rank)
             steps, device = 0, "cpu"
@@ -101,11 +101,6 @@ def _check(matrix: Any, rank: int, seed: int, threads: int | None) -> None:
         raise SettingError(f"svd: seed must be at least 0, got {seed}")
     if threads is not None and threads < 1:
         raise SettingError(f"svd: threads must be at least 1, got {threads}")
-
-
-def _basis_columns(shape: tuple[int, int], rank: int) -> int:
-    """Return how many columns the basis may have."""
-    return min(max(_COLUMNS_PER_VALUE * rank, rank + _SPARE_COLUMNS), *shape)
 
 
 def _rescaled(rows: Any) -> tuple[Any, float, float]:

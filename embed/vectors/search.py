@@ -73,7 +73,7 @@ def top_rows(
         part = queries[start : start + step]
         n = part.shape[0] // per_answer
         without = exclude[len(results) : len(results) + n] if exclude is not None else [()] * n
-        results += _Pass(matrix, part, k, without, combine or _same, block_floats).run()
+        results += _Pass(matrix, part, k, without, combine or np.asarray, block_floats).run()
     return results
 
 
@@ -205,8 +205,3 @@ def exact_products(queries: Any, rows: Any) -> np.ndarray:
     if isinstance(rows, np.ndarray):
         return np.stack([(rows * query).sum(axis=1) for query in queries.astype(np.float64)])
     return np.asarray((queries.astype(np.float64) @ rows.T).toarray())
-
-
-def _same(cosines: np.ndarray) -> np.ndarray:
-    """Score by cosine."""
-    return cosines
