@@ -102,8 +102,8 @@ class StudyFolder:
         self._write({"corpus": corpus, **choices})
         write_whole(self.path / SETTINGS, lambda path: write_toml(complete, path))
 
-    def run_step(self, step: Step, corpus: str, force: bool) -> int:
-        """Run a step unless its output is up to date; return its exit status."""
+    def run_step(self, step: Step, corpus: str, force: bool) -> str:
+        """Run a step unless its output is up to date; return why it failed, or nothing."""
         assert step.out is not None
         out, partial, _ = artifact_paths(step.out)
         name = step.out.name
@@ -115,7 +115,7 @@ class StudyFolder:
             raise ArtifactError(f"{step.out}: not made by this study; move it away")
         if previous == wanted and seal and seal != known.get(_REPLACES) and _is_intact(out, force):
             note(f"{step.out}: kept")
-            return 0
+            return ""
         changed = previous not in (None, wanted)
         if changed and not force:
             raise ArtifactError(
@@ -125,10 +125,10 @@ class StudyFolder:
         # recorded before the step starts: if it is killed, partial output is ours and the old
         # output, identified by its seal, is outdated
         self._write_step(name, {**wanted, _REPLACES: seal})
-        status = run_command(step.arguments(force=changed or seal is not None), self.lock)
-        if status == 0:
+        failure = run_command(step.arguments(force=changed or seal is not None), self.lock)
+        if not failure:
             self._write_step(name, wanted)
-        return status
+        return failure
 
     def _write_step(self, name: str, entry: dict[str, Any]) -> None:
         """Set the entry of one step and write the record."""

@@ -39,24 +39,13 @@ class Step:
         return [self.command, *map(escape_leading_dash, self.inputs), *self.options, *out, *forced]
 
 
-class ExitStatus(int):
-    """The exit status of a command, with its errors if it failed."""
-
-    error = ""
-
-    def with_error(self, error: str) -> "ExitStatus":
-        """Set the errors, on one line."""
-        self.error = error
-        return self
-
-
 def firth_command(*arguments: str) -> list[str]:
     """Return the process arguments that run a firth command."""
     return [sys.executable, str(_CLI), *arguments]
 
 
-def run_command(arguments: Sequence[str], lock: int | None = None) -> int:
-    """Print a firth command, run it and return its exit status.
+def run_command(arguments: Sequence[str], lock: int | None = None) -> str:
+    """Print a firth command, run it and return why it failed; empty if it did not.
 
     The command inherits ``lock``, a file descriptor. On a terminating signal, wait until the
     command has ended and saved its state, then raise KeyboardInterrupt. A Ctrl-C in a terminal
@@ -67,7 +56,7 @@ def run_command(arguments: Sequence[str], lock: int | None = None) -> int:
         status = _run(arguments, lock, None if shows_output() else shown)
         shown.seek(0)
         crash = shown.read().decode("utf-8", "replace").strip().splitlines()[-1:]
-        return ExitStatus(status).with_error("; ".join(recorded() or crash) if status else "")
+        return describe_exit(status, recorded() or crash) if status else ""
 
 
 def shows_output() -> bool:
@@ -146,12 +135,12 @@ def _wait(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def describe_exit(status: int) -> str:
-    """Describe the exit status of a failed command."""
-    if status >= 0:
-        error = getattr(status, "error", "")
-        return error or f"ended with status {status} and no message, which is a bug of the command"
-    return f"killed by {signal.Signals(-status).name}"
+def describe_exit(status: int, errors: Sequence[str] = ()) -> str:
+    """Describe the exit status of a failed command, or return its errors on one line."""
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    no_message = f"ended with status {status} and no message, which is a bug of the command"
+    return "; ".join(errors) or no_message
 
 
 def _quote(argument: str) -> str:

@@ -20,7 +20,7 @@ from embed.compare.scoring.comparison import read_tasks
 from embed.study.choices import SETS, choose_settings
 from embed.study.folder import StudyFolder
 from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
-from embed.study.steps import Step, describe_exit, run_command, shows_output
+from embed.study.steps import Step, run_command, shows_output
 from embed.vectors.training import warn_of_little_text
 from embed.vectors.word_vectors import WordVectors
 
@@ -121,9 +121,8 @@ def _train_and_compare(
             continue
         options = command_options(study.options.get(command, {}), command)
         step = Step(command, (str(corpus_path),), tuple(options), out)
-        status = folder.run_step(step, corpus.fingerprint, force)
-        if status:
-            failures.append(f"firth {command}: {describe_exit(status)}")
+        if failure := folder.run_step(step, corpus.fingerprint, force):
+            failures.append(f"firth {command}: {failure}")
         else:
             runs.append(out)
     if not runs:
@@ -131,12 +130,12 @@ def _train_and_compare(
         raise FirthError(f"{folder.path}: no method could be trained: {reasons}")
     opened = [WordVectors.open(path) for path in runs]
     words = _known_words(study, opened)
-    status = _compare(study, folder, runs, words, [*left_out, *failures])
-    if status:
-        failures.append(f"firth {COMPARE}: {describe_exit(status)}")
+    failure = _compare(study, folder, runs, words, [*left_out, *failures])
+    if failure:
+        failures.append(f"firth {COMPARE}: {failure}")
     if shows_output():
         _print_neighbors(runs, opened, words)
-    return StudyResult(corpus_path, tuple(runs), status == 0, tuple(failures), tuple(left_out))
+    return StudyResult(corpus_path, tuple(runs), not failure, tuple(failures), tuple(left_out))
 
 
 def _corpus_request(study: Study) -> Request | None:
@@ -170,9 +169,8 @@ def _build(study: Study, request: Request, folder: StudyFolder, force: bool) -> 
             "pass `force=True` to redo the study"
         )
     step = Step(BUILD, tuple(study.sources), tuple(command_options(options, BUILD)), out)
-    status = run_command(step.arguments(force=is_corpus(out)), folder.lock)
-    if status:
-        raise FirthError(f"{out}: firth {BUILD}: {describe_exit(status)}")
+    if failure := run_command(step.arguments(force=is_corpus(out)), folder.lock):
+        raise FirthError(f"{out}: firth {BUILD}: {failure}")
     return out
 
 
@@ -200,8 +198,8 @@ def _compare(
     runs: Sequence[Path],
     words: Sequence[str],
     left_out: Sequence[str],
-) -> int:
-    """Compare all runs and write the report; unchanged scores come from the cache."""
+) -> str:
+    """Compare all runs and write the report, with unchanged scores cached; return why it failed."""
     report = ["--report", escape_leading_dash(str(folder.path / REPORT))]
     report += [f"--words={','.join(words)}"] if words else []
     report += [f"--left-out={line}" for line in left_out]
