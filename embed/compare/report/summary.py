@@ -11,9 +11,9 @@ from embed.compare.report.table import short_names
 from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 
 LEGEND = (
-    "by the first metric of each set that ranks runs and has a score; better, or worse than the "
-    f"highest: a significant difference of the same items (p at most {ALPHA:g}, Holm-corrected for "
-    "all pairs of that set); no significant difference does not mean equal"
+    "by the first metric of each set; better and worse mean a significant difference on the same "
+    f"items (p at most {ALPHA:g}, Holm-corrected for all pairs of runs); no significant difference "
+    "does not mean equal"
 )
 _BASELINES = (ONE_HOT, RANDOM)
 _RANKS = {Rank.EQUAL: "no significant difference", Rank.WORSE: "worse", Rank.UNTESTED: "not tested"}
