@@ -69,7 +69,9 @@ class Measurement:
         """Number of independent observations: units that are drawn, or words, or else items."""
         shared = self.words if self.units is None else self.units
         n_items = len(self.items)
-        return n_items if shared is None else min(n_items, len(np.unique(shared)))
+        if shared is None:
+            return n_items
+        return min(n_items, int(np.count_nonzero(np.bincount(shared.ravel()))))
 
     def part(self, section: str, inside: np.ndarray) -> "Measurement":
         """Return the same metric on one section; undefined if no item is left.

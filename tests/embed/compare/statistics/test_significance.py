@@ -268,6 +268,12 @@ def test_sign_flips_of_graded_values_are_sampled():
     assert found == sign_flip(differences[::-1] * 8, block=100)
 
 
+def test_sign_flips_of_whole_numbers_are_those_of_float64():
+    whole = np.random.default_rng(2).integers(-40, 43, size=300)
+
+    assert 0.01 < sign_flip(whole * 1.0) == sign_flip(whole * 0.1) < 0.99
+
+
 def test_a_sampled_p_is_never_zero():
     assert sign_flip(np.arange(1.0, 40.0)) == 1 / 10_000
 
