@@ -78,16 +78,6 @@ def train_attention(
     return best
 
 
-def margin_loss(logits: Any, labels: np.ndarray, margin: float) -> Any:
-    """Return the mean negative log-likelihood, with the correct labels' logits less the margin."""
-    # logits: torch.float32 (n, C); labels: int64 (n,); returns torch.float32 ()
-    import torch
-
-    correct = torch.from_numpy(labels)
-    margins = torch.nn.functional.one_hot(correct, logits.shape[1]) * margin
-    return torch.nn.functional.cross_entropy(logits - margins, correct)
-
-
 def _train(
     network: AttentionNetwork,
     train: LabeledBags,
@@ -99,7 +89,8 @@ def _train(
     """Train with one learning rate and margin; return the network of the best round."""
     import torch
 
-    optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, foreach=False)
+    kind = {"fused": True} if network.is_sparse else {"foreach": False}
+    optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, **kind)
     scaled_margin = margin * (network.scale or 0.0)
     repeats = max(1, _MIN_BATCHES * _BATCH // len(train.labels))
     best: TrainedAttention | None = None
@@ -109,10 +100,7 @@ def _train(
             order = np.random.default_rng([seed, epoch]).permutation(len(train.labels))
             for start in range(0, len(order), _BATCH):
                 some = order[start : start + _BATCH]
-                logits = network.logits(train.bags.take(some))
-                loss = margin_loss(logits, train.labels[some], scaled_margin)
-                optimizer.zero_grad()
-                loss.backward()
+                network.set_gradients(train.bags.take(some), train.labels[some], scaled_margin)
                 optimizer.step()
         scores = _dev_scores(network.probabilities(dev.bags), dev.labels)
         found = TrainedAttention(network, *scores, rate, margin, epoch + 1)

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 import torch
 
-from embed.compare.probes.attention_network import AttentionNetwork
-from embed.compare.probes.attention_pooling import LabeledBags, margin_loss, train_attention
+from embed.compare.probes.attention_network import AttentionNetwork, margin_loss
+from embed.compare.probes.attention_pooling import LabeledBags, train_attention
 from embed.compare.probes.examples import Bags
 from embed.compare.probes.one_thread import ONE_THREAD
 
@@ -105,6 +105,23 @@ def test_a_batch_of_empty_sentences_does_not_change_the_attention(form, scale):
 
     for parameter in network.parameters[:2]:
         assert parameter.grad is None or not parameter.grad.any()
+
+
+@pytest.mark.parametrize("bags", [BAGS, ALL_EMPTY], ids=["words", "empty"])
+@pytest.mark.parametrize("scale", [None, 10.0])
+def test_gradients_of_sparse_vectors_are_those_of_autograd(scale, bags):
+    # in float64, autograd in float32: 1e-5 is some hundred roundings of numbers near 1
+    network = AttentionNetwork(scipy.sparse.csr_matrix(TABLE), 2, scale, seed=1)
+    rng, labels = np.random.default_rng(4), np.array([0, 1, 1])
+    for parameter in network.parameters[: 3 if scale is None else 2]:
+        parameter.data += torch.from_numpy(rng.normal(size=parameter.shape).astype(np.float32))
+    margin_loss(network.logits(bags), labels, 0.5).backward()
+    expected = [0 if p.grad is None else p.grad.clone() for p in network.parameters]
+
+    network.set_gradients(bags, labels, 0.5)
+
+    for parameter, gradient in zip(network.parameters, expected, strict=True):
+        np.testing.assert_allclose(parameter.grad, gradient, rtol=1e-5, atol=1e-5)
 
 
 def test_weights_do_not_depend_on_the_block_of_sentences(monkeypatch):
