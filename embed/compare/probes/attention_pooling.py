@@ -89,8 +89,9 @@ def _train(
     """Train with one learning rate and margin; return the network of the best round."""
     import torch
 
-    kind = {"fused": True} if network.is_sparse else {"foreach": False}
-    optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, **kind)
+    optimizer = torch.optim.AdamW(
+        network.parameters, rate, weight_decay=_DECAY, foreach=False, fused=network.is_sparse
+    )
     scaled_margin = margin * (network.scale or 0.0)
     repeats = max(1, _MIN_BATCHES * _BATCH // len(train.labels))
     best: TrainedAttention | None = None
