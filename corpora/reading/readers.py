@@ -85,7 +85,11 @@ def find_unreadable(
             block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
             blocks = _file_blocks(Stream(file, options, HEAD_BYTES), options, block_bytes)
             for block in blocks if whole else itertools.islice(blocks, 1):
-                block.parse()
+                if whole:
+                    block.parse()
+                elif isinstance(block.data, bytes):  # else it was decoded while cutting
+                    # not parsed: TEI is one block, and fields may be missing only at the beginning
+                    block.checked()
         except UnreadableError as error:
             found[file] = str(error)
         done += file.size

@@ -1,6 +1,7 @@
 """make_corpus: building or opening a corpus in one call."""
 
 import io
+import json
 import re
 import sys
 from pathlib import Path
@@ -161,6 +162,15 @@ def test_options_that_do_not_fit_a_file_do_not_make_it_unreadable(folder, tmp_pa
             SourceError, match=r"^\S+/(c.jsonl:1: no|a.txt: plain text has no) field"
         ):
             make_corpus(folder, tmp_path / "out", read=read, options=ONE_THREAD)
+
+
+def test_a_kept_field_may_be_missing_at_the_beginnings_of_files(tmp_path):
+    records = [{"text": "word " * 100}] * 500 + [{"text": "a word", "year": 1999}]
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(each) + "\n" for each in records))
+    keep = ReadOptions(keep=("year",))
+    corpus = make_corpus(tmp_path, tmp_path / "out", read=keep, options=ONE_THREAD)
+    assert corpus.manifest["documents"] == 2 * len(records)
 
 
 def test_a_folder_of_text_may_have_files_of_other_programs(text, tmp_path):
