@@ -12,6 +12,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SourceError
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
@@ -71,14 +72,13 @@ def parse_tei(raw: RawBlock) -> TextBlock:
     reader = _Reader(raw)
     reader.parse(data)
     parts = ["".join(f"{text}\n" for text in each.paragraphs).encode() for each in reader.documents]
-    lengths = np.fromiter((len(part) for part in parts), np.int64, len(parts))
     names = ("author", "title", "year", "language")
     fields = {name: [each.fields.get(name, "") for each in reader.documents] for name in names}
     if reader.inclusions:
         counts["inclusions"] = reader.inclusions
     return TextBlock(
         b"".join(parts),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)]),
+        offsets_of(map(len, parts)),
         np.array([each.line for each in reader.documents], np.int64),
         raw.source,
         keep_fields(raw.options, fields, raw.source),

@@ -260,12 +260,13 @@ def short_names(runs: Sequence[str], longest: int = _LONGEST) -> dict[str, str]:
 
 def _chances(scores: Sequence[Score]) -> str:
     """Return the legend line of the chance levels of all sets; empty if there is none."""
-    by_set: dict[str, dict[str, str]] = {}
+    by_set: dict[tuple[int, str], dict[str, str]] = {}  # sets of two tasks may share a name
     for score in scores:
         measured = score.measured
         if score.shared and measured.chance is not None:
-            by_set.setdefault(measured.dataset, {})[measured.metric] = bare(measured.chance)
-    parts = [f"{name} {_levels(levels)}" for name, levels in by_set.items()]
+            levels = by_set.setdefault((score.set_index, measured.dataset), {})
+            levels[measured.metric] = bare(measured.chance)
+    parts = [f"{name} {_levels(levels)}" for (_, name), levels in by_set.items()]
     return f"chance: {'; '.join(parts)} (the most frequent answer; AUC .5)" if parts else ""
 
 

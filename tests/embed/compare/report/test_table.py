@@ -285,10 +285,12 @@ def test_a_level_of_chance_is_told_once_for_metrics_that_share_it(capsys):
         *(scored("a", 0.5, metric=metric, chance=0.5) for metric in ("accuracy", "attention")),
         scored("a", 0.5, dataset="wic", metric="auc", chance=0.5),
         scored("a", 0.5, dataset="wic", metric="accuracy", chance=0.625),
+        scored("a", 0.5, set_index=1, task="tagging", metric="accuracy", chance=0.75),
     )
 
     assert table(capsys, found)[-1] == (
-        "chance: über .500; wic auc .500, accuracy .625 (the most frequent answer; AUC .5)"
+        "chance: über .500; wic auc .500, accuracy .625; über .750 (the most frequent answer; "
+        "AUC .5)"
     )
 
 
