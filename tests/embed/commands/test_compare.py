@@ -99,7 +99,8 @@ def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):
 
     assert shown.exit_code == 0, shown.output
     rows = [line.split() for line in shown.stdout.splitlines()]
-    header = rows.index("held-out loss loss over seeds difference from the best".split())
+    title = ["held-out", "loss", "loss", "over", "seeds", "difference", "from", "the", "best"]
+    header = rows.index(title)
     # differences 0.2 nats on average; sqrt(6/5 * 4) / 60
     assert rows[header + 2 : header + 4] == [
         ["a", "3.00", "±", "0.28"], ["bb", "3.20", "±", "0.28", "0.200", "±", "0.037"],
