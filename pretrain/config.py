@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from corpora.common.device import DEVICES
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from embed.registry import Chosen
@@ -281,7 +282,7 @@ class MlmConfig:
         None, "Make vectors of at most this many words; all by default.", at_least=1
     )
 
-    device: str = setting("auto", "Where to train.", choices=("auto", "cpu", "cuda"))
+    device: str = setting("auto", "Where to train.", choices=DEVICES)
     dtype: str = setting(
         "auto",
         "Precision of large matrix products; auto measures whether bfloat16 is faster.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.build.encode_kernels import hash_documents
 from corpora.build.type_table import TypeTable
 from corpora.reading.text_blocks import TextBlock
@@ -118,7 +119,7 @@ def _map_documents(block: TextBlock, change: Callable[[str], str]) -> TextBlock:
         change(block.text[start:stop].decode()).encode()
         for start, stop in itertools.pairwise(bounds)
     ]
-    documents = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    documents = offsets_of(map(len, texts))
     return replace(block, text=b"".join(texts), documents=documents)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SettingError
 from corpora.tokenizer.merge_kernels import BOUNDARY, learn_merges
 
@@ -48,11 +49,10 @@ class Pieces:
             self._split_batch(words[first : first + _BATCH_WORDS])
             for first in range(0, len(words), _BATCH_WORDS)
         ]
-        offsets = np.zeros(len(words) + 1, dtype=np.int64)
         if not parts:
-            return np.zeros(0, dtype=np.int32), offsets
-        np.cumsum(np.concatenate([lengths for _, lengths in parts]), out=offsets[1:])
-        return np.concatenate([ids for ids, _ in parts]), offsets
+            return np.zeros(0, dtype=np.int32), np.zeros(1, dtype=np.int64)
+        ids, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return ids, offsets_of(lengths)
 
     @cached_property
     def model(self) -> Any:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from embed.protocols import ContextualEncoder
 
 WORDS_AT_ONCE = 1 << 15
@@ -24,7 +25,7 @@ def encode_in_blocks(
     sentences are taken to be the whole text.
     """
     if offsets is None:
-        offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+        offsets = offsets_of(map(len, sentences))
     begins = np.diff(offsets[:-1] // at_once)
     for first, last in pairwise([0, *(np.flatnonzero(begins) + 1).tolist(), len(sentences)]):
         yield first, encoder.encode(sentences[first:last], layers)

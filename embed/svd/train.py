@@ -18,6 +18,7 @@ import numpy as np
 
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
+from corpora.common.device import DEVICES
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.memory import parse_memory
 from corpora.common.options import check, config_of, describe_settings, setting
@@ -113,7 +114,7 @@ class SvdConfig:
     device: str = setting(
         "auto",
         "Where the SVD runs; auto is cuda if available, else cpu.",
-        choices=("auto", "cpu", "cuda"),
+        choices=DEVICES,
     )
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
     memory: str | None = setting(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, HeldOutLoss, Metrics, write_unit_losses
 from corpora.common.errors import FirthError
@@ -248,6 +249,6 @@ def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
     unit_of = np.concatenate(units)
     if not len(unit_of):
         return None
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    offsets = offsets_of(np.concatenate(lengths))
     chunks = np.concatenate([[0], 1 + np.flatnonzero(np.diff(unit_of)), [len(unit_of)]])
     return Batch(0, 0, np.concatenate(rows), offsets, chunks, 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.text.sentences.rules import PARTICLES, TERMINATORS, character_classes, word_flags
 
 
@@ -21,7 +22,7 @@ def _tables() -> tuple[np.ndarray, ...]:
     leads = np.zeros(256, dtype=np.bool_)
     leads[[character.encode()[0] for group in TERMINATORS.values() for character in group]] = True
     words = [word.encode() for word in word_flags()]
-    offsets = np.cumsum([0, *map(len, words)])
+    offsets = offsets_of(map(len, words))
     table = np.zeros((1 << (2 * len(words)).bit_length(), 2), dtype=np.uint64)
     text = np.frombuffer(b"".join(words), dtype=np.uint8)
     build_table(text, offsets, np.array(list(word_flags().values())), table)

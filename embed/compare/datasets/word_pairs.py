@@ -43,8 +43,8 @@ _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _TAGGED = re.compile(r".+-[anrvj]")  # the word and its part of speech
 # What publishers call the column of mean human judgments.
 _SCORE_NAME = re.compile(
-    r"(?<![a-z])((simlex|simverb|wordsim)[0-9]*|human|mean|avg|average|gold|ratings?|scores?|similarity|relatedness"
-    r"|sim)(?![a-z])",
+    r"(?<![a-z])((simlex|simverb|wordsim)[0-9]*|human|mean|avg|average|gold|ratings?|scores?"
+    r"|similarity|relatedness|sim)(?![a-z])",
     re.IGNORECASE,
 )
 _SET_NAME = re.compile(r"[A-Za-z]{3,}[-_ ]?[0-9]{2,}")

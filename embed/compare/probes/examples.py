@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
+
 _ROWS = 1 << 14  # processed at a time
 STATIC = "static"  # the input source with one vector per word
 
@@ -42,7 +44,7 @@ class Bags:
         """Return some of the sentences, in the given order."""
         # sentences: int64 (n,)
         lengths = self.lengths[sentences]
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        offsets = offsets_of(lengths)
         inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
         return Bags(self.rows[np.repeat(self.offsets[sentences], lengths) + inside], offsets)
 

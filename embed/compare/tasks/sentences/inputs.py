@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from embed.compare.probes.examples import Bags
 from embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
 from embed.contextual.batches import encode_in_blocks
@@ -58,7 +59,9 @@ def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]])
     words = [word for sentence in sentences for word in sentence]
     found = static_inputs(vectors, words)
     zero = found.zero & np.array([any(map(str.isalnum, word)) for word in words], dtype=bool)
-    return SentenceInputs(found.table, Bags(found.rows, _offsets(sentences)), found.composed, zero)
+    return SentenceInputs(
+        found.table, Bags(found.rows, offsets_of(map(len, sentences))), found.composed, zero
+    )
 
 
 def state_sentences(
@@ -68,7 +71,7 @@ def state_sentences(
 
     Memory: the states of all words once, and those of some 30,000 words.
     """
-    offsets = _offsets(sentences)
+    offsets = offsets_of(map(len, sentences))
     table: np.ndarray | None = None
     for start, states in encode_in_blocks(encoder, sentences, [layer]):
         part = np.concatenate(states)
@@ -104,8 +107,3 @@ def mean_pool(inputs: SentenceInputs) -> Any:
     shares = np.repeat(1 / np.maximum(bags.lengths, 1), bags.lengths).astype(np.float32)
     shape = len(bags.lengths), inputs.table.shape[0]
     return scipy.sparse.csr_matrix((shares, bags.rows, bags.offsets), shape=shape) @ inputs.table
-
-
-def _offsets(sentences: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return the offset of each sentence, in words."""
-    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from embed.compare.datasets.parts import DEV, HELD_OUT, TEST, Parts
 from embed.compare.datasets.tagged_words import TaggedWords
 from embed.compare.probes.examples import Examples
@@ -38,7 +39,7 @@ class TaggingSet:
     def offsets(self) -> np.ndarray:
         """Offset of each sentence in words, int64 (n_sentences + 1,)."""
         lengths = [np.diff(part.offsets) for part in self.parts.given]
-        return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
+        return offsets_of(np.concatenate(lengths))
 
     @cached_property
     def sentences(self) -> np.ndarray:
