@@ -23,6 +23,7 @@ from typing import Any
 TIMEOUT = 3600  # seconds
 CPU_SECONDS = 1200  # limit per command; each takes a few at most
 TIMED_OUT = -1000
+NOT_RENAMED = "complete, but not yet renamed; move it to "  # what the next command says
 _CALL = "--call"
 _ROOT = Path(__file__).resolve().parents[2]
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")

@@ -13,12 +13,11 @@ import zlib
 import pytest
 
 from tests.faults.conftest import content_hash, is_intact, leftovers
-from tests.faults.processes import Fault
+from tests.faults.processes import NOT_RENAMED, Fault
 from tests.faults.table import CALLS, PRINTERS, SINGLE, WRITERS
 from tests.waiting import PATIENCE
 
 KILLS = 2  # for each command
-NOT_RENAMED = "complete, but not yet renamed; move it to "
 
 
 def fault_points(name: str, changes: int, count: int) -> list[int]:
