@@ -58,7 +58,7 @@ class Measurement:
     ranked: bool = True  # whether higher is better, so that runs can be ranked
     # chance of a score as high under the null hypothesis: one-sided, not corrected for other runs
     p: float | None = None
-    # the score of always giving the most frequent answer or, for areas, of chance; None where it
+    # the score of guessing or, for labels, of always giving the most frequent one; None where it
     # depends on the run
     chance: float | None = None
     # list name to (words used, words in all), for association tests

@@ -35,7 +35,7 @@ class ResultGroup:
 
     @property
     def chance(self) -> float | None:
-        """Score of the most frequent answer; None if it is not stored, as by earlier versions."""
+        """Score of chance; None if it is not stored, as by earlier versions."""
         found = [result.get("chance") for result in self.results.values()]
         return next((chance for chance in found if chance is not None), None)
 

@@ -267,7 +267,8 @@ def _chances(scores: Sequence[Score]) -> str:
             levels = by_set.setdefault((score.set_index, measured.dataset), {})
             levels[measured.metric] = bare(measured.chance)
     parts = [f"{name} {_levels(levels)}" for (_, name), levels in by_set.items()]
-    return f"chance: {'; '.join(parts)} (the most frequent answer; AUC .5)" if parts else ""
+    by = "guessing, or always the most frequent answer"
+    return f"chance: {'; '.join(parts)} ({by})" if parts else ""
 
 
 def _levels(levels: Mapping[str, str]) -> str:
@@ -304,9 +305,12 @@ def _notes(scores: Sequence[Score]) -> Iterator[str]:
         if measured.section is not None or score.run in (ONE_HOT, RANDOM) or score.shared:
             continue
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
+        # probes read an unknown word as a zero vector; elsewhere its item is left out
+        unknown = measured.task in ("sentences", "tagging")
+        zero = "without a vector" if unknown else "with a zero vector"
         for kind, number, what in (
             ("composed", measured.items_composed, "composed of n-grams, pieces or parts"),
-            ("zero", measured.items_zero, "with a zero vector"),
+            ("unknown" if unknown else "zero", measured.items_zero, zero),
         ):
             if number:
                 lines[f"{kind}: {start}: {number} of {n_items} items have a word {what}"] = None

@@ -111,6 +111,7 @@ class MinimalPairTask:
             statistic=None if values is None else Means(values),
             reason=reason if values is None else None,
             units=self._paradigm_numbers[chosen][:, None] if several else None,
+            chance=None if values is None else 0.5,
         )
 
     def _paradigms(self, whole: Measurement) -> Iterable[Measurement]:

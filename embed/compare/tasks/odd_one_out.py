@@ -60,8 +60,8 @@ class OddOneOutTask(WordTask):
         of the last position (outlier position percentage, here from 0 to 1).
         """
         found = self._look_up(vectors, items, unknown)
-        units = (finite_units(vectors, row[row >= 0], found.composed) for row in found.places)
-        positions = np.array([outlier_position(each) for each in units], dtype=np.float64)
+        rows = (finite_units(vectors, row[row >= 0], found.composed) for row in found.places)
+        positions = np.array([outlier_position(each) for each in rows], dtype=np.float64)
         defined = ~np.isnan(positions)
         reason = None
         if not defined.any():
@@ -69,10 +69,15 @@ class OddOneOutTask(WordTask):
         positions[~defined] = 0.0
         # the items of a topic share the group
         topics = np.repeat(np.arange(len(self.topics)), [len(t.outliers) for t in self.topics])
-        values = {"accuracy": (positions == 1.0).astype(np.float64), "opp": positions}
+        units = topics[found.items][:, None]
+        lengths = (found.places >= 0).sum(1)
+        by_guessing = float((1 / lengths).mean()) if len(lengths) else None
         return [
-            self._measured(found, name, Means(each), reason, units=topics[found.items][:, None])
-            for name, each in values.items()
+            self._measured(found, name, Means(each), reason, units=units, chance=chance)
+            for name, each, chance in (
+                ("accuracy", (positions == 1.0).astype(np.float64), by_guessing),
+                ("opp", positions, 0.5),
+            )
         ]
 
 

@@ -279,6 +279,11 @@ def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):
         "zero: a on über: 2 of 41 items have a word with a zero vector",
     ]
 
+    probed = comparison(scored("a", 0.5, own=41, items_zero=2, task="sentences"))
+    assert table(capsys, probed)[-1] == (
+        "unknown: a on über: 2 of 41 items have a word without a vector"
+    )
+
 
 def test_a_level_of_chance_is_told_once_for_metrics_that_share_it(capsys):
     found = comparison(
@@ -289,8 +294,8 @@ def test_a_level_of_chance_is_told_once_for_metrics_that_share_it(capsys):
     )
 
     assert table(capsys, found)[-1] == (
-        "chance: über .500; wic auc .500, accuracy .625; über .750 (the most frequent answer; "
-        "AUC .5)"
+        "chance: über .500; wic auc .500, accuracy .625; über .750 (guessing, or always the most "
+        "frequent answer)"
     )
 
 

@@ -90,6 +90,7 @@ def test_a_hand_worked_set():
 
     assert whole.statistic.values.tolist() == [1.0, 0.0, 0.5]
     assert (whole.task, whole.metric, whole.section) == ("minimal-pairs", "accuracy", None)
+    assert whole.chance == 0.5
     assert (score(whole), whole.items.tolist(), whole.items_total) == (0.5, [0, 1, 2], 3)
     assert (agreement.section, score(agreement), agreement.items_total) == ("agreement", 0.5, 2)
     assert (islands.section, score(islands), islands.items.tolist()) == ("islands", 0.5, [2])

@@ -62,10 +62,11 @@ def test_an_item_with_an_unknown_word_is_not_scored(tiny):
 
     assert task.known(tiny).tolist() == [True, False, False]
     assert task.known(tiny, "zero").all()
-    zero, _ = ask(task, tiny, "zero")
+    zero, opp = ask(task, tiny, "zero")
     # the unknown pear is found beside man and king; apple is as unlike man as man is unlike apple
     assert score(zero) == pytest.approx(2 / 3)
     assert (zero.items_composed, zero.items_zero) == (0, 0)
+    assert (zero.chance, opp.chance) == (pytest.approx(1 / 3), 0.5)
 
 
 def test_a_phrase_is_the_mean_of_its_words():
