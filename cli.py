@@ -156,6 +156,10 @@ def run() -> None:
     Python waits for threads at its end, but after Ctrl-C nobody needs their results. What is
     half-written then is left as by a kill, and so is never taken for complete.
     """
+    if "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("LOCAL_RANK") != "0":
+        # started by torchrun: a mistake that all processes find is told by the first of a machine;
+        # what one process finds alone is told once they have joined, see process_group
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:
         main(prog_name="firth")
     except SystemExit as end:

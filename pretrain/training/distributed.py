@@ -12,6 +12,7 @@ import importlib
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -101,11 +102,15 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first handles it and stops the others
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
+        # raises in all processes if there are too few for the last
+        choose_device(device, int(os.environ.get("LOCAL_WORLD_SIZE", "1")) - 1)
         torch.cuda.set_device(choose_device(device, group.local_rank))
     # On its first import, which AdamW's first step triggers, this module keeps a reference to the
     # current group; gloo's threads would then outlive the group and abort Python's exit.
     importlib.import_module("torch.distributed.nn.functional")
     dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_TIMEOUT)
+    if getattr(sys.stderr, "name", None) == os.devnull:  # in all but the first, see cli.run
+        sys.stderr = sys.__stderr__
     try:
         yield group
         dist.barrier()  # leave only when no other process waits for a message

@@ -133,6 +133,9 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
     [
         ({"pieces": "9000"}, "Error: --pieces 9000: this corpus yields at most "),
         ({"batch": 7}, "Error: --batch 7 is not divisible by 2 processes; pass a multiple"),
+        # found before the processes join
+        ({"learning_rate": -1}, "Error: --learning-rate must be above 0, got -1.0"),
+        ({"preset": "huge"}, "Error: Invalid value for '--preset': 'huge' is not one of "),
     ],
 )
 def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
@@ -140,7 +143,7 @@ def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     status, _, errors = finish(
         start(torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "run", *options))
     )
-    assert status == 1
+    assert status == 1  # of torchrun
     assert message in errors
     assert errors.count(message) == 1  # only the first process prints
     assert f'File "{root / "cli.py"}"' not in errors, "a traceback of ours"
