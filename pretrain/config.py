@@ -228,7 +228,10 @@ class MlmConfig:
         choices=("sentence", "paragraph", "document"),
     )
     mask_rate: str = setting(
-        "0.15", "Share of the pieces to predict; 0.30:0.15 falls linearly.", metavar="RATE[:LAST]"
+        "0.30:0.15",
+        "Share of the pieces to predict, or the first and the last, between which it falls "
+        "linearly.",
+        metavar="RATE[:LAST]",
     )
     masking: str = setting(
         "piece",
@@ -242,6 +245,12 @@ class MlmConfig:
         0.1, "Share of the pieces to predict shown as a random piece.", at_least=0, at_most=1
     )
 
+    init: str = setting(
+        "auto",
+        "First vectors of the pieces: auto from counts of the text (SVD), none for random ones, or "
+        "from a run of word vectors.",
+        metavar="auto|none|RUN",
+    )
     steps: int | None = setting(None, "Budget: number of steps.", at_least=1, at_most=10**12)
     epochs: float | None = setting(
         None, "Budget: passes over the text; 10 by default.", above=0, at_most=10**6
@@ -262,6 +271,12 @@ class MlmConfig:
         at_least=1,
         at_most=1 << 20,
     )
+    optimizer: str = setting(
+        "muon",
+        "Muon for the matrices of the layers and AdamW for the rest, or AdamW for all.",
+        choices=("muon", "adamw"),
+    )
+    muon_rate: float = setting(0.02, "Highest learning rate of Muon.", above=0)
     learning_rate: float | None = setting(
         None, "Highest learning rate of AdamW; overrides the preset's.", above=0
     )
@@ -274,7 +289,7 @@ class MlmConfig:
     warmup: float = setting(
         0.02, "Share of the budget over which the learning rate rises.", at_least=0, below=1
     )
-    weight_decay: float = setting(0.01, "Weight decay of AdamW, on matrices only.", at_least=0)
+    weight_decay: float = setting(0.01, "Weight decay, on matrices only.", at_least=0)
     clip: float = setting(1.0, "Clip the norm of the gradient over all weights.", above=0)
 
     min_count: int = setting(5, "Words with fewer tokens get no vector.", at_least=1)
@@ -358,6 +373,14 @@ class MlmConfig:
             learning_rate=self.learning_rate or preset.learning_rate,
             epochs=self.epochs if budget else _EPOCHS,
         )
+
+    @property
+    def muon_share(self) -> float:
+        """Rate of Muon as a share of AdamW's, in a resolved config; 0 without Muon."""
+        if self.optimizer == "adamw":
+            return 0.0
+        assert self.learning_rate is not None
+        return self.muon_rate / self.learning_rate
 
     def encoder(self, *, n_pieces: int) -> EncoderConfig:
         """Return the encoder shape that the settings describe.

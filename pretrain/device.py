@@ -7,6 +7,7 @@ import resource
 import shutil
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 
 import torch
@@ -83,38 +84,35 @@ def device_name(device: torch.device) -> str:
 
 
 class Stopwatch:
-    """Measures time between start and stop; on a GPU by events, without waiting for it."""
+    """Measures the parts of repeated work; on a GPU by events, without waiting for it."""
 
     def __init__(self, device: torch.device) -> None:
         self._on_gpu = device.type == "cuda"
-        self._marks: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
-        self._seconds = self._started = 0.0
+        self._marks: list[tuple[str, torch.cuda.Event, torch.cuda.Event]] = []
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
-    def start(self) -> None:
-        """Start measuring."""
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Add the time of a block to a part, unless the block raises."""
         if self._on_gpu:
-            self._marks.append((_event(), _event()))
-            self._marks[-1][0].record()
+            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            yield
+            stop.record()
+            self._marks.append((name, start, stop))
         else:
-            self._started = time.perf_counter()
+            begun = time.perf_counter()
+            yield
+            self._seconds[name] += time.perf_counter() - begun
 
-    def stop(self) -> None:
-        """Stop measuring."""
-        if self._on_gpu:
-            self._marks[-1][1].record()
-        else:
-            self._seconds += time.perf_counter() - self._started
-
-    def read(self) -> float:
-        """Return the seconds since the last call; the GPU must have finished that work."""
-        seconds = self._seconds + sum(a.elapsed_time(b) for a, b in self._marks) / 1000
-        self._seconds, self._marks = 0.0, []
+    def read(self) -> dict[str, float]:
+        """Return the seconds of each part since the last call; the GPU must have finished."""
+        for name, start, stop in self._marks:
+            self._seconds[name] += start.elapsed_time(stop) / 1000
+        seconds = dict(self._seconds)
+        self._seconds.clear()
+        self._marks = []
         return seconds
-
-
-def _event() -> torch.cuda.Event:
-    """Return a timing event."""
-    return torch.cuda.Event(enable_timing=True)
 
 
 @contextlib.contextmanager

@@ -5,20 +5,14 @@ A training that was killed at any moment is resumed by the same call.
 
 import contextlib
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from corpora.artifacts.artifact import (
-    MAKER,
-    artifact_paths,
-    new_artifact,
-    read_json,
-    write_json,
-)
+from corpora.artifacts.arrays import save_array
+from corpora.artifacts.artifact import artifact_paths, checksum, new_artifact, resumes, write_json
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
@@ -30,16 +24,26 @@ from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from embed.vectors.training import run_folder, warn_of_little_text
+from embed.vectors.word_vectors import START
 from pretrain.config import SINUSOID_SCALE, MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import MlmEncoder, open_run
+from pretrain.inference.windows import PiecedText
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, read_model, save_model
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
 from pretrain.training.distributed import ProcessGroup, process_group
 from pretrain.training.loop import CHECKPOINTS, run_training
 from pretrain.training.prepare import prepare
+from pretrain.training.warm_start import (
+    AUTO,
+    FIRST_VECTORS,
+    NONE,
+    check_source,
+    open_first_vectors,
+    start_from,
+)
 
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
@@ -83,8 +87,8 @@ def train_mlm(
     MlmEncoder
         On the device of the training. With ``out``, its ``path`` is the run: ``config.json``,
         ``provenance.json``, ``tokenizer.json``, ``model.safetensors``, ``metrics.jsonl``,
-        ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D) and
-        ``checksums.json``.
+        ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D),
+        ``start.npy`` float32 (V, D) unless the start was random, and ``checksums.json``.
 
     Raises
     ------
@@ -124,8 +128,11 @@ def make_mlm_run(
 
         def begin() -> tuple[Path, TextSplits]:
             text = _checked_text(corpus, config, device, group)
-            pieces = _pieces(out, maker, text, config)
             resume = None if temporary else CHECKPOINTS
+            resumed = resumes(out, maker, force=force, resume=resume)
+            if not (resumed and (artifact_paths(out)[1] / FIRST_VECTORS).is_file()):
+                check_source(config)
+            pieces = _pieces(out, text, config, resumed)
             partial = stack.enter_context(new_artifact(out, maker, force=force, resume=resume))
             if not (partial / TOKENIZER).is_file():
                 write_whole(
@@ -140,10 +147,13 @@ def make_mlm_run(
             _describe(partial, corpus, config, device, pool=not temporary)
             about: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
             about.update(threads=torch.get_num_threads(), processes=group.size)
+            if config.init not in (AUTO, NONE):
+                about["init"] = checksum(partial / FIRST_VECTORS)[:16]
             write_json(
                 partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
             )
             clear_checkpoints(partial / CHECKPOINTS)
+            (partial / FIRST_VECTORS).unlink(missing_ok=True)
             (partial / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
             stack.close()
 
@@ -172,13 +182,10 @@ def _checked_text(
     return open_text(corpus, config)
 
 
-def _pieces(out: Path, maker: dict[str, Any], text: TextSplits, config: MlmConfig) -> Pieces:
-    """Read the pieces of an interrupted training, or learn new ones; writes nothing."""
-    partial = artifact_paths(out)[1]
-    written = (partial / MAKER).is_file() and (partial / TOKENIZER).is_file()
-    if written and read_json(partial / MAKER) == json.loads(json.dumps(maker)):
-        return open_pieces(partial / TOKENIZER)
-    return learn_text_pieces(text, config)
+def _pieces(out: Path, text: TextSplits, config: MlmConfig, resumed: bool) -> Pieces:
+    """Read the pieces of a training that is resumed, or learn new ones; writes nothing."""
+    path = artifact_paths(out)[1] / TOKENIZER
+    return open_pieces(path) if resumed and path.is_file() else learn_text_pieces(text, config)
 
 
 def _train(
@@ -188,7 +195,10 @@ def _train(
     (partial / CHECKPOINTS).mkdir(exist_ok=True)
     pieces = open_pieces(partial / TOKENIZER)
     setup = prepare(text, pieces, config, partial, device, group)
-    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed).to(device)
+    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed)
+    if config.init != NONE:
+        start_from(model, open_first_vectors(partial), setup.counts.cpu())
+    model = model.to(device)
     with _display(group) as show:
         run_training(model, setup, group, show)
     if group.is_first:
@@ -228,6 +238,9 @@ def _write_vectors(
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.vectors.save(partial)
+    if config.init != NONE:
+        text = PiecedText.split(pieces, [pooled.vectors.vocabulary])
+        save_array(partial / START, text.word_means(open_first_vectors(partial)[text.ids]))
     return pooled.info
 
 

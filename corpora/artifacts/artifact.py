@@ -22,7 +22,10 @@ from corpora.common.reporting import note
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 # Options that earlier versions lacked, with the value that they have in their artifacts.
-_ADDED_OPTIONS = {"train-cbow": {"gradient": "word2vec.c"}}
+_ADDED_OPTIONS: dict[str, dict[str, Any]] = {
+    "train-cbow": {"gradient": "word2vec.c"},
+    "train-mlm": {"init": "none", "optimizer": "adamw", "muon_rate": 0.02},
+}
 _LOCK = ".lock"
 _CHUNK = 1 << 22
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
@@ -212,13 +215,26 @@ def _lock(lock: Any, partial: Path) -> None:
 
 def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
     """Clear an interrupted artifact, or keep it to resume; raise if another command left it."""
+    if resumes(out, maker, force=force, resume=resume):
+        return
     partial = artifact_paths(out)[1]
-    left = [path for path in partial.iterdir() if path.name != _LOCK]
+    for path in partial.iterdir():
+        if path.name != _LOCK:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    write_json(partial / MAKER, json.loads(json.dumps(maker)))
+
+
+def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | None) -> bool:
+    """Return whether an artifact that an interrupted process left would be resumed.
+
+    Raise if another command left it, or the same one with other settings.
+    """
+    partial = artifact_paths(out)[1]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()
     other = (_maker_of(partial) if begun else None) or maker
     if begun and resume and other == maker and (out.exists() or not force):
-        return  # if out exists, --force refers to it, not to its partial successor
+        return True  # if out exists, --force refers to it, not to its partial successor
     if not force:
         _refuse_complete(partial, out)
     if begun and not force:
@@ -234,9 +250,7 @@ def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: s
                 f"{partial}: left unfinished with different {differ}; pass the same values "
                 "to resume, choose another `out` or pass `force=True`"
             )
-    for path in left:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    write_json(partial / MAKER, maker)
+    return False
 
 
 def _refuse_complete(partial: Path, out: Path) -> None:

@@ -298,7 +298,7 @@ def compare_runs(
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
-    opened = open_runs(each, add_contexts=add_contexts)
+    opened = open_runs(each, add_contexts=add_contexts, starts=True)
     started = now()
     held_out = list(held_out_losses(opened.paths, opened.groups))
     comparison = compare_opened(opened, tasks, config)

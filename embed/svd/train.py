@@ -27,6 +27,7 @@ from corpora.common.threads import thread_count
 from embed.registry import METHODS, Chosen
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
+from embed.svd.inverted_text import CountableView
 from embed.svd.window_weights import WEIGHTINGS
 from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import WordVectors
@@ -192,18 +193,17 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
         view, n_words = _view(corpus, config)
-        metrics = _Metrics(partial / "metrics.jsonl")
-        with metrics.step("count") as about:
-            counts = _count(view, n_words, config, partial)
-            nonzeros = len(counts.columns)
-            about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
-        if not nonzeros:
-            raise FirthError(
-                f"{corpus.path}: no two of the {n_words} words occur in the same "
-                f"{config.boundary}; pass a wider `boundary` or a smaller `min_count`"
-            )
-        _note_words_without_contexts(corpus, counts)
-        vectors = _factor(_weigh(view, counts, config, metrics), config, metrics)
+        vectors, n_alone = text_vectors(
+            view,
+            config,
+            n_words,
+            name=str(corpus.path),
+            directory=partial,
+            metrics=partial / "metrics.jsonl",
+        )
+        if n_alone:
+            have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
+            note(f"{corpus.path}: {have} no context words and a zero vector")
         words, tokens = view.words[:n_words], view.counts[:n_words]
         WordVectors(words, vectors, counts=tokens).save(partial)
         head = {"format": FORMAT, "method": METHOD}
@@ -213,10 +213,38 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     return out
 
 
+def text_vectors(
+    view: CountableView,
+    config: SvdConfig,
+    n_words: int,
+    *,
+    name: str,
+    directory: Path | None = None,
+    metrics: Path | None = None,
+) -> tuple[np.ndarray, int]:
+    """Count, weight and factor the first ``n_words`` words of a text.
+
+    Returns float32 (V, dim) and how many words never occur with another. Counts that exceed the
+    memory go to files in ``directory``; seconds and sizes to ``metrics``.
+    """
+    log = _Metrics(metrics)
+    with log.step("count") as about:
+        counts = _count(view, n_words, config, directory)
+        nonzeros = len(counts.columns)
+        about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
+    if not nonzeros:
+        raise FirthError(
+            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
+            "wider `boundary` or a smaller `min_count`"
+        )
+    n_alone = int((np.diff(counts.starts) == 0).sum())
+    return _factor(_weigh(view, counts, config, log), config, log), n_alone
+
+
 class _Metrics:
     """Appends a line to ``metrics.jsonl`` after each step."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
 
     @contextlib.contextmanager
@@ -226,6 +254,8 @@ class _Metrics:
         started = time.perf_counter()
         yield about
         seconds = time.perf_counter() - started
+        if self._path is None:
+            return
         line = {"step": name, "seconds": round(seconds, 3), **about}
         if "tokens" in about and seconds > 0:
             line["tokens_per_second"] = round(about["tokens"] / seconds)
@@ -255,7 +285,9 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
     return view, n_words
 
 
-def _count(view: "View", n_words: int, config: SvdConfig, directory: Path) -> Cooccurrences:
+def _count(
+    view: CountableView, n_words: int, config: SvdConfig, directory: Path | None
+) -> Cooccurrences:
     """Count co-occurrences, spilling to files in ``directory``."""
     with progress("counting", "tokens") as show:
         return count_cooccurrences(
@@ -271,15 +303,7 @@ def _count(view: "View", n_words: int, config: SvdConfig, directory: Path) -> Co
         )
 
 
-def _note_words_without_contexts(corpus: "Corpus", counts: Cooccurrences) -> None:
-    """Print how many words never co-occur with another."""
-    n_words = int((np.diff(counts.starts) == 0).sum())
-    if n_words:
-        words = "1 word has" if n_words == 1 else f"{n_words} words have"
-        note(f"{corpus.path}: {words} no context words and a zero vector")
-
-
-def _weigh(view: "View", counts: Cooccurrences, config: SvdConfig, metrics: _Metrics) -> Any:
+def _weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig, metrics: _Metrics) -> Any:
     """Return the matrix to factor; overwrites the counts."""
     with metrics.step("weigh") as about:
         matrix = ppmi.weigh(

@@ -32,6 +32,7 @@ SPARSE_MATRIX = "vectors.npz"
 INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
+START = "start.npy"
 _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 
 
@@ -228,16 +229,33 @@ class WordVectors:
         """Context vectors, float32 (V, D), memory-mapped for a run; None if there are none."""
         if self._contexts is not None or self.path is None:
             return self._contexts
-        file = self.path / CONTEXTS
+        return self._beside(CONTEXTS)
+
+    @cached_property
+    def start(self) -> "WordVectors | None":
+        """What training a masked LM began with: of each word the mean of its pieces' vectors.
+
+        None if they are no run of a masked LM that was started from vectors.
+        """
+        matrix = self._beside(START) if self.path is not None else None
+        if matrix is None:
+            return None
+        name = f"{self.name} start"
+        return WordVectors(self.vocabulary, matrix, counts=self.counts, text=self._text, name=name)
+
+    def _beside(self, name: str) -> np.ndarray | None:
+        """Return another array of the run's words, memory-mapped; None if there is none."""
+        assert self.path is not None
+        file = self.path / name
         if not file.is_file():
             return None
-        contexts = open_array(file, np.float32, 2)
-        if contexts.shape != self.matrix.shape:
+        array = open_array(file, np.float32, 2)
+        if array.shape != self.matrix.shape:
             raise ArtifactError(
-                f"{file}: has {contexts.dtype} of shape {contexts.shape}, expected float32 of "
+                f"{file}: has {array.dtype} of shape {array.shape}, expected float32 of "
                 f"shape {self.matrix.shape}; train the run again"
             )
-        return contexts
+        return array
 
     def row(self, word: str) -> int | None:
         """Return the row of a word; None if it is not in the vocabulary.

@@ -65,6 +65,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     import torch
 
     from corpora.build.open_or_build import open_or_build
+    from corpora.common.reporting import note
     from embed.vectors.training import warn_of_little_text
     from pretrain.device import choose_device
     from pretrain.train import make_mlm_run
@@ -94,6 +95,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
                     torch.compiler.reset()
             if group.is_first:
                 click.echo(message(run))
+                if message is summary and (told := step_time(run)):
+                    note(told)
         if group.is_first:
             warn_of_little_text(opened)
         if group.is_first and seeds is not None:
@@ -121,6 +124,19 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
             f"results become meaningful from about {human(enough_tokens)}"
         )
     return text
+
+
+def step_time(run: Path) -> str:
+    """Say which parts of a step took how much of the time; empty if no step was measured."""
+    from corpora.artifacts.metrics import METRICS, read_metrics
+    from pretrain.training.log import PARTS
+
+    lines = [line for line in read_metrics(run / METRICS) if PARTS[-1] in line]
+    if not lines:
+        return ""
+    shares = {part: sum(line[part] for line in lines) / len(lines) for part in PARTS}
+    named = ", ".join(f"{part.replace('_', ' ')} {share:.0%}" for part, share in shares.items())
+    return f"{run}: of the time of a step, {named}"
 
 
 def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:

@@ -73,7 +73,12 @@ class StepTimer:
         model = MaskedLanguageModel(self.encoder).to(self.device)
         stepper = Stepper(
             model,
-            make_optimizer(model, self.config.weight_decay),
+            make_optimizer(
+                model,
+                self.config.weight_decay,
+                muon_share=self.config.muon_share,
+                dtype=settings.dtype,
+            ),
             settings,
             clip=self.config.clip,
             seed=self.config.seed,
@@ -152,19 +157,24 @@ def tune(
 
 
 def tune_once(
-    path: Path, group: ProcessGroup, device: torch.device, choose: Callable[[], TunedSettings]
+    path: Path,
+    group: ProcessGroup,
+    device: torch.device,
+    choose: Callable[[], TunedSettings],
+    fit: Callable[[TunedSettings], TunedSettings],
 ) -> TunedSettings:
     """Read the settings of an unfinished run from ``path``, or choose and write them.
 
     The first process chooses for all. Another kind of device or number of processes needs a new
-    choice.
+    choice, a GPU with less memory perhaps a smaller micro-batch, which ``fit`` finds.
     """
 
     def read_or_choose() -> TunedSettings:
         earlier = read_tuned(path)
-        if earlier is not None and earlier.matches(device, group):
+        if earlier is None or not earlier.matches(device, group):
+            chosen = choose()
+        elif device.type == "cpu" or (chosen := fit(earlier)) == earlier:
             return earlier
-        chosen = choose()
         write_whole(path, lambda new: write_json(new, dataclasses.asdict(chosen)))
         return chosen
 
@@ -174,6 +184,15 @@ def tune_once(
         return chosen
 
     return group.run_first(read_or_choose, read)
+
+
+def fit_micro_batch(timer: StepTimer, earlier: TunedSettings) -> TunedSettings:
+    """Return the settings with a micro-batch that fits the memory of this device."""
+    settings = dataclasses.replace(earlier.step_settings, compile=False)
+    rows = _fit_micro_batch(timer, settings)[0].micro_batch
+    if rows != earlier.micro_batch:
+        note(f"{earlier.micro_batch} rows at once do not fit {timer.device} any more; now {rows}")
+    return dataclasses.replace(earlier, micro_batch=rows)
 
 
 def read_tuned(path: Path) -> TunedSettings | None:

@@ -20,6 +20,7 @@ from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tu
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
+from pretrain.training.warm_start import check_source
 
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
@@ -35,6 +36,7 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     config, group = config.resolved(), ProcessGroup()
     device = choose_device(config.device)
     check_settings(config, device)
+    check_source(config)
     batch = batch_rows(config, device, group)
     text = open_text(corpus, config)
     threads = thread_count(config.threads, group.size)

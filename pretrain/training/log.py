@@ -15,6 +15,7 @@ from pretrain.device import Stopwatch, peak_memory
 from pretrain.training.evaluation import MlmScore
 
 LINE_SECONDS = 2.0
+PARTS = ("data_wait", "forward", "backward", "optimizer")  # of a step
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ class TrainingStatus:
 class TrainingLog:
     """Collects the values of steps without waiting for the device, and writes them in intervals.
 
-    Lines of an interrupted training stay in the file up to ``step``. ``batch_timer`` measures the
-    time spent on making batches; the training loop starts and stops it.
+    Lines of an interrupted training stay in the file up to ``step``. The training loop measures
+    the parts of a step with ``stopwatch``.
     """
 
     def __init__(
         self, path: Path, step: int, workload: Workload, device: torch.device, show: Progress
     ) -> None:
-        self.batch_timer = Stopwatch(device)
+        self.stopwatch = Stopwatch(device)
         self._directory = path.parent
         self._metrics = Metrics(path, lambda line: step > 0 and line["step"] <= step)
         self._workload = workload
@@ -100,7 +101,7 @@ class TrainingLog:
             return
         workload, tokens = self._workload, status.step * self._workload.step_tokens
         seconds = time.perf_counter() - self._started
-        rows = self._steps * workload.batch_rows
+        parts, rows = self.stopwatch.read(), self._steps * workload.batch_rows
         remaining = (
             status.seconds / status.progress - status.seconds if status.progress else math.nan
         )
@@ -117,7 +118,7 @@ class TrainingLog:
             tokens_per_second=round(rows * workload.row_slots / seconds),
             padding=workload.padding,
             mfu=round(rows * workload.row_flops / seconds / workload.peak, 4),
-            data_wait=round(self.batch_timer.read() / seconds, 4),
+            **{part: round(parts.get(part, 0.0) / seconds, 4) for part in PARTS},
             memory=peak_memory(self._device),
             eta_seconds=round(max(remaining, 0.0), 1),
         )

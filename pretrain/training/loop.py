@@ -47,6 +47,8 @@ class TrainingSetup:
     held_out: list[Batch]
     unigram: MlmScore  # the baseline's score on the held-out batches
     directory: Path  # the unfinished run
+    counts: torch.Tensor  # int64 (V,): of each piece in the training text
+    seconds: float  # that the first vectors took; they count if the budget is a time
 
 
 def run_training(
@@ -57,7 +59,7 @@ def run_training(
     Returns the held-out score, meaningless except in the first process. The first process writes
     checkpoints and ``metrics.jsonl``. Its lines hold either training metrics since the line before
     (``tokens`` are slots, ``padding`` a share of slots, ``mfu`` a share of the measured peak,
-    ``data_wait`` a share of the time, ``memory`` the most bytes in use), or held-out metrics.
+    ``memory`` the most bytes in use, the parts of a step shares of the time), or held-out metrics.
 
     On a CPU, unless the budget is a time, interrupting changes no bit of the weights.
     """
@@ -81,7 +83,12 @@ class _Training:
         assert config.learning_rate is not None
         self._model, self._setup, self._group = model, setup, group
         self._rate, self._rates = config.learning_rate, parse_rates(config.mask_rate)
-        self._optimizer = make_optimizer(model, config.weight_decay)
+        self._optimizer = make_optimizer(
+            model,
+            config.weight_decay,
+            muon_share=config.muon_share,
+            dtype=setup.step_settings.dtype,
+        )
         self._step, self._seconds = self._load()
         self._stepper = Stepper(
             model,
@@ -118,6 +125,7 @@ class _Training:
         self._checkpoints.restart()
         if self._log is not None:
             self._log.restart_clock()
+            self._stepper.stopwatch = self._log.stopwatch  # not of the warm-up
         self._read_score()
         due = self._step == 0 or self._evaluations.is_step(self._step)
         if due and self._evaluated != self._step:
@@ -193,12 +201,8 @@ class _Training:
         """Make the next batch and step on it."""
         config = self._setup.config
         rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
-        with defer_interrupts():  # a timer without an end could not be read
-            if self._log is not None:
-                self._log.batch_timer.start()
+        with self._stepper.timed("data_wait"):
             batch = self._batch(progress)
-            if self._log is not None:
-                self._log.batch_timer.stop()
         sums = self._stepper.gradients(self._step, batch)
         with defer_interrupts():  # a checkpoint has the weights after this step, or before
             values = self._stepper.update(sums, rate)
@@ -282,7 +286,8 @@ class _Training:
         folder = self._setup.directory / CHECKPOINTS
         found = load_checkpoint(folder)
         if found is None:
-            return 0, 0.0
+            is_time = self._setup.budget.seconds is not None
+            return 0, self._setup.seconds if is_time else 0.0
         arrays, state = found
         if state.get("format") != FORMAT:
             raise ArtifactError(

@@ -1,29 +1,85 @@
-"""AdamW: which weights decay, and its state as arrays for checkpoints."""
+"""AdamW, Muon for the matrices of the blocks, and their state as arrays for checkpoints."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from pretrain.model.attention import SelfAttention
+from pretrain.model.layers import FeedForward
+from pretrain.training.muon import Muon
+
 # 0.98 rather than 0.999: gradients change fast in short trainings
 # (Liu et al. 2019, arXiv:1907.11692, section 3.1).
 _BETAS = (0.9, 0.98)
 _EPSILON = 1e-8
-_WEIGHTS, _MOMENTS = "weights", ("exp_avg", "exp_avg_sq")
+_WEIGHTS, _MEAN, _SQUARES = "weights", "exp_avg", "exp_avg_sq"
 
 
-def make_optimizer(model: nn.Module, weight_decay: float) -> torch.optim.AdamW:
-    """Make a fused AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) with learning rate 0.
+class Optimizers:
+    """AdamW and Muon as one: each group's rate is its ``share`` of the rate of a step."""
 
-    Matrices decay; embeddings, norms and biases do not.
+    def __init__(self, *optimizers: torch.optim.Optimizer) -> None:
+        self._all = optimizers
+        self.param_groups = [group for each in optimizers for group in each.param_groups]
+        for group in self.param_groups:
+            group.setdefault("share", 1.0)
+
+    def states(self) -> Iterator[tuple[nn.Parameter, bool, dict[str, Any]]]:
+        """Yield each weight, whether it is AdamW's, and its state, which may be changed."""
+        for each in self._all:
+            for group in each.param_groups:
+                for weight in group["params"]:
+                    yield weight, isinstance(each, torch.optim.AdamW), each.state[weight]
+
+    def step(self, rate: float) -> None:
+        """Change the weights by their gradients, and drop these."""
+        for group in self.param_groups:
+            group["lr"] = rate * group["share"]
+        for each in self._all:
+            each.step()
+            each.zero_grad(set_to_none=True)
+
+
+def make_optimizer(
+    model: nn.Module,
+    weight_decay: float,
+    *,
+    muon_share: float = 0.0,
+    dtype: torch.dtype = torch.float32,
+) -> Optimizers:
+    """Make a fused AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), and perhaps Muon.
+
+    Matrices decay; embeddings, norms and biases do not. With ``muon_share``, the matrices of the
+    blocks are Muon's, with that share of AdamW's rate; ``dtype`` is that of its products.
     """
     decaying, others = split_weights(model)
+    matrices = block_matrices(model) if muon_share else []
+    theirs = {id(weight) for weight, _ in matrices}
     groups = [
-        {"params": decaying, "weight_decay": weight_decay},
+        {"params": [w for w in decaying if id(w) not in theirs], "weight_decay": weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
+    adam = torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
+    if not matrices:
+        return Optimizers(adam)
+    muon = Muon(matrices, weight_decay=weight_decay, dtype=dtype)
+    for group in muon.param_groups:
+        group["share"] = muon_share
+    return Optimizers(adam, muon)
+
+
+def block_matrices(model: nn.Module) -> list[tuple[torch.Tensor, int]]:
+    """Return the matrices of the blocks, each with the number of matrices that it joins."""
+    found: list[tuple[torch.Tensor, int]] = []
+    for part in model.modules():
+        if isinstance(part, SelfAttention):
+            found += [(part.qkv.weight, 3), (part.out.weight, 1)]
+        elif isinstance(part, FeedForward):
+            found += [(part.inner.weight, 2 if part.gated else 1), (part.out.weight, 1)]
+    return found
 
 
 def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
@@ -44,37 +100,43 @@ def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Paramet
     return decaying, others
 
 
-def state_arrays(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, np.ndarray]:
+def state_arrays(model: nn.Module, optimizer: Optimizers) -> dict[str, np.ndarray]:
     """Return weights and moments as flat float32 arrays for a checkpoint; moments start at 0."""
-    weights = list(model.parameters())
-    arrays = {_WEIGHTS: _flat(weights)}
-    for moment in _MOMENTS:
-        arrays[moment] = _flat(
-            [optimizer.state[w].get(moment, torch.zeros_like(w)) for w in weights]
-        )
+    arrays = {_WEIGHTS: _flat(list(model.parameters()))}
+    for moment, states in _moments(model, optimizer).items():
+        arrays[moment] = _flat([state.get(moment, torch.zeros_like(w)) for w, state in states])
     return arrays
 
 
 def load_state(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    arrays: dict[str, np.ndarray],
-    step: int,
+    model: nn.Module, optimizer: Optimizers, arrays: dict[str, np.ndarray], step: int
 ) -> None:
     """Restore what :func:`state_arrays` returned; ``step`` is for Adam's bias correction."""
     weights = list(model.parameters())
     with torch.no_grad():
         for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
             weight.copy_(saved)
-        moments = [_parts(arrays[moment], weights) for moment in _MOMENTS]
-        for weight, *saved_moments in zip(weights, *moments, strict=True):
-            state = {
-                name: saved.to(weight.device).clone()
-                for name, saved in zip(_MOMENTS, saved_moments, strict=True)
-            }
-            # fused AdamW needs its step counter on the weights' device
-            state["step"] = torch.tensor(float(step), device=weight.device)
-            optimizer.state[weight] = state
+    for moment, states in _moments(model, optimizer).items():
+        parts = _parts(arrays[moment], [weight for weight, _ in states])
+        for (weight, state), saved in zip(states, parts, strict=True):
+            state[moment] = saved.to(weight.device).clone()
+            if moment == _SQUARES:  # fused AdamW needs its step counter on the weights' device
+                state["step"] = torch.tensor(float(step), device=weight.device)
+
+
+def _moments(
+    model: nn.Module, optimizer: Optimizers
+) -> dict[str, list[tuple[nn.Parameter, dict[str, Any]]]]:
+    """Return by moment the weights that have it, in the order of the model, and their states.
+
+    Muon has no mean squares.
+    """
+    states = {id(weight): (is_adam, state) for weight, is_adam, state in optimizer.states()}
+    every = [(weight, *states[id(weight)]) for weight in model.parameters()]
+    return {
+        _MEAN: [(weight, state) for weight, _, state in every],
+        _SQUARES: [(weight, state) for weight, is_adam, state in every if is_adam],
+    }
 
 
 def n_weights(model: nn.Module) -> int:

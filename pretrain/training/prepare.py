@@ -1,6 +1,7 @@
 """Prepare training: pack the text, tune the settings, mask the held-out batches."""
 
 import dataclasses
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from pretrain.training.autotune import (
     StepTimer,
     TunedSettings,
     batch_rows,
+    fit_micro_batch,
     read_tuned,
     tune,
     tune_once,
@@ -32,6 +34,7 @@ from pretrain.training.evaluation import unigram_score
 from pretrain.training.log import Workload
 from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
+from pretrain.training.warm_start import FIRST_VECTORS, NONE, write_first_vectors
 
 _HELD_OUT_TARGETS = 8_000  # approximate; enough to estimate the loss within 0.03
 
@@ -93,9 +96,18 @@ def prepare(
         group,
         device,
         lambda: tune(timer, data.budget, batch, threads, group),
+        lambda earlier: fit_micro_batch(timer, earlier),
     )
     held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
     workload = make_workload(data, tuned, device)
+    counts = piece_counts(data.train)
+    begun = time.monotonic()
+    start = directory / FIRST_VECTORS
+    if config.init != NONE:
+        group.run_first(
+            lambda: write_first_vectors(start, config, data.train, text.train, pieces, threads),
+            lambda: None,
+        )
     reset_peak_memory(device)  # exclude the peak of tuning
     return TrainingSetup(
         config=config,
@@ -106,8 +118,10 @@ def prepare(
         max_segments=data.max_segments,
         text=data.train.fingerprint(),
         held_out=held_out,
-        unigram=unigram_score(piece_counts(data.train), held_out),
+        unigram=unigram_score(counts, held_out),
         directory=directory,
+        counts=counts,
+        seconds=time.monotonic() - begun,
     )
 
 

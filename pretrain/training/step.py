@@ -1,5 +1,6 @@
-"""One step of training: gradients of a batch, micro-batch by micro-batch, then AdamW."""
+"""One step of training: gradients of a batch, micro-batch by micro-batch, then the optimizer."""
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 
@@ -8,8 +9,10 @@ from torch import Tensor, nn
 
 from corpora.common.errors import FirthError
 from pretrain.data.batches import Batch
+from pretrain.device import Stopwatch
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.distributed import ProcessGroup
+from pretrain.training.optimizer import Optimizers
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Stepper:
     def __init__(
         self,
         model: MaskedLanguageModel,
-        optimizer: torch.optim.Optimizer,
+        optimizer: Optimizers,
         settings: StepSettings,
         *,
         clip: float,
@@ -46,6 +49,7 @@ class Stepper:
         self._clip = clip
         self._seed = seed
         self._group = group
+        self.stopwatch: Stopwatch | None = None  # of the parts of a step, if they are measured
         model.max_segments = max_segments if settings.varlen else 0
         if settings.compile:
             model.losses = torch.compile(model.core.losses, dynamic=False)
@@ -62,12 +66,14 @@ class Stepper:
 
     def update(self, sums: Tensor, rate: float) -> Tensor:
         """Change the weights by their gradients; takes and returns what :meth:`step` sums."""
-        norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-        self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
+        with self.timed("optimizer"):
+            norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
+            self._optimizer.step(rate)
         return torch.cat([sums, norm.detach().reshape(1)])
+
+    def timed(self, part: str) -> contextlib.AbstractContextManager[None]:
+        """Measure a block as a part of the step, if the parts are measured."""
+        return self.stopwatch.part(part) if self.stopwatch else contextlib.nullcontext()
 
     def gradients(self, number: int, batch: Batch) -> Tensor:
         """Compute the gradients of the mean loss of a batch.
@@ -90,7 +96,7 @@ class Stepper:
             raise FirthError(
                 f"torch.compile failed: {first_line(error)}; pass `compile=off`"
             ) from error
-        self._optimizer.zero_grad(set_to_none=True)
+        self._model.zero_grad(set_to_none=True)
 
     def _local_gradients(self, number: int, batch: Batch) -> Tensor:
         """Compute gradients of this process's rows; return summed loss and correct predictions."""
@@ -101,8 +107,10 @@ class Stepper:
         sums = torch.zeros(2, device=batch.ids.device)
         for start in range(first, stop, self._settings.micro_batch):
             part = batch.rows(start, min(start + self._settings.micro_batch, stop))
-            loss, right = loss_of(self._model, part, self._settings.dtype)
-            (loss / n_targets.clamp(min=1)).backward()
+            with self.timed("forward"):
+                loss, right = loss_of(self._model, part, self._settings.dtype)
+            with self.timed("backward"):
+                (loss / n_targets.clamp(min=1)).backward()
             sums += torch.stack([loss.detach(), right.detach()])
         return sums
 

@@ -111,9 +111,8 @@ class Ours:
     def run(self, steps: int) -> float:
         """Take steps; return the mean loss of the last one."""
         for _ in range(steps):
-            self.making.start()
-            batch = self.batches.batch(self._number, MASK_RATE)
-            self.making.stop()
+            with self.making.part("data"):
+                batch = self.batches.batch(self._number, MASK_RATE)
             sums = self._stepper.step(self._number, batch, _RATE)
             self._number += 1
         loss = (sums[0] / sums[2]).item()
@@ -159,10 +158,7 @@ class HuggingFace:
                     loss = self._forward(input_ids=some_ids, labels=some_labels).loss
                 (loss / self.parts).backward()
             nn.utils.clip_grad_norm_(self._weights, _CLIP, foreach=True)
-            for group in self._optimizer.param_groups:
-                group["lr"] = _RATE
-            self._optimizer.step()
-            self._optimizer.zero_grad(set_to_none=True)
+            self._optimizer.step(_RATE)
         found = loss.item()
         synchronize(self.device)
         return found

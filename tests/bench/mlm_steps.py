@@ -114,7 +114,7 @@ def _more(one: Ours | HuggingFace, device: torch.device, steps: int) -> dict[str
         one.making.read()
         total = harness.time_functions({"again": partial(one.run, steps)}, 1)["again"]
         # time_functions runs twice: the first call is not in the seconds
-        found["data_share"] = one.making.read() / 2 / total.median
+        found["data_share"] = one.making.read()["data"] / 2 / total.median
     else:
         one.run(1)
         found["parts"] = one.parts

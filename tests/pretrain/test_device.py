@@ -72,15 +72,41 @@ def test_memory_is_counted_in_bytes():
     assert peak_memory(CPU) >= before
 
 
-def test_a_stopwatch_sums_the_time_between_start_and_stop(monkeypatch):
-    seconds = iter([1.0, 1.25, 4.0, 4.5])
+def test_a_stopwatch_sums_the_time_of_each_part(monkeypatch):
+    seconds = iter([1.0, 1.25, 4.0, 4.5, 5.0, 7.0, 8.0])
     monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
     watch = Stopwatch(CPU)
-    for _ in range(2):
-        watch.start()
-        watch.stop()
-    assert watch.read() == 0.75
-    assert watch.read() == 0.0
+    for part in ("forward", "forward", "backward"):
+        with watch.part(part):
+            pass
+    with pytest.raises(KeyboardInterrupt), watch.part("forward"):  # not counted
+        raise KeyboardInterrupt
+    assert watch.read() == {"forward": 0.75, "backward": 2.0}
+    assert watch.read() == {}
+
+
+def test_a_stopwatch_on_a_gpu_reads_events_of_whole_parts(monkeypatch):
+    class Event:
+        recorded = 0
+
+        def __init__(self, enable_timing):
+            assert enable_timing
+
+        def record(self):
+            Event.recorded += 1
+            self.at = Event.recorded
+
+        def elapsed_time(self, other):
+            return 1000.0 * (other.at - self.at)
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    watch = Stopwatch(torch.device("cuda"))
+    with watch.part("forward"), watch.part("data_wait"):
+        pass
+    with pytest.raises(KeyboardInterrupt), watch.part("forward"):  # its end is never recorded
+        raise KeyboardInterrupt
+    assert watch.read() == {"data_wait": 1.0, "forward": 3.0}
+    assert watch.read() == {}
 
 
 @pytest.mark.parametrize(

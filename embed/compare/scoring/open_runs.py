@@ -34,6 +34,7 @@ IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
 _CHOSEN = "defaults_chosen"
+_START = " start"  # suffix of the names of what masked LMs were started from
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -47,11 +48,14 @@ class Opened:
     groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
     # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
-    paths: Mapping[str, Path]  # of runs that are not in memory
+    paths: Mapping[str, Path]  # of runs that are not in memory, without starts
 
 
-def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
-    """Open runs; raise ArtifactError if a run is damaged or replaced while it is read."""
+def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -> Opened:
+    """Open runs, with ``starts`` also what masked LMs among them were started from.
+
+    Raise ArtifactError if a run is damaged or replaced while it is read.
+    """
     named = _named(runs)
     if not named:
         raise SettingError("no run to compare; pass at least one")
@@ -75,10 +79,19 @@ def open_runs(runs: Runs, *, add_contexts: bool = False) -> Opened:
             fingerprints[name] = about[name]["fingerprint"]
     if add_contexts:
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
+    groups = seed_groups(paths)
     contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
-    return Opened(
-        contextual, about, seed_groups(paths), _with_layers(fingerprints, contextual), paths
-    )
+    further = {name for members in groups.values() for name in members[1:]}
+    for name, run in vectors.items() if starts else ():
+        start = f"{name}{_START}"
+        if name not in further and start not in vectors and run.start is not None:
+            contextual[start] = run.start
+            # chosen defaults are those of the pooling, which the start does without
+            facts = {key: value for key, value in about[name].items() if key != _CHOSEN}
+            about[start] = {**facts, "method": "start of a masked LM"}
+            if name in fingerprints:
+                fingerprints[start] = f"{fingerprints[name]}{_START}"
+    return Opened(contextual, about, groups, _with_layers(fingerprints, contextual), paths)
 
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:

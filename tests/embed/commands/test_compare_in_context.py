@@ -1,12 +1,14 @@
 """The compare command on a masked LM and static vectors: contextual sets and the report."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from cli import main
+from corpora.artifacts.artifact import checksums, write_json
 from embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
 from embed.compare.scoring.open_runs import open_runs
 from embed.vectors.onehot import random_vectors
@@ -89,6 +91,28 @@ def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
     [a, b] = contextual.vocabulary[:2]
     np.testing.assert_array_equal(contextual.vector(a), contextual.matrix[contextual.row(a)])
     assert contextual.words(f"{a} {b}") == [a, b]
+
+
+def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_path):
+    trained, start = tmp_path / "mlm", random_vectors(words, 16, 2).matrix
+    shutil.copytree(run, trained)
+    np.save(trained / "start.npy", start)
+    write_json(trained / "checksums.json", checksums(trained))
+    assert list(open_runs([trained]).vectors) == [str(trained)]  # unless they are asked for
+    opened = open_runs([trained, run], starts=True)
+    assert list(opened.vectors) == [str(trained), run, f"{trained} start"]  # random ones have none
+    named = {"mlm": trained, "mlm start": run}  # a name that is taken stays its run's
+    assert list(open_runs(named, starts=True).vectors) == list(named)
+    begun = opened.vectors[f"{trained} start"]
+    assert isinstance(begun, WordVectors)
+    np.testing.assert_array_equal(begun.matrix, start)
+
+    page = tmp_path / "page.html"
+    done = ask(trained, sets[0], "--report", page, "--json")
+    assert done.exit_code == 0, done.output
+    scores = {each["run"]: each["score"] for each in json.loads(done.stdout)["results"]}
+    assert scores[f"{trained} start"] != scores[str(trained)]
+    assert "start of a masked LM" in page.read_text(encoding="utf-8")
 
 
 def test_every_contextual_set_also_scores_static_vectors(run, static, sets):

@@ -16,7 +16,7 @@ from corpora.artifacts.metrics import HeldOutLoss, read_metrics
 from corpora.common.options import take
 from embed.formats.vector_files import load_vectors
 from pretrain.commands.train_mlm import command as mlm_command
-from pretrain.commands.train_mlm import summary
+from pretrain.commands.train_mlm import step_time, summary
 from pretrain.config import MlmConfig
 from pretrain.device import compile_problem
 from pretrain.model.encoder import MaskedLanguageModel
@@ -75,6 +75,18 @@ def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     )
 
 
+def test_the_parts_of_a_step_are_told_at_the_end(trained):
+    out, result = trained
+    shares = [line["backward"] for line in read_metrics(out / "metrics.jsonl") if "loss" in line]
+    assert step_time(out) in result.stderr
+    assert re.fullmatch(
+        rf"{out}: of the time of a step, data wait \d+%, forward \d+%, backward \d+%, "
+        r"optimizer \d+%",
+        step_time(out),
+    )
+    assert f"backward {sum(shares) / len(shares):.0%}" in step_time(out)
+
+
 def test_a_long_training_is_not_called_too_short(trained):
     assert "too little" not in summary(trained[0], enough_tokens=12 * 8 * 16)
 
@@ -95,7 +107,7 @@ def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
         "masking": "span", "mask_share": 0.7, "random_share": 0.2, "micro_batch": 4,
         "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.1, "clip": 0.5, "max_vocabulary": 20,
         "checkpoint_every": "4", "keep_checkpoints": 1, "evaluate_every": "6", "seed": 7,
-        "feed_forward_dim": 24, "steps": 8,
+        "feed_forward_dim": 24, "steps": 8, "optimizer": "adamw", "muon_rate": 0.03, "init": "none",
     }  # fmt: skip
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
     assert result.exit_code == 0, result.output
@@ -197,6 +209,7 @@ def test_the_plan_is_printed_as_a_table(corpus):
             ),
         ),
         ("--learning-rate 0", "--learning-rate must be above 0, got 0.0"),
+        ("--init nowhere", "nowhere: no such run or vectors file"),
         ("--epochs 2", "--steps and --epochs are both budgets; pass one of them"),
     ],
 )
@@ -217,6 +230,12 @@ def test_a_missing_device_is_refused_before_a_corpus_is_built(tmp_path):
         assert result.stderr.startswith("Error: --device cuda: torch ")
         assert result.stderr.endswith("sees no CUDA device; pass --device cpu\n")
         assert result.stderr.count("\n") == 1
+
+
+def test_a_dry_run_refuses_a_start_that_is_missing(corpus):
+    options = as_words({**SMALL, "init": "nowhere"})
+    result = invoke("train-mlm", corpus.path, "--dry-run", *options)
+    assert (result.exit_code, result.stderr) == (1, "Error: nowhere: no such run or vectors file\n")
 
 
 def test_without_out_only_a_dry_run_is_allowed(corpus):

@@ -14,6 +14,7 @@ from pretrain.training.autotune import (
     TunedSettings,
     batch_rows,
     check_settings,
+    fit_micro_batch,
     read_tuned,
     tune,
     tune_once,
@@ -180,26 +181,48 @@ def test_rows_that_cannot_be_shared_are_refused(options, message):
     assert str(refused.value) == message
 
 
+def never(*arguments):
+    """Stand for work that must not be repeated."""
+    raise AssertionError("tuned twice")
+
+
 def test_tuned_settings_are_kept(tmp_path):
     path = tmp_path / "decided.json"
     assert read_tuned(path) is None
     first = tuned(timer({F32: (1.0, 1.0), BF16: (0.5, 0.5)}, compile="off"))
-    assert tune_once(path, ProcessGroup(), CPU, lambda: first) == first
+    assert tune_once(path, ProcessGroup(), CPU, lambda: first, never) == first
     assert json.loads(path.read_text())["dtype"] == "bfloat16"
 
-    def again():
-        raise AssertionError("tuned twice")
-
-    assert tune_once(path, ProcessGroup(), CPU, again) == first == read_tuned(path)
+    assert tune_once(path, ProcessGroup(), CPU, never, never) == first == read_tuned(path)
 
 
 @pytest.mark.parametrize("changed", [{"device": "cuda"}, {"processes": 2}])
 def test_another_device_or_process_count_is_tuned_again(tmp_path, changed):
     path = tmp_path / "decided.json"
     old = TunedSettings("cpu", 1, 1, 8, 8, "bfloat16", False, False)
-    tune_once(path, ProcessGroup(), CPU, lambda: dataclasses.replace(old, **changed))
+    tune_once(path, ProcessGroup(), CPU, lambda: dataclasses.replace(old, **changed), never)
     new = dataclasses.replace(old, dtype="float32")
-    assert tune_once(path, ProcessGroup(), CPU, lambda: new) == new == read_tuned(path)
+    assert tune_once(path, ProcessGroup(), CPU, lambda: new, never) == new == read_tuned(path)
+
+
+def test_a_gpu_with_less_memory_gets_a_smaller_micro_batch(tmp_path, capsys):
+    class Small(FakeTimer):
+        def seconds(self, settings):
+            assert not settings.compile, "compiling takes long"
+            if settings.micro_batch > 2:
+                raise torch.cuda.OutOfMemoryError
+            return 1.0, 1.0
+
+    path, gpu = tmp_path / "decided.json", torch.device("cuda")
+    old = TunedSettings("cuda", 1, 1, 8, 8, "bfloat16", True, False)
+    tune_once(path, ProcessGroup(), gpu, lambda: old, never)
+    config = MlmConfig(dtype="bfloat16").resolved()
+    given = Small(config.encoder(n_pieces=50), config, None, 3, gpu, 8)
+    found = tune_once(
+        path, ProcessGroup(), gpu, never, lambda earlier: fit_micro_batch(given, earlier)
+    )
+    assert found == dataclasses.replace(old, micro_batch=2) == read_tuned(path)
+    assert capsys.readouterr().err == "8 rows at once do not fit cuda any more; now 2\n"
 
 
 def test_a_failing_candidate_is_reported_and_not_used(capsys):

@@ -19,7 +19,8 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 100.0
-        monkeypatch.setattr("pretrain.training.log.time", self)
+        for module in ("pretrain.training.log", "pretrain.device"):
+            monkeypatch.setattr(f"{module}.time", self)
 
     def perf_counter(self):
         return self.now
@@ -53,7 +54,10 @@ def values(loss, right, n_targets, norm=1.0):
 def test_a_line_covers_the_steps_since_the_last_one(log, clock, shown, tmp_path):
     log.add(values(30.0, 1, 10))
     log.add(values(60.0, 8, 20, 0.25))
-    clock.now += 4
+    for part, seconds in (("data_wait", 0.5), ("forward", 1)):
+        with log.stopwatch.part(part):
+            clock.now += seconds
+    clock.now += 2.5
     assert log.is_due
     assert log.read().tolist() == [[30, 1, 10, 1], [60, 8, 20, 0.25]]
     log.write_line(TrainingStatus(step=2, seconds=5.0, progress=0.1, rate=0.01, mask_rate=0.2))
@@ -79,7 +83,10 @@ def test_a_line_covers_the_steps_since_the_last_one(log, clock, shown, tmp_path)
         "tokens_per_second": 32,
         "padding": 0.01,
         "mfu": 0.02,  # 8 rows of 1e6 in 4 seconds, of 1e8 a second
-        "data_wait": 0.0,
+        "data_wait": 0.125,  # half a second of 4
+        "forward": 0.25,
+        "backward": 0.0,
+        "optimizer": 0.0,
         "eta_seconds": 45.0,  # a tenth took 5
     }
     assert (second["loss"], second["accuracy"], second["tokens_per_second"]) == (1.0, 0.5, 64)

@@ -1,4 +1,4 @@
-"""AdamW: its formula, which weights decay, and its state as flat arrays."""
+"""AdamW and Muon: formula, which weights decay and whose they are, state as flat arrays."""
 
 import numpy as np
 import pytest
@@ -22,14 +22,14 @@ def small_model(seed=1, **options):
 
 
 def take_steps(model, optimizer, numbers, rate=0.01):
-    """Take steps with gradients that depend only on the step number."""
+    """Take steps with gradients that depend only on the step number; return the last ones."""
+    gradients = {}
     for number in numbers:
         generator = torch.Generator().manual_seed(number)
-        for weight in model.parameters():
-            weight.grad = torch.randn(weight.shape, generator=generator)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.step()
+        for name, weight in model.named_parameters():
+            weight.grad = gradients[name] = torch.randn(weight.shape, generator=generator)
+        optimizer.step(rate)
+    return gradients
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -54,28 +54,43 @@ def test_a_step_is_that_of_the_formula():
     optimizer = make_optimizer(model, decay)
     first, second = np.zeros_like(begun), np.zeros_like(begun)
     for number in (1, 2, 3):
-        take_steps(model, optimizer, [number], rate)
-        g = weight.grad.double().numpy()
+        gradients = take_steps(model, optimizer, [number], rate)
+        g = gradients["core.head.weight"].double().numpy()
         first, second = 0.9 * first + 0.1 * g, 0.98 * second + 0.02 * g * g
         moved = first / (1 - 0.9**number) / (np.sqrt(second / (1 - 0.98**number)) + 1e-8)
         begun = begun - rate * decay * begun - rate * moved
     np.testing.assert_allclose(weight.detach().numpy(), begun, rtol=1e-5, atol=1e-6)
 
 
-def test_a_restored_state_continues_to_the_same_bits():
+@pytest.mark.parametrize("muon_share", [0.0, 10.0])
+def test_a_restored_state_continues_to_the_same_bits(muon_share):
     whole = small_model()
-    optimizer = make_optimizer(whole, 0.01)
+    optimizer = make_optimizer(whole, 0.01, muon_share=muon_share)
     take_steps(whole, optimizer, range(3))
     saved = {name: array.copy() for name, array in state_arrays(whole, optimizer).items()}
     take_steps(whole, optimizer, range(3, 7))
 
     again = small_model(seed=9)
-    resumed = make_optimizer(again, 0.01)
+    resumed = make_optimizer(again, 0.01, muon_share=muon_share)
     load_state(again, resumed, saved, 3)
     take_steps(again, resumed, range(3, 7))
 
     for name, array in state_arrays(whole, optimizer).items():
         np.testing.assert_array_equal(state_arrays(again, resumed)[name], array)
+
+
+def test_muon_takes_the_matrices_of_the_blocks_at_its_own_rate():
+    both, adam = small_model(), small_model()
+    begun = {name: weight.detach().clone() for name, weight in both.named_parameters()}
+    take_steps(both, make_optimizer(both, 0.0, muon_share=3.0), [1], rate=0.01)
+    take_steps(adam, make_optimizer(adam, 0.0), [1], rate=0.01)
+    others = dict(adam.named_parameters())
+    differ = {n for n, weight in both.named_parameters() if not torch.equal(weight, others[n])}
+    assert {name.rsplit(".", 2)[1] for name in differ} == {"qkv", "out", "inner"}
+    assert all(name.startswith("core.blocks.") for name in differ)
+    moved = both.core.blocks[0].mixer.out.weight.detach() - begun["core.blocks.0.mixer.out.weight"]
+    values = np.linalg.svd(moved.numpy(), compute_uv=False)
+    assert 0.3 * 0.03 < values.min() < values.max() < 1.3 * 0.03
 
 
 def test_the_state_holds_every_weight_once_and_no_moments_before_the_first_step():

@@ -101,7 +101,7 @@ def test_a_large_gradient_is_clipped_and_its_norm_returned():
     model.zero_grad()
 
     moved = []
-    takes._optimizer.step = lambda: moved.append(
+    takes._optimizer.step = lambda rate: moved.append(
         torch.cat([w.grad.reshape(-1) for w in model.parameters()]).norm()
     )
     values = takes.step(0, batch, 1e-3)

@@ -1,0 +1,143 @@
+"""The first vectors of the pieces: from counts of the same text, or from a run of word vectors."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from corpora.artifacts.arrays import map_array, offsets_of, save_array
+from corpora.artifacts.atomic import write_whole
+from corpora.common.errors import FirthError, SettingError
+from corpora.common.reporting import note
+from corpora.store.view import View
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, Pieces
+from embed.formats.vector_files import load_vectors
+from embed.svd.train import SvdConfig, text_vectors
+from embed.vectors.word_vectors import WordVectors
+from pretrain.config import INIT_STD, MlmConfig
+from pretrain.data.packing import PackedRows, piece_counts
+from pretrain.model.encoder import MaskedLanguageModel
+
+AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
+FIRST_VECTORS = "first_vectors.npy"  # of the pieces; only of an unfinished run
+_SHARED = 0.5  # of the pieces must occur in the words of a run
+
+
+class _PieceText:
+    """The pieces of packed rows as a text to count, in segments."""
+
+    def __init__(self, rows: PackedRows) -> None:
+        self._rows = rows
+        self.counts = piece_counts(rows).cpu().numpy()
+        self.n_tokens = int(self.counts.sum())
+
+    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield pieces int32 (n,) and the offsets of their segments int64 (segments + 1,)."""
+        for chunk in self._rows.chunks():
+            ids = chunk.flatten().to(torch.int32).cpu().numpy()
+            is_piece = ids >= FIRST_PIECE
+            segment = np.cumsum(ids == CLS) - 1
+            yield ids[is_piece], offsets_of(np.bincount(segment[is_piece]))
+
+
+def write_first_vectors(
+    path: Path, config: MlmConfig, rows: PackedRows, text: View, pieces: Pieces, threads: int
+) -> None:
+    """Make first vectors as the settings say, unless an earlier call did."""
+    if path.is_file():
+        return
+    assert config.dim is not None
+    if config.init == AUTO:
+        vectors = vectors_from_text(rows, config.dim, seed=config.seed, threads=threads)
+    else:
+        vectors = vectors_from_run(config.init, text, pieces, config.dim)
+    write_whole(path, lambda new: save_array(new, vectors))
+
+
+def open_first_vectors(directory: Path) -> np.ndarray:
+    """Map the first vectors of an unfinished run into memory, float32 (V, D)."""
+    again = "pass `force=True` to start over"
+    return map_array(directory / FIRST_VECTORS, again=again, missing=f"is missing; {again}")
+
+
+def vectors_from_text(rows: PackedRows, dim: int, *, seed: int, threads: int) -> np.ndarray:
+    """Return vectors of the pieces by SVD of their co-occurrences, with defaults of ``train-svd``.
+
+    The vectors of special pieces, and columns beyond the number of pieces, are 0; all of them if no
+    pieces occur together.
+    """
+    # returns float32 (V, dim)
+    text = _PieceText(rows)
+    width = max(1, min(dim, int(np.count_nonzero(text.counts))))
+    config = SvdConfig(dim=width, seed=seed, threads=threads, device="cpu")
+    try:
+        vectors, _ = text_vectors(text, config, len(text.counts), name="the text")
+    except FirthError:  # too short a text
+        note("`init=auto`: too few pieces occur together to count, so the first vectors are random")
+        return np.zeros((len(text.counts), dim), np.float32)
+    return np.pad(vectors, ((0, 0), (0, dim - width)))
+
+
+def check_source(config: MlmConfig) -> None:
+    """Raise if the training should start from a run that is missing or has another width."""
+    if config.init not in (AUTO, NONE):
+        assert config.dim is not None
+        _open_source(config.init, config.dim)
+
+
+def _open_source(run: str, dim: int) -> WordVectors:
+    """Open the word vectors of a run; raise if they have another width."""
+    vectors = load_vectors(run)
+    if vectors.dim != dim:
+        raise SettingError(
+            f"`init={run}`: has {vectors.dim} dimensions and the encoder {dim}; pass "
+            f"`dim={vectors.dim}` or a run of that width"
+        )
+    return vectors
+
+
+def vectors_from_run(run: str, view: View, pieces: Pieces, dim: int) -> np.ndarray:
+    """Return for each piece the mean of the vectors of the words that contain it, by frequency.
+
+    Pieces of no word that has a vector get 0. Raise if these are most, or at another width.
+    """
+    # returns float32 (V, dim)
+    vectors = _open_source(run, dim)
+    found = [(row, vectors.vector(word)) for row, word in enumerate(view.words)]
+    known = [(row, vector) for row, vector in found if vector is not None]
+    matrix = np.array([vector for _, vector in known], np.float32).reshape(-1, dim)
+    if not np.isfinite(matrix).all():
+        raise SettingError(f"`init={run}`: holds NaN or infinity; train it again")
+    chosen = [row for row, _ in known]
+    ids, offsets = pieces.split([view.words[row] for row in chosen])
+    weights = np.repeat(view.counts[chosen].astype(np.float32), np.diff(offsets))
+    occurs = sparse.csr_array((weights, ids, offsets), shape=(len(chosen), len(pieces))).T
+    totals = occurs.sum(1)
+    totals[:FIRST_PIECE] = 0
+    n_known, n_pieces = np.count_nonzero(totals), len(pieces) - FIRST_PIECE
+    if n_known < _SHARED * n_pieces:
+        raise SettingError(
+            f"`init={run}`: its words contain {n_known:,} of the {n_pieces:,} pieces of the text; "
+            "pass a run of a text like this one, or `init=auto`"
+        )
+    sums: np.ndarray = occurs @ matrix
+    return np.divide(sums, totals[:, None], where=totals[:, None] > 0, out=np.zeros_like(sums))
+
+
+def start_from(model: MaskedLanguageModel, vectors: np.ndarray, counts: torch.Tensor) -> None:
+    """Replace the table by vectors, scaled to the deviation of random ones, and set the bias.
+
+    Pieces whose vector is 0, and columns that are 0, keep random numbers. The bias of the output
+    becomes the log frequencies, so that the first prediction is about the unigram's.
+    """
+    # vectors: float32 (V, D); counts: int64 (V,)
+    grid = np.ix_(np.flatnonzero(vectors.any(1)), np.flatnonzero(vectors.any(0)))
+    known, table = vectors[grid], model.pieces.weight
+    share = (counts + 1).double() / float(counts.sum() + len(counts))
+    with torch.no_grad():
+        if known.size:
+            places = tuple(torch.from_numpy(each) for each in grid)
+            table[places] = torch.from_numpy(known * (INIT_STD / (known.std() or 1))).to(table)
+        model.core.bias.copy_(share.log().to(model.core.bias))

@@ -1,0 +1,80 @@
+"""Muon: torch's own on whole matrices, and the parts of fused matrices each by itself."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from pretrain.training.muon import Muon, orthogonalized
+
+
+def drawn(*shape, seed=1):
+    """Random numbers of a shape."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def after_steps(make, begun, steps=4):
+    """Return weights after steps along gradients that depend only on the step."""
+    weights = [nn.Parameter(weight.clone()) for weight in begun]
+    optimizer = make(weights)
+    for step in range(steps):
+        for n, weight in enumerate(weights):
+            weight.grad = drawn(*weight.shape, seed=100 * step + n)
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01 * (steps - step)
+        optimizer.step()
+    return [weight.detach() for weight in weights]
+
+
+def test_whole_matrices_take_the_steps_of_torchs_muon():
+    begun = [drawn(*shape, seed=n) for n, shape in enumerate([(8, 8), (24, 8), (8, 24), (8, 8)])]
+    ours = after_steps(lambda some: Muon([(w, 1) for w in some], weight_decay=0.1), begun)
+    theirs = after_steps(lambda some: torch.optim.Muon(some, weight_decay=0.1), begun)
+    for mine, other, first in zip(ours, theirs, begun, strict=True):
+        torch.testing.assert_close(mine, other, rtol=0, atol=2e-3)  # both round to bfloat16
+        assert (mine - first).abs().max() > 0.02
+
+
+def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
+    parts = [drawn(8, 8, seed=n) for n in range(3)]
+
+    def fused(some):
+        return Muon([(some[0], 3)], weight_decay=0.1, dtype=torch.float32)
+
+    def apart(some):
+        return Muon([(weight, 1) for weight in some], weight_decay=0.1, dtype=torch.float32)
+
+    def with_gradients_of_the_whole(weights, optimizer, gradient):
+        for weight, part in zip(weights, gradient.chunk(len(weights)), strict=True):
+            weight.grad = part.clone()
+        optimizer.param_groups[0]["lr"] = 0.02
+        optimizer.step()
+
+    whole = [nn.Parameter(torch.cat(parts))]
+    single = [nn.Parameter(part.clone()) for part in parts]
+    first, second = fused(whole), apart(single)
+    for step in range(3):
+        gradient = drawn(24, 8, seed=50 + step)
+        with_gradients_of_the_whole(whole, first, gradient)
+        with_gradients_of_the_whole(single, second, gradient)
+    torch.testing.assert_close(whole[0], torch.cat(single), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 16, 16), (1, 40, 8), (3, 8, 40)])
+def test_singular_vectors_stay_and_values_come_near_one(shape):
+    matrices = drawn(*shape, seed=3)
+    found = orthogonalized(matrices).double().numpy()
+    for before, after in zip(matrices.double().numpy(), found, strict=True):
+        left, _, right = np.linalg.svd(before, full_matrices=False)
+        inside = left.T @ after @ right.T
+        assert 0.4 < np.diag(inside).min() < np.diag(inside).max() < 1.3
+        assert np.abs(inside - np.diag(np.diag(inside))).max() < 1e-5
+
+
+def test_a_zero_gradient_moves_nothing():
+    weight = nn.Parameter(drawn(8, 4))
+    begun, weight.grad = weight.detach().clone(), torch.zeros(8, 4)
+    optimizer = Muon([(weight, 1)], weight_decay=0.0)
+    optimizer.param_groups[0]["lr"] = 1.0
+    optimizer.step()
+    torch.testing.assert_close(weight.detach(), begun, rtol=0, atol=0)
