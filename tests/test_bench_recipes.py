@@ -1,0 +1,50 @@
+"""The benchmark of recipes: its controls, and that it trains what each recipe says."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.pretrain.small_training import SMALL, corpus_of
+
+BENCH = Path(__file__).parent / "bench"
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import tests/bench/bench_recipes.py; its relatives stay importable for this test only."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    import bench_recipes
+
+    return bench_recipes
+
+
+def test_controls_keep_the_rows_or_the_singular_values(bench):
+    known = np.random.default_rng(5).normal(size=(50, 8)).astype(np.float32)
+    moved, drawn = bench.shuffled(known), bench.noise(known)
+    assert sorted(map(tuple, moved)) == sorted(map(tuple, known))
+    assert not np.array_equal(moved, known)
+    values = [np.linalg.svd(each, compute_uv=False) for each in (known, drawn)]
+    np.testing.assert_allclose(*values, rtol=1e-4)
+    assert np.abs(drawn @ drawn.T - known @ known.T).max() > 1
+
+
+def test_recipes_differ_as_they_say(bench, tmp_path):
+    corpus = corpus_of(tmp_path)
+    options = {**SMALL, "evaluate_every": "6"}
+    names = ("default", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2")
+    found = {
+        name: bench.train(corpus, options | bench.RECIPES[name], tmp_path / name) for name in names
+    }
+    assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * 4
+    first = {name: each["losses"]["0"] for name, each in found.items()}
+    assert first["default"] == first["Muon 1e-2"]
+    assert first["random, AdamW"] == pytest.approx(np.log(60), abs=0.1)
+    assert len({each["losses"]["12"] for each in found.values()}) == 4
+    assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
+
+
+def test_a_measured_cell_is_not_measured_again(bench):
+    cell = {"recipe": "default", "steps": 600, "seed": 1}
+    assert bench.measured(cell, [{**cell, "losses": {}}])
+    assert not bench.measured(cell, [{**cell, "seed": 2}])
