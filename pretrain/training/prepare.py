@@ -90,6 +90,17 @@ def prepare(
     resumed = dataclasses.replace(config, batch=earlier.batch) if earlier else config
     batch = batch_rows(resumed, device, group)
     data = build_training_data(text, pieces, config, batch, device)
+    counts = piece_counts(data.train)
+    begun = time.monotonic()
+    if config.init != NONE:
+
+        def start() -> None:
+            write_first_vectors(
+                directory / FIRST_VECTORS, config, data.train, counts, text.train, pieces, threads
+            )
+
+        group.run_first(start, lambda: None)
+    seconds = time.monotonic() - begun
     timer = make_step_timer(data, config, device, group)
     tuned = tune_once(
         directory / TUNED_FILE,
@@ -100,14 +111,6 @@ def prepare(
     )
     held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
     workload = make_workload(data, tuned, device)
-    counts = piece_counts(data.train)
-    begun = time.monotonic()
-    start = directory / FIRST_VECTORS
-    if config.init != NONE:
-        group.run_first(
-            lambda: write_first_vectors(start, config, data.train, text.train, pieces, threads),
-            lambda: None,
-        )
     reset_peak_memory(device)  # exclude the peak of tuning
     return TrainingSetup(
         config=config,
@@ -121,7 +124,7 @@ def prepare(
         unigram=unigram_score(counts, held_out),
         directory=directory,
         counts=counts,
-        seconds=time.monotonic() - begun,
+        seconds=seconds,
     )
 
 

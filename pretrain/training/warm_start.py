@@ -17,7 +17,7 @@ from embed.formats.vector_files import load_vectors
 from embed.svd.train import SvdConfig, text_vectors
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import INIT_STD, MlmConfig
-from pretrain.data.packing import PackedRows, piece_counts
+from pretrain.data.packing import PackedRows
 from pretrain.model.encoder import MaskedLanguageModel
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
@@ -28,9 +28,9 @@ _SHARED = 0.5  # of the pieces must occur in the words of a run
 class _PieceText:
     """The pieces of packed rows as a text to count, in segments."""
 
-    def __init__(self, rows: PackedRows) -> None:
+    def __init__(self, rows: PackedRows, counts: np.ndarray) -> None:
         self._rows = rows
-        self.counts = piece_counts(rows).cpu().numpy()
+        self.counts = counts
         self.n_tokens = int(self.counts.sum())
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -43,14 +43,16 @@ class _PieceText:
 
 
 def write_first_vectors(
-    path: Path, config: MlmConfig, rows: PackedRows, text: View, pieces: Pieces, threads: int
-) -> None:
+    path: Path, config: MlmConfig, rows: PackedRows, counts: torch.Tensor, text: View,
+    pieces: Pieces, threads: int,
+) -> None:  # fmt: skip
     """Make first vectors as the settings say, unless an earlier call did."""
+    # counts: int64 (V,): of the pieces in the rows
     if path.is_file():
         return
     assert config.dim is not None
     if config.init == AUTO:
-        vectors = vectors_from_text(rows, config.dim, seed=config.seed, threads=threads)
+        vectors = vectors_from_text(rows, counts, config.dim, seed=config.seed, threads=threads)
     else:
         vectors = vectors_from_run(config.init, text, pieces, config.dim)
     write_whole(path, lambda new: save_array(new, vectors))
@@ -62,14 +64,16 @@ def open_first_vectors(directory: Path) -> np.ndarray:
     return map_array(directory / FIRST_VECTORS, again=again, missing=f"is missing; {again}")
 
 
-def vectors_from_text(rows: PackedRows, dim: int, *, seed: int, threads: int) -> np.ndarray:
+def vectors_from_text(
+    rows: PackedRows, counts: torch.Tensor, dim: int, *, seed: int, threads: int
+) -> np.ndarray:
     """Return vectors of the pieces by SVD of their co-occurrences, with defaults of ``train-svd``.
 
     The vectors of special pieces, and columns beyond the number of pieces, are 0; all of them if no
     pieces occur together.
     """
-    # returns float32 (V, dim)
-    text = _PieceText(rows)
+    # counts: int64 (V,); returns float32 (V, dim)
+    text = _PieceText(rows, counts.cpu().numpy())
     width = max(1, min(dim, int(np.count_nonzero(text.counts))))
     config = SvdConfig(dim=width, seed=seed, threads=threads, device="cpu")
     try:

@@ -58,7 +58,7 @@ def slow_ppmi(rows, *, window=7, smoothing=0.75, threshold=1e-5):
 
 def test_vectors_of_the_text_are_the_svd_of_its_pieces(text):
     rows = text[2]
-    found = vectors_from_text(rows, DIM, seed=1, threads=1).astype(np.float64)
+    found = vectors_from_text(rows, piece_counts(rows), DIM, seed=1, threads=1).astype(np.float64)
     left, values, _ = np.linalg.svd(slow_ppmi(rows))
     expected = left[:, :DIM] * values[:DIM] ** 0.5
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=2e-3)
@@ -77,7 +77,7 @@ def test_vectors_that_are_not_finite_are_refused(text, tmp_path):
 def test_columns_beyond_the_number_of_pieces_are_zero(text):
     rows = text[2]
     n_pieces = int(np.count_nonzero(piece_counts(rows)))
-    found = vectors_from_text(rows, 128, seed=1, threads=1)
+    found = vectors_from_text(rows, piece_counts(rows), 128, seed=1, threads=1)
     assert found.shape == (rows.vocabulary_size, 128)
     assert not found[:, n_pieces:].any()
 
@@ -88,7 +88,7 @@ def test_a_start_has_the_deviation_of_random_vectors_and_predicts_frequencies(te
     config = MlmConfig(**SMALL | {"dim": 64}).encoder(n_pieces=rows.vocabulary_size)
     model = MaskedLanguageModel(config)
     begun = model.pieces.weight.detach().clone()
-    vectors = vectors_from_text(rows, 64, seed=1, threads=1)
+    vectors = vectors_from_text(rows, counts, 64, seed=1, threads=1)
     start_from(model, vectors, counts)
     table = model.pieces.weight.detach()
     row, column = (torch.from_numpy(vectors.any(axis)) for axis in (1, 0))
