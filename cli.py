@@ -8,12 +8,16 @@ import os
 import pkgutil
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from corpora.common.errors import FirthError
 from corpora.common.options import as_command_line
+
+# seconds for which a process waits for the first of its machine to tell a mistake
+_PATIENCE = 60.0
 
 # Command to module; the module's ``command`` is imported only when it runs.
 COMMANDS = {
@@ -150,18 +154,39 @@ def main(debug: bool) -> None:
     _use_utf8_streams()
 
 
+def _is_follower() -> bool:
+    """Return whether torchrun started this process and another one before it on this machine."""
+    return "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("LOCAL_RANK") != "0"
+
+
+@contextlib.contextmanager
+def _held_messages() -> Iterator[None]:
+    """Hold messages until the processes have joined, so that a mistake of all is told once.
+
+    When the first process tells it and ends, torchrun ends this one, which waits for that; a
+    mistake of this process alone is told after the wait.
+    """
+    from corpora.common.console import hold_messages, release_messages
+
+    hold_messages()
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, SystemExit) and not error.code:
+            raise
+        release_messages(wait=_PATIENCE)
+        raise
+
+
 def run() -> None:
     """Run the command line as a process of its own, which does not outlive a failed command.
 
     Python waits for threads at its end, but after Ctrl-C nobody needs their results. What is
     half-written then is left as by a kill, and so is never taken for complete.
     """
-    if "TORCHELASTIC_RUN_ID" in os.environ and os.environ.get("LOCAL_RANK") != "0":
-        # started by torchrun: a mistake that all processes find is told by the first of a machine;
-        # what one process finds alone is told once they have joined, see process_group
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
     try:
-        main(prog_name="firth")
+        with _held_messages() if _is_follower() else contextlib.nullcontext():
+            main(prog_name="firth")
     except SystemExit as end:
         if not end.code or threading.active_count() == 1:
             raise

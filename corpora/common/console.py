@@ -1,6 +1,7 @@
 """Output to the terminal: progress with rate and ETA, notes, tables, JSON."""
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -282,6 +283,24 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
+
+
+class _Held(io.StringIO):
+    """Standard error while its messages are held."""
+
+
+def hold_messages() -> None:
+    """Hold what is written to standard error until it is released."""
+    sys.stderr = _Held()
+
+
+def release_messages(*, wait: float | None = None) -> None:
+    """Write to standard error again if its messages are held; after ``wait`` seconds those, too."""
+    if isinstance(sys.stderr, _Held):
+        held, sys.stderr = sys.stderr.getvalue(), sys.__stderr__
+        if wait is not None:
+            time.sleep(wait)
+            _write(held)
 
 
 def _write(text: str) -> None:

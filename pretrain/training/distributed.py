@@ -12,7 +12,6 @@ import importlib
 import os
 import re
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -21,6 +20,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from corpora.common.console import release_messages
 from corpora.common.errors import FirthError, SettingError
 from pretrain.device import choose_device
 
@@ -109,8 +109,7 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
     # current group; gloo's threads would then outlive the group and abort Python's exit.
     importlib.import_module("torch.distributed.nn.functional")
     dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_TIMEOUT)
-    if getattr(sys.stderr, "name", None) == os.devnull:  # in all but the first, see cli.run
-        sys.stderr = sys.__stderr__
+    release_messages()  # of all but the first, which cli.py holds
     try:
         yield group
         dist.barrier()  # leave only when no other process waits for a message

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+import cli
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import SettingError
 from pretrain.config import MlmConfig
@@ -148,6 +149,15 @@ def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     assert errors.count(message) == 1  # only the first process prints
     assert f'File "{root / "cli.py"}"' not in errors, "a traceback of ours"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_of_one_process_is_told_after_a_while(monkeypatch, capfd):
+    monkeypatch.setattr(cli, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)  # put back at the end
+    with pytest.raises(SystemExit) as ended, cli._held_messages():
+        cli.main(["train-mlm", "--preset", "huge"], prog_name="firth")
+    assert ended.value.code == 2
+    assert "Invalid value for '--preset': 'huge'" in capfd.readouterr().err
 
 
 def test_ctrl_c_ends_all_processes_and_the_same_command_resumes(root, corpus, tmp_path):
