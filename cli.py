@@ -16,7 +16,7 @@ import click
 from corpora.common.errors import FirthError
 from corpora.common.options import as_command_line
 
-# seconds for which a process waits for the first of its machine to tell a mistake
+# seconds for which a process waits for the first of its machine to report the same error
 _PATIENCE = 60.0
 
 # Command to module; the module's ``command`` is imported only when it runs.
@@ -161,10 +161,10 @@ def _is_follower() -> bool:
 
 @contextlib.contextmanager
 def _held_messages() -> Iterator[None]:
-    """Hold messages until the processes have joined, so that a mistake of all is told once.
+    """Hold messages until the processes have joined, so that an error of all is printed once.
 
-    When the first process tells it and ends, torchrun ends this one, which waits for that; a
-    mistake of this process alone is told after the wait.
+    The first process prints it and ends; torchrun then ends this one, which waits for that. An
+    error of this process alone is printed after the wait.
     """
     from corpora.common.console import hold_messages, release_messages
 

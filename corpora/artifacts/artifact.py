@@ -221,7 +221,7 @@ def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: s
     for path in partial.iterdir():
         if path.name != _LOCK:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    write_json(partial / MAKER, json.loads(json.dumps(maker)))
+    write_json(partial / MAKER, maker)
 
 
 def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | None) -> bool:

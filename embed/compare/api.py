@@ -21,7 +21,6 @@ from embed.compare.report.contents import (
     choose_words,
     find_asked,
     find_neighbors,
-    first_of_seeds,
     has_direction,
     make_maps,
     read_facts,
@@ -46,6 +45,7 @@ from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.held_out import HeldOutRow, held_out_losses
 from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
+from embed.compare.scoring.seed_groups import first_of_seeds
 from embed.compare.task import Task
 from embed.protocols import StaticVectors
 

@@ -227,9 +227,7 @@ class WordVectors:
     @cached_property
     def contexts(self) -> np.ndarray | None:
         """Context vectors, float32 (V, D), memory-mapped for a run; None if there are none."""
-        if self._contexts is not None or self.path is None:
-            return self._contexts
-        return self._beside(CONTEXTS)
+        return self._beside(CONTEXTS) if self._contexts is None else self._contexts
 
     @cached_property
     def start(self) -> "WordVectors | None":
@@ -237,7 +235,7 @@ class WordVectors:
 
         None if they are no run of a masked LM that was started from vectors.
         """
-        matrix = self._beside(START) if self.path is not None else None
+        matrix = self._beside(START)
         if matrix is None:
             return None
         name = f"{self.name} start"
@@ -245,9 +243,7 @@ class WordVectors:
 
     def _beside(self, name: str) -> np.ndarray | None:
         """Return another array of the run's words, memory-mapped; None if there is none."""
-        assert self.path is not None
-        file = self.path / name
-        if not file.is_file():
+        if self.path is None or not (file := self.path / name).is_file():
             return None
         array = open_array(file, np.float32, 2)
         if array.shape != self.matrix.shape:

@@ -95,8 +95,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
                     torch.compiler.reset()
             if group.is_first:
                 click.echo(message(run))
-                if message is summary and (told := step_time(run)):
-                    note(told)
+                if message is summary and (shares := step_time(run)):
+                    note(shares)
         if group.is_first:
             warn_of_little_text(opened)
         if group.is_first and seeds is not None:

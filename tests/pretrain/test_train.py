@@ -436,37 +436,37 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
     assert (run / "model.safetensors").stat() == before
 
 
+def leave_to_an_earlier_version(corpus, config, out, stop_at, *names):
+    """End a training after its first checkpoint, and take settings out that were added later."""
+    planted = stop_at(7, die)
+    with pytest.raises(StoppedError):
+        make_mlm_run(corpus, config, out)
+    planted.undo()
+    path = out.with_name(f"{out.name}.partial") / "maker.json"
+    maker = json.loads(path.read_text())
+    for name in names:
+        del maker[name]
+    path.write_text(json.dumps(maker))
+    return path.parent
+
+
 def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
     corpus, tmp_path, stop_at
 ):
-    config = small(checkpoint_every="5", positions="sinusoidal")
-    planted = stop_at(7, die)
-    with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, tmp_path / "run")
-    planted.undo()
-    path = tmp_path / "run.partial" / "maker.json"
-    maker = json.loads(path.read_text())
-    del maker["sinusoid_scale"]
-    path.write_text(json.dumps(maker))
-    message = problem(ArtifactError, corpus, config, tmp_path / "run")
-    assert message.startswith(f"{path.parent}: left unfinished with different sinusoid_scale;")
+    config, out = small(checkpoint_every="5", positions="sinusoidal"), tmp_path / "run"
+    partial = leave_to_an_earlier_version(corpus, config, out, stop_at, "sinusoid_scale")
+    message = problem(ArtifactError, corpus, config, out)
+    assert message.startswith(f"{partial}: left unfinished with different sinusoid_scale;")
 
 
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
-    config = small(init="none", optimizer="adamw", checkpoint_every="5")
-    planted = stop_at(7, die)
-    with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, tmp_path / "run")
-    planted.undo()
-    path = tmp_path / "run.partial" / "maker.json"
-    maker = json.loads(path.read_text())
-    for name in ("init", "optimizer", "muon_rate"):
-        del maker[name]
-    path.write_text(json.dumps(maker))
-    message = problem(ArtifactError, corpus, small(), tmp_path / "run")
+    config, out = small(init="none", optimizer="adamw", checkpoint_every="5"), tmp_path / "run"
+    added = ("init", "optimizer", "muon_rate")
+    leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
+    message = problem(ArtifactError, corpus, small(), out)
     assert "left unfinished with different init, optimizer;" in message
     whole = make_mlm_run(corpus, config, tmp_path / "whole")
-    same_weights(make_mlm_run(corpus, config, tmp_path / "run"), whole)
+    same_weights(make_mlm_run(corpus, config, out), whole)
 
 
 def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at):

@@ -63,14 +63,6 @@ class ReportParts:
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str] = field(default_factory=dict)
 
 
-def first_of_seeds(
-    runs: Mapping[str, StaticVectors], groups: Mapping[str, Sequence[str]]
-) -> dict[str, StaticVectors]:
-    """Keep the first run of each group that differs only in the seed."""
-    further = {run for members in groups.values() for run in members[1:]}
-    return {run: vectors for run, vectors in runs.items() if run not in further}
-
-
 def choose_words(
     runs: Sequence[StaticVectors], sets: Sequence[Iterable[str]], n_words: int = N_WORDS
 ) -> list[str]:

@@ -18,7 +18,7 @@ from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.scoring.comparison import compare
 from embed.compare.scoring.notes import chosen_defaults
 from embed.compare.scoring.results import Comparison
-from embed.compare.scoring.seed_groups import seed_groups
+from embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
 from embed.compare.task import Task
 from embed.contextual.encoders import POOLED, encoder_run, open_encoder
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
@@ -81,10 +81,9 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
     groups = seed_groups(paths)
     contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
-    further = {name for members in groups.values() for name in members[1:]}
-    for name, run in vectors.items() if starts else ():
+    for name, run in first_of_seeds(vectors, groups).items() if starts else ():
         start = f"{name}{_START}"
-        if name not in further and start not in vectors and run.start is not None:
+        if start not in vectors and run.start is not None:
             contextual[start] = run.start
             # chosen defaults are those of the pooling, which the start does without
             facts = {key: value for key, value in about[name].items() if key != _CHOSEN}

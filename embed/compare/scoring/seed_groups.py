@@ -4,11 +4,13 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from corpora.artifacts.seeds import Training, read_training
 from corpora.common.errors import ArtifactError
 from embed.contextual.encoders import ENCODER, encoder_run
+
+T = TypeVar("T")
 
 
 def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
@@ -31,6 +33,12 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
             names = tuple(members.values())
             groups[_unused(_common_name(names), {*runs, *groups})] = names
     return groups
+
+
+def first_of_seeds(runs: Mapping[str, T], groups: Mapping[str, Sequence[str]]) -> dict[str, T]:
+    """Keep the first run of each group that differs only in the seed."""
+    further = {run for members in groups.values() for run in members[1:]}
+    return {run: vectors for run, vectors in runs.items() if run not in further}
 
 
 def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int]:

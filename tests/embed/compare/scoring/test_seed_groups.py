@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
-from embed.compare.scoring.seed_groups import seed_groups
+from embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
 from embed.contextual.pooled_run import pool_run
 from embed.contextual.pooling import PoolConfig
 from embed.svd.train import SvdConfig, make_svd_run
@@ -168,3 +168,8 @@ def test_an_unfinished_run_is_in_no_group(svd):
     runs = {f"svd-seed{seed}": svd(str(seed), seed=seed) for seed in (1, 2)}
     (runs["svd-seed2"] / CHECKSUMS).rename(runs["svd-seed2"] / MAKER)
     assert seed_groups(runs) == {}
+
+
+def test_first_of_seeds_keeps_one_run_per_group():
+    runs = dict.fromkeys(("svd", "sg1", "sg2"), "vectors")
+    assert list(first_of_seeds(runs, {"sg*": ("sg1", "sg2")})) == ["svd", "sg1"]

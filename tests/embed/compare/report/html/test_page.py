@@ -20,7 +20,6 @@ from embed.compare.report.contents import (
     RunFacts,
     choose_words,
     find_neighbors,
-    first_of_seeds,
     make_maps,
     read_facts,
 )
@@ -498,11 +497,6 @@ def test_rotated_undoes_rotation_and_reflection():
     assert np.allclose(rotated(moved, first).places, places)
     other = WordMap(tuple("abcdeg"), first.groups, places @ angle, (0.4, 0.2))
     assert rotated(other, first) is other
-
-
-def test_first_of_seeds_keeps_one_run_per_group():
-    runs = {name: vectors(["a"]) for name in ("svd", "sg1", "sg2")}
-    assert list(first_of_seeds(runs, {"sg*": ("sg1", "sg2")})) == ["svd", "sg1"]
 
 
 def test_settings_without_a_value_in_any_run_are_left_out():
