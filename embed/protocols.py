@@ -135,6 +135,64 @@ class WindowedEncoder(Protocol):
 
 
 @runtime_checkable
+class MaskedEncoder(Protocol):
+    """An encoder that can be kept from seeing a word."""
+
+    def encode_masked(
+        self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]
+    ) -> np.ndarray:
+        """Encode words that are masked, a few of each sentence at once.
+
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            Sentences as words.
+        tokens : ndarray
+            int64 (n,): which words, counted through all sentences from 0, ascending.
+        layers : sequence of int
+            Layers to average, 0 to ``n_layers``.
+
+        Returns
+        -------
+        ndarray
+            float32 (n, D).
+        """
+
+
+@runtime_checkable
+class JoinableEncoder(MaskedEncoder, Protocol):
+    """An encoder whose masked states can be put beside vectors without context."""
+
+    def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Return the vectors of words that training started from, or the input embeddings.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words that the encoder covers.
+
+        Returns
+        -------
+        ndarray
+            float32 (n_words, D): means over the pieces of each word.
+        """
+
+    def n_pieces(self, words: Sequence[str]) -> np.ndarray:
+        """Return the number of pieces of words.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any words.
+
+        Returns
+        -------
+        ndarray
+            int64 (n_words,), at least 1.
+        """
+
+
+@runtime_checkable
 class InputEmbeddings(Protocol):
     """An encoder's context-free word vectors, from its input embedding table."""
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import artifact_paths, checksum, new_artifact, resumes, write_json
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import clear_checkpoints
@@ -23,13 +22,12 @@ from corpora.common.reporting import Progress, no_progress, progress
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
+from embed.vectors.piece_table import FIRST_VECTORS
 from embed.vectors.training import run_folder, warn_of_little_text
-from embed.vectors.word_vectors import START
 from pretrain.config import SINUSOID_SCALE, MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import MlmEncoder, open_run
-from pretrain.inference.windows import PiecedText
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, read_model, save_model
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
@@ -38,7 +36,6 @@ from pretrain.training.loop import CHECKPOINTS, run_training
 from pretrain.training.prepare import prepare
 from pretrain.training.warm_start import (
     AUTO,
-    FIRST_VECTORS,
     NONE,
     check_source,
     open_first_vectors,
@@ -88,7 +85,8 @@ def train_mlm(
         On the device of the training. With ``out``, its ``path`` is the run: ``config.json``,
         ``provenance.json``, ``tokenizer.json``, ``model.safetensors``, ``metrics.jsonl``,
         ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D),
-        ``start.npy`` float32 (V, D) unless the start was random, and ``checksums.json``.
+        ``centers.npy`` float32 (4, D / 2) of joined vectors, ``first_vectors.npy`` float32 (P, D)
+        of the pieces unless the start was random, and ``checksums.json``.
 
     Raises
     ------
@@ -153,7 +151,6 @@ def make_mlm_run(
                 partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
             )
             clear_checkpoints(partial / CHECKPOINTS)
-            (partial / FIRST_VECTORS).unlink(missing_ok=True)
             (partial / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
             stack.close()
 
@@ -234,13 +231,11 @@ def _write_vectors(
 ) -> dict[str, Any]:
     """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
-    encoder = MlmEncoder(model, pieces, corpus.text)
+    start = None if config.init == NONE else open_first_vectors(partial)
+    encoder = MlmEncoder(model, pieces, corpus.text, start=start)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
-    pooled.vectors.save(partial)
-    if config.init != NONE:
-        text = PiecedText.split(pieces, [pooled.vectors.vocabulary])
-        save_array(partial / START, text.word_means(open_first_vectors(partial)[text.ids]))
+    pooled.save(partial)
     return pooled.info
 
 

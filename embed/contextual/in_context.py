@@ -10,10 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import ArtifactError, SettingError
 from embed.contextual.encoders import open_encoder
+from embed.contextual.joined import joined
 from embed.contextual.pooling import parse_layers
-from embed.protocols import ContextualEncoder
+from embed.protocols import ContextualEncoder, JoinableEncoder
 from embed.vectors.neighbors import Neighbor, nearest_to
 from embed.vectors.run_files import run_options
 from embed.vectors.search import unit_length
@@ -98,7 +100,10 @@ def nearest_by_encoder(
 ) -> list[ContextAnswer]:
     """Do what :func:`nearest_in_context` does, with an encoder that is already open."""
     parsed = [(text, parse_context(text, encoder)) for text in contexts]
-    states = encoder.encode([occurrences[0].words for _, occurrences in parsed], layers)
+    if vectors.centers is None:
+        states = encoder.encode([occurrences[0].words for _, occurrences in parsed], layers)
+    else:
+        states = _joined_states(encoder, [each for _, each in parsed], layers, vectors.centers)
     queries, owners = [], []
     for (text, occurrences), word_states in zip(parsed, states, strict=True):
         for occurrence in occurrences:
@@ -116,6 +121,30 @@ def nearest_by_encoder(
         ContextAnswer(text, name, neighbors)
         for (text, name), neighbors in zip(owners, answers, strict=True)
     ]
+
+
+def _joined_states(
+    encoder: ContextualEncoder,
+    parsed: Sequence[Sequence[Occurrence]],
+    layers: Sequence[int],
+    centers: np.ndarray,
+) -> list[np.ndarray]:
+    """Return the joined vectors of the bracketed words of each sentence; of its others zeros."""
+    assert isinstance(encoder, JoinableEncoder)
+    sentences = [occurrences[0].words for occurrences in parsed]
+    offsets = offsets_of(map(len, sentences))
+    bracketed = np.zeros(offsets[-1], dtype=bool)
+    for occurrences, first in zip(parsed, offsets.tolist(), strict=False):
+        for occurrence in occurrences:
+            bracketed[first + occurrence.start : first + occurrence.stop] = True
+    tokens = np.flatnonzero(bracketed)
+    every = [word for words in sentences for word in words]
+    words = [every[token] for token in tokens.tolist()]
+    masked = encoder.encode_masked(sentences, tokens, layers)
+    static = encoder.static_embeddings(words)
+    found = np.zeros((len(every), 2 * static.shape[1]), dtype=np.float32)
+    found[tokens] = joined(static, masked, encoder.n_pieces(words), centers)
+    return np.split(found, offsets[1:-1])
 
 
 def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:

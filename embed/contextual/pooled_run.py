@@ -60,7 +60,8 @@ def pool_run(
     -------
     Path
         ``out``: ``config.json``, which names the encoder's run, ``provenance.json``,
-        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D), ``checksums.json``.
+        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D), ``centers.npy`` float32 (4, D / 2) of
+        joined vectors, ``checksums.json``.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def pool_run(
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
             pooled = pool_words(encoder, corpus, config, show)
-        pooled.vectors.save(partial)
+        pooled.save(partial)
         run_config: dict[str, Any] = {
             "format": FORMAT,
             "method": POOLED,

@@ -5,25 +5,35 @@ Representations via Reductions to Static Embeddings"), section 3: mean over cont
 over pieces.
 """
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
+from corpora.artifacts.arrays import offsets_of, save_array
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
-from embed.protocols import ContextualEncoder, InputEmbeddings, StaticLayers
-from embed.vectors.word_vectors import WordVectors
+from embed.contextual.joined import centers_of, joined
+from embed.protocols import (
+    ContextualEncoder,
+    InputEmbeddings,
+    JoinableEncoder,
+    MaskedEncoder,
+    StaticLayers,
+)
+from embed.vectors.word_vectors import CENTERS, WordVectors
 from embed.vectors.wordlist import index_words
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus, View
 
 AUTO = "auto"
+JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
 _NOT_POOLED = -1
 
 
@@ -33,14 +43,18 @@ class PoolConfig:
     """How contextual states are pooled into one vector per word."""
 
     source: str = setting(
-        "states",
-        "Average the states of a word's occurrences, or its pieces' input embeddings.",
-        choices=("states", "input-embeddings"),
+        AUTO,
+        "What is averaged: states of a word's occurrences, states in its place where it is masked, "
+        "or its pieces' input embeddings. Joined is the masked states beside the vectors that "
+        "training started from (the input embeddings if it started at random); auto is joined, "
+        "for a Hugging Face folder states.",
+        choices=(AUTO, JOINED, STATES, _MASKED, _TABLE),
     )
     layers: str = setting(
         AUTO,
         "Layers to average, for example 0,1: 0 is the embeddings, 1 the first layer's output; by "
-        "default the upper half, or as the note says for a Hugging Face folder.",
+        "default the last where words are masked, otherwise the upper half, or as the note says "
+        "for a Hugging Face folder.",
         metavar="LAYERS",
     )
     contexts_per_word: int = setting(
@@ -58,8 +72,8 @@ class PoolConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.source != "states" and self.layers != AUTO:
-            raise SettingError(f"`layers={self.layers}`: requires `source=states`")
+        if self.source == _TABLE and self.layers != AUTO:
+            raise SettingError(f"`layers={self.layers}`: input embeddings have none; leave it out")
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,13 @@ class Pooled:
 
     vectors: WordVectors
     info: dict[str, Any]  # ``pooling`` in config.json: source, layers, sentences and tokens read
+    centers: np.ndarray | None = None  # float32 (4, D), of joined vectors
+
+    def save(self, directory: Path) -> None:
+        """Write the vectors into the directory of a run."""
+        self.vectors.save(directory)
+        if self.centers is not None:
+            save_array(directory / CENTERS, self.centers)
 
 
 def pool_words(
@@ -83,11 +104,12 @@ def pool_words(
 
     Training sentences are visited in order of their rarest word, then at random; a sentence is
     encoded if one of its words still has fewer than ``contexts_per_word`` contexts. All words of an
-    encoded sentence count, so frequent words get more contexts.
+    encoded sentence count, so frequent words get more contexts; unless words are masked.
 
     Memory: 12 bytes per word and dimension, 8 per context, and one shard of the corpus.
     """
-    layers = _choose_layers(config, encoder)
+    source = _choose_source(config.source, encoder)
+    layers = _choose_layers(config, source, encoder)
     view = corpus.view(
         min_count=config.min_count,
         max_vocabulary=config.max_vocabulary,
@@ -95,15 +117,40 @@ def pool_words(
         boundary="sentence",
     )
     words, counts = _known_words(encoder, view)
-    info: dict[str, Any] = {"source": config.source, "unknown": len(view.words) - len(words)}
-    if config.source == "input-embeddings":
+    info: dict[str, Any] = {"source": source, "unknown": len(view.words) - len(words)}
+    centers = None
+    if source == _TABLE:
         matrix = _input_embeddings(encoder, words, show, words_at_once)
     else:
-        selection = _SentenceSelection.make(corpus, words, counts, config)
-        matrix = _mean_states(encoder, layers, selection, show, tokens_at_once)
+        read = _reader(encoder, layers, masked=source != STATES)
+        selection = _SentenceSelection.make(
+            corpus, words, counts, config, only_needed=source != STATES
+        )
+        matrix = _mean_states(read, selection, show, tokens_at_once)
         info.update(layers=list(layers), contexts_per_word=config.contexts_per_word)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
-    return Pooled(WordVectors(words, matrix, counts=counts, text=corpus.text), info)
+    if source == JOINED:
+        assert isinstance(encoder, JoinableEncoder)
+        static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
+        centers = centers_of(matrix, n_pieces)
+        matrix = joined(static, matrix, n_pieces, centers)
+    vectors = WordVectors(words, matrix, counts=counts, text=corpus.text)
+    return Pooled(vectors, info, centers)
+
+
+def _choose_source(source: str, encoder: ContextualEncoder) -> str:
+    """Return what to average; raise if the encoder cannot do it."""
+    if source == AUTO:
+        stated = isinstance(encoder, StaticLayers) or not isinstance(encoder, JoinableEncoder)
+        return STATES if stated else JOINED
+    for name, needed, lacks in (
+        (JOINED, JoinableEncoder, "cannot mask words"),
+        (_MASKED, MaskedEncoder, "cannot mask words"),
+        (_TABLE, InputEmbeddings, "has none"),
+    ):
+        if source == name and not isinstance(encoder, needed):
+            raise SettingError(f"`source={source}`: this encoder {lacks}; use states")
+    return source
 
 
 def _known_words(encoder: ContextualEncoder, view: "View") -> tuple[list[str], np.ndarray]:
@@ -119,10 +166,12 @@ def _known_words(encoder: ContextualEncoder, view: "View") -> tuple[list[str], n
     return words, view.counts[known]
 
 
-def _choose_layers(config: PoolConfig, encoder: ContextualEncoder) -> tuple[int, ...]:
+def _choose_layers(config: PoolConfig, source: str, encoder: ContextualEncoder) -> tuple[int, ...]:
     """Return the layers to average; the encoder's own default is said in a note."""
-    if config.source != "states":
+    if source == _TABLE:
         return ()
+    if config.layers == AUTO and source != STATES:
+        return (encoder.n_layers,)
     if config.layers != AUTO or not isinstance(encoder, StaticLayers):
         return parse_layers(config.layers, encoder.n_layers)
     layers, reason = encoder.static_layers()
@@ -163,12 +212,19 @@ class _SentenceSelection:
     levels: np.ndarray  # uint8 (V,)
     last_keys: np.ndarray  # uint64 (V,): a sentence up to a word's key is selected
     seed: int
+    only_needed: bool  # whether to leave out occurrences of words that have enough
     n_sentences: int = 0
     n_tokens: int = 0
 
     @classmethod
     def make(
-        cls, corpus: "Corpus", words: list[str], counts: np.ndarray, config: PoolConfig
+        cls,
+        corpus: "Corpus",
+        words: list[str],
+        counts: np.ndarray,
+        config: PoolConfig,
+        *,
+        only_needed: bool,
     ) -> "_SentenceSelection":
         """Select sentences in two passes over the corpus."""
         text = corpus.view(
@@ -179,12 +235,12 @@ class _SentenceSelection:
         word_of[[row_of[word] for word in words]] = np.arange(len(words))
         levels = _frequency_levels(counts, config.contexts_per_word)
         last_keys = np.zeros(len(levels), dtype=np.uint64)
-        selection = cls(text, word_of, levels, last_keys, config.seed)
+        selection = cls(text, word_of, levels, last_keys, config.seed, only_needed)
         selection._find_last_keys(np.minimum(counts, config.contexts_per_word))
         n_sentences = n_tokens = 0
         for rows, offsets, _ in selection.shards():
             n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)
-        return cls(text, word_of, levels, last_keys, config.seed, n_sentences, n_tokens)
+        return dataclasses.replace(selection, n_sentences=n_sentences, n_tokens=n_tokens)
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield the selected sentences: text rows, offsets, and the pooled word of each token."""
@@ -195,7 +251,11 @@ class _SentenceSelection:
             mark_selected(words, offsets, keys, self.last_keys, selected)
             lengths = np.diff(offsets)
             tokens = np.repeat(selected, lengths)
-            yield rows[tokens], offsets_of(lengths[selected]), words[tokens]
+            chosen = words[tokens]
+            if self.only_needed:
+                late = np.repeat(keys, lengths)[tokens] > self.last_keys[chosen]
+                chosen[late] = _NOT_POOLED
+            yield rows[tokens], offsets_of(lengths[selected]), chosen
 
     def _find_last_keys(self, wanted: np.ndarray) -> None:
         """Find the key at which each word has enough contexts."""
@@ -236,12 +296,27 @@ def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
     return np.clip(doublings, 0, 2**LEVEL_BITS - 2).astype(np.uint8)
 
 
+# Maps sentences, and the pooled word of each token, int32 (n_tokens,), to such words, int32 (n,),
+# and their states, float32 (n, D)
+_Reader = Callable[[list[list[str]], np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def _reader(encoder: ContextualEncoder, layers: tuple[int, ...], *, masked: bool) -> _Reader:
+    """Return a function that reads sentences with an encoder."""
+
+    def read_masked(sentences: list[list[str]], words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        tokens = np.flatnonzero(words != _NOT_POOLED)
+        assert isinstance(encoder, MaskedEncoder)
+        return words[tokens], encoder.encode_masked(sentences, tokens, layers)
+
+    def read(sentences: list[list[str]], words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return words, np.concatenate(encoder.encode(sentences, layers))
+
+    return read_masked if masked else read
+
+
 def _mean_states(
-    encoder: ContextualEncoder,
-    layers: tuple[int, ...],
-    selection: _SentenceSelection,
-    show: Progress,
-    tokens_at_once: int,
+    read: _Reader, selection: _SentenceSelection, show: Progress, tokens_at_once: int
 ) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
     from embed.contextual.pooling_kernels import add_states
@@ -253,10 +328,9 @@ def _mean_states(
         for rows, offsets, words in _blocks(*shard, tokens_at_once):
             tokens = [names[row] for row in rows.tolist()]
             bounds = offsets.tolist()
-            sentences = [tokens[a:b] for a, b in pairwise(bounds)]
-            states = np.concatenate(encoder.encode(sentences, layers))
+            read_words, states = read([tokens[a:b] for a, b in pairwise(bounds)], words)
             sums = sums if sums.size else np.zeros((len(counts), states.shape[1]))
-            add_states(words, states, sums, counts)
+            add_states(read_words, states, sums, counts)
             done += len(rows)
             show(done, selection.n_tokens)
     sums /= counts[:, None]
@@ -280,8 +354,7 @@ def _input_embeddings(
     encoder: ContextualEncoder, words: list[str], show: Progress, words_at_once: int
 ) -> np.ndarray:
     """Return the input embedding of each word, float32 (V, D)."""
-    if not isinstance(encoder, InputEmbeddings):
-        raise SettingError("`source=input-embeddings`: this encoder has none; use states")
+    assert isinstance(encoder, InputEmbeddings)
     parts = []
     for first in range(0, len(words), words_at_once):
         parts.append(encoder.input_embeddings(words[first : first + words_at_once]))

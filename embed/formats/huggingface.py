@@ -15,6 +15,7 @@ from corpora.artifacts.artifact import checksum, read_json
 from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note
 from corpora.tokenizer.external import ExternalTokenizer
+from embed.vectors.piece_table import PieceTable
 from embed.vectors.word_vectors import WordVectors
 
 CONFIG = "config.json"
@@ -33,14 +34,17 @@ _DOWNLOAD = "download it again"
 class HuggingFaceVectors(WordVectors):
     """Input embeddings of a model, as :class:`~embed.protocols.StaticVectors`."""
 
-    composed_of = "pieces"
-
     def __init__(self, pieces: ExternalTokenizer, table: np.ndarray, *, name: str) -> None:
         # table: float32 (R, D)
         words, ids = pieces.whole_words()
         super().__init__(words, table[ids], name=name)
         self._pieces = pieces
         self._table = table
+
+    @property
+    def composed_of(self) -> str:
+        """What vectors of unseen words are composed of."""
+        return PieceTable.made_of
 
     def vector(self, word: str) -> np.ndarray | None:
         """Return a word's row, or the mean of its pieces; None if a piece is unknown."""

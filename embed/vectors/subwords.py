@@ -110,6 +110,8 @@ def composed_rows(
 class SubwordTable:
     """N-gram vectors, from which words outside the vocabulary get a vector."""
 
+    made_of = "n-grams"
+
     def __init__(
         self,
         rows: np.ndarray,

@@ -22,6 +22,7 @@ from embed.vectors.neighbors import (
     similarity,
     vector_of,
 )
+from embed.vectors.piece_table import FIRST_VECTORS, PIECE_VECTORS, PieceTable
 from embed.vectors.run_files import open_array, run_options
 from embed.vectors.search import unit_length, zero_rows
 from embed.vectors.subwords import SubwordTable, parse_subwords
@@ -32,7 +33,7 @@ SPARSE_MATRIX = "vectors.npz"
 INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
-START = "start.npy"
+CENTERS = "centers.npy"  # of joined vectors, see embed.contextual.joined
 _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 
 
@@ -40,8 +41,8 @@ class WordVectors:
     """A vocabulary and one vector per word; implements :class:`~embed.protocols.StaticVectors`.
 
     ``len``, iteration and ``in`` refer to the vocabulary. ``vectors["king"]`` also composes
-    vectors of unseen words from n-grams if there are any. Where a function takes a run, it also
-    takes the vectors opened from that run. Do not change the arrays.
+    vectors of unseen words from n-grams or pieces if there are any. Where a function takes a run,
+    it also takes the vectors opened from that run. Do not change the arrays.
 
     Parameters
     ----------
@@ -61,11 +62,13 @@ class WordVectors:
         Absolute path of the run that the vectors were opened from.
     contexts : float32 (V, D), optional
         Context vectors, if they are not stored in a run.
+    pieces : PieceTable, optional
+        The pieces that vectors of unseen words are composed of.
 
     Raises
     ------
     ArtifactError
-        If the numbers of words and rows, or the widths of words and n-grams, differ.
+        If the numbers of words and rows, or the widths of words and n-grams or pieces, differ.
 
     Examples
     --------
@@ -78,8 +81,6 @@ class WordVectors:
     [Neighbor(word='queen', score=0.6)]
     """
 
-    composed_of = "n-grams"  # what vectors of unseen words are composed of
-
     def __init__(
         self,
         vocabulary: Sequence[str],
@@ -91,14 +92,16 @@ class WordVectors:
         subwords: SubwordTable | None = None,
         path: Path | None = None,
         contexts: np.ndarray | None = None,
+        pieces: PieceTable | None = None,
     ) -> None:
         if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
             raise ArtifactError(
                 f"{name}: {len(vocabulary)} words do not fit a matrix of shape {matrix.shape}"
             )
-        if subwords is not None and subwords.rows.shape[1] != matrix.shape[1]:
+        parts = subwords or pieces
+        if parts is not None and parts.rows.shape[1] != matrix.shape[1]:
             raise ArtifactError(
-                f"{name}: n-grams of {subwords.rows.shape[1]} dimensions do not fit words of "
+                f"{name}: {parts.made_of} of {parts.rows.shape[1]} dimensions do not fit words of "
                 f"{matrix.shape[1]}"
             )
         self.vocabulary = vocabulary
@@ -109,6 +112,7 @@ class WordVectors:
         self.subwords = subwords
         self.path = path
         self._contexts = contexts
+        self.pieces = pieces
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> "WordVectors":
@@ -145,6 +149,7 @@ class WordVectors:
             name=str(run),
             subwords=_open_subwords(run, options, matrix.shape[0]),
             path=run.absolute(),
+            pieces=PieceTable.open(run, PIECE_VECTORS),
         )
 
     def save(self, directory: Path) -> None:
@@ -204,6 +209,11 @@ class WordVectors:
         return html_table(columns, rows, repr(self).strip("<>"))
 
     @property
+    def composed_of(self) -> str:
+        """What vectors of unseen words are composed of."""
+        return SubwordTable.made_of if self.pieces is None else PieceTable.made_of
+
+    @property
     def dim(self) -> int:
         """D, the width of the vectors."""
         return int(self.matrix.shape[1])
@@ -235,11 +245,25 @@ class WordVectors:
 
         None if they are no run of a masked LM that was started from vectors.
         """
-        matrix = self._beside(START)
-        if matrix is None:
+        table = None if self.path is None else PieceTable.open(self.path, FIRST_VECTORS)
+        if table is None:
             return None
-        name = f"{self.name} start"
-        return WordVectors(self.vocabulary, matrix, counts=self.counts, text=self._text, name=name)
+        return WordVectors(
+            self.vocabulary,
+            table.means(list(self.vocabulary)),
+            counts=self.counts,
+            text=self._text,
+            name=f"{self.name} start",
+            pieces=table,
+        )
+
+    @cached_property
+    def centers(self) -> np.ndarray | None:
+        """What was subtracted from the second half of joined vectors, float32 (4, D / 2)."""
+        if self.path is None or not (self.path / CENTERS).is_file():
+            return None
+        centers: np.ndarray = open_array(self.path / CENTERS, np.float32, 2)
+        return centers
 
     def _beside(self, name: str) -> np.ndarray | None:
         """Return another array of the run's words, memory-mapped; None if there is none."""
@@ -271,7 +295,7 @@ class WordVectors:
         return self._index.get(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Return the vector of a word, composed of n-grams if it is not in the vocabulary.
+        """Return the vector of a word; of an unseen one composed of n-grams or pieces.
 
         Parameters
         ----------
@@ -281,11 +305,12 @@ class WordVectors:
         Returns
         -------
         float32 (D,) or None
-            None if it has no row and no known n-grams.
+            None if it has no row and no known n-grams or pieces.
         """
         row = self.row(word)
         if row is None:
-            composed = None if self.subwords is None else self.subwords.compose(word)
+            parts = self.subwords or self.pieces
+            composed = None if parts is None else parts.compose(word)
             return None if composed is None or not composed.any() else composed
         vector = self.matrix[row]
         if not isinstance(self.matrix, np.ndarray):
@@ -462,6 +487,7 @@ class WordVectors:
             name=name or self.name,
             subwords=None if self.subwords is None else self.subwords.in_memory(name),
             contexts=None if contexts is None else np.array(contexts),
+            pieces=None if self.pieces is None else self.pieces.in_memory(name),
         )
 
     @cached_property

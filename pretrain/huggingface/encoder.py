@@ -22,6 +22,7 @@ from pretrain.huggingface.loading import (
     state_width,
     static_layers,
 )
+from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
 from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.weights import TOKENIZER
@@ -106,14 +107,21 @@ class HuggingFaceEncoder:
             for numbers in windows.batches(_SLOTS[self._device.type]):
                 some = windows.take(numbers)
                 ids, mask, kept = self._rows(some)
-                found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-                mean = torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
-                states[some.kept_pieces()] = mean[kept].cpu().numpy()
+                states[some.kept_pieces()] = self._states(ids, mask, layers)[kept].cpu().numpy()
+        return self._finite(states)
+
+    def _finite(self, states: np.ndarray) -> np.ndarray:
+        """Return states unless they hold NaN or infinity."""
         if not np.isfinite(states).all():
             raise ArtifactError(
                 f"{self.name}: the states contain NaN or infinity; choose another model"
             )
         return states
+
+    def _states(self, ids: Tensor, mask: Tensor, layers: Sequence[int]) -> Tensor:
+        """Return the states of rows, mean over layers, float32 (B, T, D)."""
+        found = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        return torch.stack([found.hidden_states[layer] for layer in layers]).mean(0)
 
     def _rows(self, windows: PieceWindows) -> tuple[Tensor, Tensor, Tensor]:
         """Put windows between special pieces: int64 ids, int64 mask, bool kept, (B, T) each."""
@@ -171,6 +179,29 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         )
         bounds = text.words[text.sentences].tolist()
         return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    def encode_masked(
+        self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]
+    ) -> np.ndarray:
+        """Encode words that are masked.
+
+        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode_masked`.
+        """
+        # returns float32 (n, D)
+
+        def read(windows: PieceWindows, numbers: np.ndarray, places: np.ndarray) -> Tensor:
+            ids, mask, _ = self._rows(windows)
+            columns = torch.from_numpy(len(self.pieces.frame[0]) + places)
+            masked = torch.from_numpy(numbers), columns
+            ids[masked] = self._mask
+            return self._states(ids, mask, layers)[masked]
+
+        slots = _SLOTS[self._device.type]
+        states = masked_word_states(
+            read, self._pieced(sentences), tokens, length=self.max_pieces, slots=slots,
+            dim=self.width,
+        )  # fmt: skip
+        return self._finite(states)
 
     @cached_property
     def _whole(self) -> Any:

@@ -12,10 +12,12 @@ import torch
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK, Pieces
+from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from embed.vectors.run_files import run_options
 from pretrain.device import choose_device
+from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
-from pretrain.inference.windows import PiecedText, PieceWindows
+from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import load_model, load_pieces
 
@@ -49,6 +51,8 @@ class MlmEncoder:
         Slots per batch; by default what is fastest on the device.
     path : Path, optional
         Directory of the run it was opened from.
+    start : float32 (V, D), optional
+        The vectors of the pieces that training started from.
     """
 
     def __init__(
@@ -60,6 +64,7 @@ class MlmEncoder:
         name: str = "model",
         slots: int | None = None,
         path: Path | None = None,
+        start: np.ndarray | None = None,
     ) -> None:
         self.model = model.eval()
         self.pieces = pieces
@@ -67,6 +72,7 @@ class MlmEncoder:
         self.name = name
         self.slots = slots
         self.path = path
+        self._start = start
 
     def __fspath__(self) -> str:
         if self.path is None:
@@ -141,6 +147,47 @@ class MlmEncoder:
         states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
         return np.split(states, text.sentences[1:-1]) if len(sentences) else []
 
+    def encode_masked(
+        self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]
+    ) -> np.ndarray:
+        """Encode words that the encoder does not see, but only the rest of their sentences.
+
+        All pieces of the word are masked, and its vector is the mean over layers, then over its
+        pieces (Li et al. 2021). At most 15 % of a sentence's pieces are masked at once, or one
+        word: with more words to read, the sentence is read several times.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows, as by :meth:`encode`.
+        tokens : int64 (n,)
+            Which words, counted through all sentences from 0, ascending.
+        layers : sequence of int
+            Layers to average, as for :meth:`encode`.
+
+        Returns
+        -------
+        float32 (n, D)
+            One row per word of ``tokens``.
+
+        Raises
+        ------
+        ArtifactError
+            The states contain NaN or infinity.
+        """
+
+        def read(windows: PieceWindows, numbers: np.ndarray, places: np.ndarray) -> torch.Tensor:
+            rows = windows.rows(self._device)
+            masked = torch.from_numpy(numbers), torch.from_numpy(places + 1)
+            rows.ids[masked] = MASK
+            return self._mean_states(rows, layers)[masked]
+
+        text = PiecedText.split(self.pieces, sentences)
+        states = masked_word_states(
+            read, text, tokens, length=self.max_pieces, slots=self._slots, dim=self.dim
+        )
+        return self._finite(states)
+
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Count the windows in which sentences are read.
 
@@ -191,6 +238,40 @@ class MlmEncoder:
         with torch.inference_mode():
             rows = table[torch.from_numpy(text.ids).to(table.device)].cpu().numpy()
         return text.word_means(rows)
+
+    def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Look up words in the vectors that training started from.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any words.
+
+        Returns
+        -------
+        float32 (n_words, D)
+            Mean over the pieces of each word; the input embeddings if training started at random.
+        """
+        if self._start is None:
+            return self.input_embeddings(words)
+        text = PiecedText.split(self.pieces, [words])
+        return text.word_means(self._start[text.ids])
+
+    def n_pieces(self, words: Sequence[str]) -> np.ndarray:
+        """Count the pieces of words.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Any words.
+
+        Returns
+        -------
+        int64 (n_words,)
+            At least 1.
+        """
+        counts: np.ndarray = np.diff(self.pieces.split(words)[1])
+        return counts
 
     def score(
         self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
@@ -299,13 +380,18 @@ class MlmEncoder:
         with torch.inference_mode():
             for numbers in windows.batches(self._slots):
                 some = windows.take(numbers)
-                rows = some.rows(self._device)
-                found = self.model.states(
-                    rows.ids, rows.positions, rows.segments, layers=max(layers)
-                )
-                mean = torch.stack([found[layer] for layer in layers]).mean(0)
+                mean = self._mean_states(some.rows(self._device), layers)
                 kept = torch.from_numpy(some.kept_slots()).to(self._device)
                 states[some.kept_pieces()] = mean[kept].cpu().numpy()
+        return self._finite(states)
+
+    def _mean_states(self, rows: WindowRows, layers: Sequence[int]) -> torch.Tensor:
+        """Return the states of rows, mean over layers, float32 (B, T, D)."""
+        found = self.model.states(rows.ids, rows.positions, rows.segments, layers=max(layers))
+        return torch.stack([found[layer] for layer in layers]).mean(0)
+
+    def _finite(self, states: np.ndarray) -> np.ndarray:
+        """Return states unless they hold NaN or infinity."""
         if not np.isfinite(states).all():
             raise ArtifactError(
                 f"{self.name}: the states contain NaN or infinity; choose another model"
@@ -370,4 +456,6 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
     settings = TextSettings.from_json(text)
-    return MlmEncoder(model, pieces, settings, name=str(run), path=run.absolute())
+    table = PieceTable.open(run, FIRST_VECTORS)
+    start = None if table is None else table.rows
+    return MlmEncoder(model, pieces, settings, name=str(run), path=run.absolute(), start=start)

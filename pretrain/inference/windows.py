@@ -102,6 +102,11 @@ class PieceWindows:
             self.kept_stops[order],
         )
 
+    def keeping(self, pieces: np.ndarray) -> np.ndarray:
+        """Return the number of the window that keeps each piece, int64 as ``pieces``."""
+        order = np.argsort(self.kept_starts)
+        return order[np.searchsorted(self.kept_starts[order], pieces, side="right") - 1]
+
     def batches(self, slots: int) -> Iterator[np.ndarray]:
         """Yield numbers of windows of similar length, int64 (B,), longest first.
 

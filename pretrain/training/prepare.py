@@ -11,6 +11,7 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
+from embed.vectors.piece_table import FIRST_VECTORS
 from pretrain.config import EncoderConfig, MlmConfig, parse_rates
 from pretrain.data.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
 from pretrain.data.masking import Masking, capacity
@@ -34,7 +35,7 @@ from pretrain.training.evaluation import unigram_score
 from pretrain.training.log import Workload
 from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
-from pretrain.training.warm_start import FIRST_VECTORS, NONE, write_first_vectors
+from pretrain.training.warm_start import NONE, write_first_vectors
 
 _HELD_OUT_TARGETS = 8_000  # approximate; enough to estimate the loss within 0.03
 

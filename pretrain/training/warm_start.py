@@ -15,13 +15,13 @@ from corpora.store.view import View
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, Pieces
 from embed.formats.vector_files import load_vectors
 from embed.svd.train import SvdConfig, text_vectors
+from embed.vectors.piece_table import FIRST_VECTORS
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import INIT_STD, MlmConfig
 from pretrain.data.packing import PackedRows
 from pretrain.model.encoder import MaskedLanguageModel
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
-FIRST_VECTORS = "first_vectors.npy"  # of the pieces; only of an unfinished run
 _SHARED = 0.5  # of the pieces must occur in the words of a run
 
 

@@ -1,8 +1,7 @@
 """Recipes of masked-LM training: the held-out loss of each by step, on a tuning text.
 
-Each recipe is the present default with some settings changed. Besides, two controls of the warm
-start: the same vectors in shuffled rows, and noise with the same singular values. A training is a
-cell of the JSON; cells that are there are not measured again.
+Each recipe is the present default with some settings changed, or a part of the trainer replaced
+(recipe_changes.py). A training is a cell of the JSON; cells that are there are not measured again.
 
     python tests/bench/bench_recipes.py --json docs/results/mlm-recipes.json
     python tests/bench/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default before
@@ -14,31 +13,34 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import harness
 import numpy as np
 import roles
+from recipe_changes import CHANGES
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
 from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
 from corpora.store.corpus import Corpus
+from embed.svd.train import SvdConfig, train_svd
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
 from pretrain.config import MlmConfig
 from pretrain.train import make_mlm_run
-from pretrain.training import warm_start
 from pretrain.training.log import PARTS
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
+ROWS = 32  # of a step on a CPU, unless the recipe says otherwise
 _15 = {"mask_rate": "0.15"}
 RECIPES: dict[str, dict[str, Any]] = {
     "random, AdamW": {"init": "none", "optimizer": "adamw", **_15},
     "SVD, AdamW": {"optimizer": "adamw", **_15},
     "random, Muon": {"init": "none", **_15},
-    "shuffled SVD, Muon": {"control": "shuffled", **_15},
-    "noise, Muon": {"control": "noise", **_15},
+    "shuffled SVD, Muon": {"change": "shuffled", **_15},
+    "noise, Muon": {"change": "noise", **_15},
     "SVD, Muon": _15,
     "whole words": {"masking": "word", **_15},
     "default": {},  # masks 30 % first and 15 % last
@@ -47,39 +49,28 @@ RECIPES: dict[str, dict[str, Any]] = {
     "AdamW 5e-4": {"learning_rate": 5e-4},
     "AdamW 2e-3": {"learning_rate": 2e-3},
     "weight decay .1": {"weight_decay": 0.1},
+    "masks .40 to .15": {"mask_rate": "0.40:0.15"},
+    "wsd": {"schedule": "wsd"},
+    "batch 16": {"batch": 16},
+    "skip-gram of words": {"init": "skip-gram"},
+    "SVD of words": {"init": "svd"},
+    **{name: {"change": name} for name in CHANGES if name},
 }
-_Vectors = Callable[[np.ndarray], np.ndarray]
-
-
-def shuffled(known: np.ndarray) -> np.ndarray:
-    """Return the rows in random order."""
-    return np.random.default_rng(1).permutation(known)
-
-
-def noise(known: np.ndarray) -> np.ndarray:
-    """Return random rows with the same singular values and right singular vectors."""
-    _, values, right = np.linalg.svd(known, full_matrices=False)
-    left, _ = np.linalg.qr(np.random.default_rng(1).normal(size=known.shape))
-    return ((left * values) @ right).astype(np.float32)
-
-
-CONTROLS: dict[str, _Vectors] = {"shuffled": shuffled, "noise": noise}
+_WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
+    "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
+    "skip-gram": lambda corpus, out: train_skipgram(corpus, SkipGramConfig(dim=256), out),
+}
 
 
 def train(corpus: Corpus, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Train without pooling; return losses by step, and shares of the time."""
     settings = dict(options)
-    change = CONTROLS.get(settings.pop("control", ""))
-    made = warm_start.vectors_from_text
-
-    def vectors_from_text(*arguments: Any, **others: Any) -> np.ndarray:
-        vectors = made(*arguments, **others)
-        if change is not None:
-            known = vectors.any(1)
-            vectors[known] = change(vectors[known])
-        return vectors
-
-    with patch.object(warm_start, "vectors_from_text", vectors_from_text):
+    change = settings.pop("change", "")
+    if settings.get("init") in _WORDS:
+        words = out.with_name("words")
+        _WORDS[settings["init"]](corpus, words)
+        settings["init"] = str(words)
+    with CHANGES[""](), CHANGES[change]():
         run = make_mlm_run(corpus, MlmConfig(**settings), out, temporary=True)
     lines = read_metrics(run / METRICS)
     scores = [line for line in lines if "held_out_loss" in line]
@@ -119,10 +110,12 @@ def main() -> None:
         if measured(cell, found["cells"]):
             continue
         options = {name: value for name, value in cell.items() if name != "recipe"}
-        options |= {"dtype": "bfloat16", "compile": arguments.compile}
-        options["evaluate_every"] = str(arguments.every)
+        options |= {"dtype": "bfloat16", "compile": arguments.compile, "threads": arguments.threads}
+        options |= {"evaluate_every": str(arguments.every)} | RECIPES[cell["recipe"]]
+        if "batch" in options:  # as many rows
+            options["steps"] *= ROWS // options["batch"]
         with tempfile.TemporaryDirectory() as folder:
-            result = train(corpus, options | RECIPES[cell["recipe"]], Path(folder) / "run")
+            result = train(corpus, options, Path(folder) / "run")
         found["cells"].append({**cell, **result})
         print(cell, result["losses"], flush=True)
         if path:
@@ -143,6 +136,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", default="mini")
     parser.add_argument("--pieces", default="8000")
     parser.add_argument("--compile", choices=("auto", "on", "off"), default="auto")
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--every", type=int, default=100, help="steps between evaluations")
 
 

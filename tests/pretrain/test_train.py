@@ -30,8 +30,9 @@ from pretrain.training.schedule import Budget
 from tests.pretrain.small_training import SMALL, corpus_of
 
 FILES = [
-    "checksums.json", "config.json", "held_out.npy", "metrics.jsonl", "model.safetensors",
-    "provenance.json", "start.npy", "tokenizer.json", "vectors.npy", "vocabulary.tsv",
+    "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
+    "metrics.jsonl", "model.safetensors", "provenance.json", "tokenizer.json", "vectors.npy",
+    "vocabulary.tsv",
 ]  # fmt: skip
 
 
@@ -86,7 +87,8 @@ def test_the_config_holds_every_resolved_setting(corpus, run):
     assert stored["encoder"]["n_pieces"] == 60 == len(open_pieces(run / "tokenizer.json"))
     assert stored["decided"]["batch"] == 8
     assert stored["decided"]["dtype"] == "float32"
-    assert stored["pooling"]["layers"] == [0, 1]
+    assert stored["pooling"]["source"] == "joined"
+    assert stored["pooling"]["layers"] == [1]
     assert stored["text"] == corpus.text.to_json()
     assert stored["corpus"] == {
         "path": str(corpus.path.resolve()),
@@ -99,7 +101,7 @@ def test_the_config_holds_every_resolved_setting(corpus, run):
 
 def test_every_word_has_a_vector(corpus, run):
     vectors = WordVectors.open(run)
-    assert vectors.matrix.shape == (40, 16)
+    assert vectors.matrix.shape == (40, 32)
     assert np.isfinite(vectors.matrix).all()
     assert sorted(vectors.vocabulary) == sorted(f"word{n}" for n in range(40))
 
@@ -152,7 +154,10 @@ def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run
 def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
     vectors, start = WordVectors.open(run), WordVectors.open(run).start
     assert start.name == f"{run} start"
-    assert start.matrix.shape == vectors.matrix.shape
+    assert start.matrix.shape == (len(vectors), 16)
+    joined = vectors.matrix[:, :16]  # the start, at length 1
+    lengths = np.linalg.norm(start.matrix, axis=1, keepdims=True)
+    np.testing.assert_allclose(joined * lengths, start.matrix, rtol=1e-4, atol=1e-6)
     assert list(start.vocabulary) == list(vectors.vocabulary)
     assert np.linalg.matrix_rank(start.matrix) > 10
     random = make_mlm_run(corpus, small(init="none", steps=1), tmp_path / "random")
@@ -477,7 +482,7 @@ def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at
     message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
     assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different dim;")
     out = make_mlm_run(corpus, small(dim=8), tmp_path / "run", force=True)
-    assert WordVectors.open(out).matrix.shape == (40, 8)
+    assert WordVectors.open(out).matrix.shape == (40, 16)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ class WithEncoder:
 
     vectors: StaticVectors  # used by tasks without context
     open_encoder: Callable[[], ContextualEncoder]
-    layers: tuple[int, ...] | None = None  # pooled layers; None if unknown
+    layers: tuple[int, ...] | None = None  # pooled layers; None if unknown, or of masked words
+    masked_layers: tuple[int, ...] | None = None  # the same if they were pooled from masked words
 
     @cached_property
     def encoder(self) -> ContextualEncoder:

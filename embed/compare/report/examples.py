@@ -64,10 +64,11 @@ def _read(reader: AttentionReader, text: str) -> Attention | str:
 
 def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[ContextAnswer | str] | str:
     """Return the in-context neighbors of marked words by one run, or why there are none."""
-    if run.layers is None:
+    layers = run.layers or run.masked_layers
+    if layers is None:
         return "its vectors are not averages of encoder states, so they cannot be compared"
     try:
-        return [answer for text in marked for answer in _nearest(run, run.layers, text, k)]
+        return [answer for text in marked for answer in _nearest(run, layers, text, k)]
     except FirthError as error:
         return str(error)
 

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from click.testing import CliRunner
 
 from cli import main
 from corpora.artifacts.artifact import checksums, write_json
+from corpora.tokenizer.json_format import open_pieces
 from embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
 from embed.compare.scoring.open_runs import open_runs
 from embed.vectors.onehot import random_vectors
@@ -84,7 +87,7 @@ def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
 
     contextual, plain = opened.vectors.values()
     assert isinstance(contextual, WithEncoder)
-    assert contextual.layers
+    assert contextual.layers is None  # the vectors are joined, so words in context have their own
     assert encoder_of(contextual) is encoder_of(contextual)  # opened once
     assert scorer_of(contextual) is encoder_of(contextual)
     assert encoder_of(plain) is scorer_of(plain) is None
@@ -94,9 +97,10 @@ def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):
 
 
 def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_path):
-    trained, start = tmp_path / "mlm", random_vectors(words, 16, 2).matrix
+    trained, pieces = tmp_path / "mlm", open_pieces(Path(run) / "tokenizer.json")
     shutil.copytree(run, trained)
-    np.save(trained / "start.npy", start)
+    first = random_vectors(pieces.names, 16, 2).matrix
+    np.save(trained / "first_vectors.npy", first)
     write_json(trained / "checksums.json", checksums(trained))
     assert list(open_runs([trained]).vectors) == [str(trained)]  # unless they are asked for
     opened = open_runs([trained, run], starts=True)
@@ -105,7 +109,12 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     assert list(open_runs(named, starts=True).vectors) == list(named)
     begun = opened.vectors[f"{trained} start"]
     assert isinstance(begun, WordVectors)
-    np.testing.assert_array_equal(begun.matrix, start)
+    ids, bounds = pieces.split(list(begun.vocabulary))
+    means = [first[ids[a:b]].mean(axis=0) for a, b in pairwise(bounds)]
+    np.testing.assert_allclose(begun.matrix, means, atol=1e-6)
+    np.testing.assert_allclose(
+        begun.vector("sawsaw"), first[pieces.split(["sawsaw"])[0]].mean(0), atol=1e-6
+    )
 
     page = tmp_path / "page.html"
     done = ask(trained, sets[0], "--report", page, "--json")

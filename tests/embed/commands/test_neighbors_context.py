@@ -7,8 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from embed.contextual.in_context import nearest_in_context
 from embed.vectors.word_vectors import WordVectors
-from tests.pretrain.small_run import small_encoder, small_run
+from tests.pretrain.small_run import small_corpus, small_encoder, small_run, write_run
 
 CONTEXT = "He [saw] the old [saw]."
 WITHOUT = "--context cannot be combined with WORDs, --add-contexts or --skip-unknown"
@@ -17,8 +18,10 @@ WORDS = ["he", "saw", "the", "old", "saw", "."]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run of train-mlm whose vectors are means of layer 1."""
-    return str(small_run(tmp_path_factory.mktemp("context"), seed=4))
+    """A run of train-mlm whose vectors are means of states."""
+    folder = tmp_path_factory.mktemp("context")
+    corpus = small_corpus(folder)
+    return str(write_run(folder / "run", small_encoder(seed=4), corpus, source="states"))
 
 
 def invoke(run, *arguments):
@@ -46,6 +49,26 @@ def test_each_bracketed_word_is_queried_in_the_layers_of_the_runs_vectors(run):
         pairs = [(n["neighbor"], n["cosine"]) for n in answer["neighbors"]]
         assert pairs == by_hand(run, (1, 2), place, 4)
     assert found[0]["neighbors"] != found[1]["neighbors"]
+
+
+def test_joined_vectors_are_queried_by_joined_ones_of_the_masked_word(tmp_path):
+    run = small_run(tmp_path, seed=4)
+    answers = nearest_in_context(run, WordVectors.open(run), [CONTEXT], 4)
+
+    vectors, encoder = WordVectors.open(run), small_encoder(seed=4)
+    matrix, [pieces] = np.array(vectors.matrix), encoder.n_pieces(["saw"])
+    for answer, place in zip(answers, (1, 4), strict=True):
+        # both are masked in turns: one of six words at once
+        masked = encoder.encode_masked([WORDS], np.array([1, 4]), (2,))[(1, 4).index(place)]
+        masked -= np.load(run / "centers.npy")[min(pieces, 4) - 1]
+        own = encoder.input_embeddings(["saw"])[0]  # the run started at random
+        query = np.concatenate([own / np.linalg.norm(own), 0.7 * masked / np.linalg.norm(masked)])
+        cosines = matrix @ query / np.linalg.norm(matrix, axis=1) / np.linalg.norm(query)
+        cosines[vectors.row("saw")] = -1
+        best = np.argsort(-cosines)[:4]
+        assert [each.word for each in answer.neighbors] == [vectors.vocabulary[b] for b in best]
+        scores = [each.score for each in answer.neighbors]
+        np.testing.assert_allclose(scores, cosines[best], atol=1e-5)
 
 
 def test_layers_can_be_chosen(run):

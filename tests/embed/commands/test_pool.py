@@ -33,9 +33,19 @@ def config_of(run):
     return json.loads((run / "config.json").read_text())
 
 
+def sentences_of(corpus):
+    """Return the training sentences of a corpus as words."""
+    view = Corpus.open(corpus).view()
+    return [
+        [view.words[row] for row in rows[a:b]]
+        for rows, offsets in view.shards()
+        for a, b in pairwise(offsets)
+    ]
+
+
 def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_path):
     out = tmp_path / "pooled"
-    result = invoke(run, out, "--layers", "2", "--contexts-per-word", "1000")
+    result = invoke(run, out, "--source", "states", "--layers", "2", "--contexts-per-word", "1000")
     assert (result.exit_code, result.stdout) == (0, f"{out}: 37 words, 16 dimensions\n")
     verify(out)
     config, vectors = config_of(out), WordVectors.open(out)
@@ -45,19 +55,27 @@ def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_p
     assert config["pooling"]["layers"] == [2]
     assert "." not in vectors.vocabulary
 
-    corpus, encoder = Corpus.open(config["corpus"]["path"]), small_encoder()
-    view = corpus.view()
-    sentences = [
-        [view.words[row] for row in rows[a:b]]
-        for rows, offsets in view.shards()
-        for a, b in pairwise(offsets)
-    ]
+    sentences = sentences_of(config["corpus"]["path"])
     assert any("." in sentence for sentence in sentences)
-    states = encoder.encode(sentences, (2,))
+    states = small_encoder().encode(sentences, (2,))
     found = [s[i] for words, s in zip(sentences, states, strict=True)
              for i, word in enumerate(words) if word == "saw"]  # fmt: skip
     assert len(found) == 7
     np.testing.assert_allclose(vectors.vector("saw"), np.mean(found, axis=0), atol=1e-5)
+
+
+def test_masked_words_are_the_mean_of_what_their_contexts_say(run, tmp_path):
+    out = tmp_path / "pooled"
+    options = ("--source", "masked", "--layers", "2", "--contexts-per-word", "1000")
+    assert invoke(run, out, *options).exit_code == 0
+    sentences = sentences_of(config_of(out)["corpus"]["path"])
+    vectors = WordVectors.open(out)
+    words = np.array([word for sentence in sentences for word in sentence])
+    tokens = np.flatnonzero([word in vectors for word in words.tolist()])
+    states = small_encoder().encode_masked(sentences, tokens, (2,))
+    saws = states[words[tokens] == "saw"]
+    assert len(saws) == 7
+    np.testing.assert_allclose(vectors.vector("saw"), saws.mean(axis=0), atol=1e-5)
 
 
 def test_the_defaults_give_the_vectors_of_the_run_itself(run, tmp_path):
@@ -103,7 +121,7 @@ def test_unknown_words_are_left_out_with_a_note(run, tmp_path):
     (tmp_path / "other.txt").write_text("The 図書館 saw the king. The king saw ひらがな.\n")
     result = invoke(run, tmp_path / "pooled", "--corpus", str(tmp_path / "other.txt"))
     assert result.exit_code == 0
-    assert result.stdout == f"{tmp_path / 'pooled'}: 3 words, 16 dimensions\n"
+    assert result.stdout == f"{tmp_path / 'pooled'}: 3 words, 32 dimensions\n"
     vectors = WordVectors.open(tmp_path / "pooled")
     assert sorted(vectors.vocabulary) == ["king", "saw", "the"]
     unknown = config_of(tmp_path / "pooled")["pooling"]["unknown"]
@@ -217,7 +235,7 @@ def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, 
 def test_layers_of_input_embeddings_are_refused(run, tmp_path):
     arguments = ("--source", "input-embeddings", "--layers", "1")
     assert refusal(run, tmp_path / "pooled", *arguments) == (
-        "Error: --layers 1: requires --source states\n"
+        "Error: --layers 1: input embeddings have none; leave it out\n"
     )
 
 

@@ -71,6 +71,23 @@ class FakeEncoderWithTable(FakeEncoder):
         return np.array([[ord(word[0]), len(word)] for word in words], dtype=np.float32)
 
 
+class FakeEncoderWithMask(FakeEncoder):
+    """A fake encoder that tells a word's place, and not the word, where it is masked."""
+
+    def __init__(self):
+        super().__init__()
+        self.masked = []
+
+    def encode_masked(self, sentences, tokens, layers):
+        """Return [place, length of the sentence, mean layer] for each token."""
+        flat = [(words, place) for words in sentences for place in range(len(words))]
+        self.masked += [flat[token][0][flat[token][1]] for token in tokens]
+        return np.array(
+            [[flat[token][1], len(flat[token][0]), np.mean(layers)] for token in tokens],
+            dtype=np.float32,
+        )
+
+
 class FakeEncoderWithDefault(FakeEncoder):
     """A fake encoder that states its layers."""
 
@@ -262,10 +279,51 @@ def test_a_corpus_without_a_known_word_is_refused_before_any_work():
     assert encoder.encoded == []
 
 
+@pytest.mark.parametrize("contexts", [1, 3, 1000])
+def test_masked_words_are_read_only_where_they_need_a_context(contexts):
+    text, encoder = random_text(), FakeEncoderWithMask()
+    config = PoolConfig(
+        source="masked", contexts_per_word=contexts, min_count=1, layers="3,4", seed=5
+    )
+
+    pooled = pool_words(encoder, CorpusInShards(text, 7), config, tokens_at_once=20)
+
+    selected, counts = naive_selection(text, contexts, seed=5)
+    sentences = [line.split() for line in text.splitlines()]
+    keys = {
+        number: naive_key(words, number, counts, contexts, 5)
+        for number, words in enumerate(sentences)
+    }
+    for row, word in enumerate(pooled.vectors.vocabulary):
+        places = [  # of all its occurrences, sentence by sentence as they are visited
+            [
+                [place, len(sentences[n]), 3.5]
+                for place, one in enumerate(sentences[n])
+                if one == word
+            ]
+            for n in sorted(keys, key=keys.__getitem__)
+            if word in sentences[n]
+        ]
+        needed = []
+        for some in places:
+            if len(needed) < contexts:
+                needed += some
+        np.testing.assert_allclose(pooled.vectors.matrix[row], np.mean(needed, axis=0), rtol=1e-6)
+        assert encoder.masked.count(word) == len(needed)
+    assert encoder.encoded == []
+    assert pooled.info["sentences"] == len(selected)
+
+
+def test_an_encoder_without_a_mask_is_refused():
+    with pytest.raises(SettingError) as error:
+        pool_words(FakeEncoder(), CorpusInShards("a b"), PoolConfig(source="masked", min_count=1))
+    assert str(error.value) == "`source=masked`: this encoder cannot mask words; use states"
+
+
 def test_layers_require_states_as_source():
     with pytest.raises(SettingError) as error:
         PoolConfig(source="input-embeddings", layers="0,1")
-    assert str(error.value) == "`layers=0,1`: requires `source=states`"
+    assert str(error.value) == "`layers=0,1`: input embeddings have none; leave it out"
     assert PoolConfig(source="input-embeddings", layers="auto").layers == "auto"
 
 

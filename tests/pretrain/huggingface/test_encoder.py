@@ -66,6 +66,16 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
     assert stock.static_layers() == ((1, 2, 3), "stated in config.json")  # the run's own default
 
 
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_an_exported_run_reads_masked_words_as_the_run_does(name, tmp_path):
+    run = random_run(tmp_path / "run", **LAYOUTS[name])
+    write_huggingface(run, tmp_path / "out")
+    ours, stock = open_run(run, "cpu"), open_folder(tmp_path / "out", "cpu")
+    tokens = np.arange(0, sum(map(len, SENTENCES)), 3)
+    found = stock.encode_masked(SENTENCES, tokens, (1, 2))
+    np.testing.assert_allclose(found, ours.encode_masked(SENTENCES, tokens, (1, 2)), atol=1e-5)
+
+
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
-from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer
+from embed.protocols import ContextualEncoder, InputEmbeddings, MaskedEncoder, SentenceScorer
+from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.mlm_encoder import MlmEncoder
 from pretrain.inference.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
@@ -56,6 +58,7 @@ def test_the_encoder_implements_the_protocols_of_embed():
     assert isinstance(ENCODER, ContextualEncoder)
     assert isinstance(ENCODER, SentenceScorer)
     assert isinstance(ENCODER, InputEmbeddings)
+    assert isinstance(ENCODER, MaskedEncoder)
     assert ENCODER.words("I saw, Zoë!") == ["i", "saw", ",", "zoë", "!"]
 
 
@@ -83,6 +86,76 @@ def test_states_do_not_depend_on_other_sentences(shape):
         for words, one, other in zip(sentences, alone, together, strict=True):
             assert one.shape == other.shape == (len(words), encoder.dim)
             np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("slots", [1, 60, 100_000])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_masked_word_is_the_mean_state_of_its_masks(shape, slots):
+    encoder, layers = small_encoder(**shape), (1, 2)
+    encoder.slots = slots
+    sentences = [["the", "carpenter", "saw"], [], ["sawmill"], ["a", "sawmill", "carpenter"]]
+    flat = [(n, place) for n, words in enumerate(sentences) for place in range(len(words))]
+    tokens = np.array([1, 3, 5, 6])  # so few that none is masked beside another
+
+    found = encoder.encode_masked(sentences, tokens, layers)
+
+    assert found.dtype == np.float32
+    for state, token in zip(found, tokens, strict=True):
+        sentence, place = flat[token]
+        ids, (_, bounds) = (
+            pieces_of(sentences[sentence], encoder),
+            encoder.pieces.split(sentences[sentence]),
+        )
+        first, stop = bounds[place], bounds[place + 1]
+        ids[first:stop] = [MASK] * (stop - first)
+        mean = np.mean([states_of(ids, encoder)[layer] for layer in layers], axis=0)
+        np.testing.assert_allclose(state, mean[first:stop].mean(axis=0), atol=1e-5)
+    assert encoder.encode_masked(sentences, tokens[:0], layers).shape == (0, encoder.dim)
+
+
+def test_a_masked_word_of_a_long_sentence_is_read_in_the_window_that_keeps_it():
+    words = [("a", "saw", "the", ".")[n * n % 7 % 4] for n in range(2 * T)]
+    tokens = np.array([0, T - 2, 2 * T - 1])
+    found = ENCODER.encode_masked([words], tokens, (2,))
+    windows = PiecedText.split(ENCODER.pieces, [words]).windows(T - 2)
+    for state, token in zip(found, tokens, strict=True):
+        (window,) = np.flatnonzero((windows.kept_starts <= token) & (token < windows.kept_stops))
+        ids = windows.ids[windows.starts[window] : windows.stops[window]].tolist()
+        place = token - windows.starts[window]
+        ids[place] = MASK
+        np.testing.assert_allclose(state, states_of(ids)[2][place], atol=1e-5)
+
+
+@pytest.mark.parametrize("slots", [1, 100, 100_000])
+def test_of_many_words_a_sixth_is_masked_at_once_and_each_word_once(slots):
+    rng = np.random.default_rng(1)
+    sentences = [[str(n) for n in range(length)] for length in (40, 1, 0, 90, 7)]
+    lengths = rng.integers(1, 4, size=138)  # of the words in pieces
+    text = PiecedText(
+        np.arange(lengths.sum()), offsets_of(lengths), offsets_of([len(s) for s in sentences])
+    )
+    tokens = np.sort(rng.choice(138, size=100, replace=False))
+    length, read = 32, []
+
+    def state(windows, numbers, places):
+        pieces = windows.starts[numbers] + places
+        assert (pieces < windows.stops[numbers]).all()
+        for row in range(len(windows.starts)):
+            size = windows.stops[row] - windows.starts[row]
+            assert np.count_nonzero(numbers == row) <= 0.15 * size + 3
+        read.extend(pieces.tolist())
+        return torch.from_numpy(np.stack([pieces, pieces**2], axis=1)).float()
+
+    found = masked_word_states(state, text, tokens, length=length, slots=slots, dim=2)
+
+    assert len(read) == len(set(read))
+    for (mean, square), token in zip(found, tokens, strict=True):
+        pieces = np.arange(text.words[token], text.words[token + 1])
+        pieces = pieces[np.isin(pieces, read)]  # fewer if it does not fit its window
+        assert len(pieces)
+        np.testing.assert_allclose((mean, square), (pieces.mean(), (pieces**2).mean()), rtol=1e-5)
+    cut = lengths[tokens].sum() - len(read)
+    assert 0 <= cut < 5
 
 
 def test_the_two_saws_of_a_sentence_differ_but_not_in_the_embeddings():

@@ -1,0 +1,44 @@
+"""Joined vectors: what a word is in any text, and what its contexts expect in its place.
+
+The first half is a vector without context, the second the mean state of the masked word, which
+says what else could stand there.
+"""
+
+import numpy as np
+
+from embed.vectors.search import unit_length
+
+_SHARE = 0.7  # length of the second half, the first having 1: measured, docs/methods/mlm.md
+_GROUPS = 4  # words of 1, 2, 3, and of 4 or more pieces
+
+
+def centers_of(states: np.ndarray, n_pieces: np.ndarray) -> np.ndarray:
+    """Return the mean state of words of 1, 2, 3, and of 4 or more pieces.
+
+    Otherwise words would be similar for being cut alike. A group without a word has the mean of
+    all.
+    """
+    # states: float32 (V, D); n_pieces: int64 (V,); returns float32 (4, D)
+    groups = _groups(n_pieces)
+    every = states.mean(axis=0, dtype=np.float64)
+    means = [
+        states[groups == group].mean(axis=0, dtype=np.float64) if (groups == group).any() else every
+        for group in range(_GROUPS)
+    ]
+    return np.array(means, dtype=np.float32)
+
+
+def joined(
+    static: np.ndarray, states: np.ndarray, n_pieces: np.ndarray, centers: np.ndarray
+) -> np.ndarray:
+    """Return vectors without context beside states, less their centers; of fixed lengths."""
+    # static, states: float32 (n, D); n_pieces: int64 (n,); centers: float32 (4, D)
+    # returns float32 (n, 2 D)
+    halves = unit_length(static), _SHARE * unit_length(states - centers[_groups(n_pieces)])
+    return np.concatenate(halves, axis=1).astype(np.float32)
+
+
+def _groups(n_pieces: np.ndarray) -> np.ndarray:
+    """Return the group of each number of pieces, from 0."""
+    groups: np.ndarray = np.minimum(n_pieces, _GROUPS) - 1
+    return groups

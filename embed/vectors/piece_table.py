@@ -1,0 +1,57 @@
+"""Vectors of pieces, of which words have the mean."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError
+from corpora.tokenizer.json_format import open_pieces
+from corpora.tokenizer.pieces import UNK, Pieces
+from embed.vectors.run_files import open_array
+
+TOKENIZER = "tokenizer.json"
+FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its training
+PIECE_VECTORS = "pieces.npy"  # of a run whose words are composed of them
+
+
+class PieceTable:
+    """Vectors of pieces, from which every word without an unknown piece gets a vector."""
+
+    made_of = "pieces"
+
+    def __init__(self, pieces: Pieces, rows: np.ndarray, *, name: str = "pieces") -> None:
+        # rows: float32 (P, D)
+        if rows.ndim != 2 or len(rows) != len(pieces):
+            raise ArtifactError(
+                f"{name}: {len(pieces)} pieces do not fit a matrix of shape {rows.shape}; train "
+                "the run again"
+            )
+        self.pieces = pieces
+        self.rows = rows
+        self.name = name
+
+    @classmethod
+    def open(cls, run: Path, file: str) -> "PieceTable | None":
+        """Open the vectors of a run's pieces, memory-mapped; None if it has none."""
+        if not (run / file).is_file():
+            return None
+        rows = open_array(run / file, np.float32, 2)
+        return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
+
+    def means(self, words: Sequence[str]) -> np.ndarray:
+        """Return the mean of each word's pieces, float32 (n, D)."""
+        ids, offsets = self.pieces.split(words)
+        sums = np.zeros((len(words), self.rows.shape[1]))
+        np.add.at(sums, np.repeat(np.arange(len(words)), np.diff(offsets)), self.rows[ids])
+        means: np.ndarray = (sums / np.diff(offsets)[:, None]).astype(np.float32)
+        return means
+
+    def compose(self, word: str) -> np.ndarray | None:
+        """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""
+        ids, _ = self.pieces.split([word])
+        return None if UNK in ids else self.means([word])[0]
+
+    def in_memory(self, name: str | None = None) -> "PieceTable":
+        """Read the rows into memory."""
+        return PieceTable(self.pieces, np.array(self.rows), name=name or self.name)

@@ -1,0 +1,67 @@
+"""States of masked words: what an encoder expects in their place (Li et al. 2021)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from corpora.artifacts.arrays import offsets_of
+from pretrain.inference.windows import PiecedText, PieceWindows
+
+_AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
+
+# Maps B windows, and the masked pieces: the number of the window and the place in it, int64 (P,)
+# each, to the states of these pieces, float32 (P, D).
+Reader = Callable[[PieceWindows, np.ndarray, np.ndarray], Tensor]
+
+
+def masked_word_states(
+    read: Reader, text: PiecedText, tokens: np.ndarray, *, length: int, slots: int, dim: int
+) -> np.ndarray:
+    """Return the mean state of the pieces of some words, where all of these are masked.
+
+    Each word is read in its window of ``length`` pieces. A window is read several times if more
+    than 15 % of its pieces are to be masked, each time with other words masked.
+    """
+    # tokens: int64 (n,), words of the text, ascending; returns float32 (n, D)
+    windows = text.windows(length)
+    first = text.words[tokens]
+    window = windows.keeping(first)
+    # a word that is longer than its window ends with it
+    lengths = np.minimum(text.words[tokens + 1], windows.stops[window]) - first
+    numbers, reading = _readings(windows, window, lengths)
+    readings = windows.take(numbers)
+    found = np.empty((len(tokens), dim), dtype=np.float32)
+    with torch.inference_mode():
+        for batch in readings.batches(slots):
+            row_of = np.full(len(numbers), -1)
+            row_of[batch] = np.arange(len(batch))
+            words = np.flatnonzero(row_of[reading] >= 0)
+            rows, offsets = row_of[reading[words]], offsets_of(lengths[words])
+            some = readings.take(batch)
+            places = np.repeat(first[words] - some.starts[rows] - offsets[:-1], lengths[words])
+            places += np.arange(offsets[-1])
+            states = read(some, np.repeat(rows, lengths[words]), places).cpu().numpy()
+            sums = np.add.reduceat(states, offsets[:-1])
+            found[words] = sums / lengths[words, None]
+    return found
+
+
+def _readings(
+    windows: PieceWindows, window: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the windows to read, some of them repeatedly, and in which reading a word is masked.
+
+    Words that follow each other are masked in turns, so that they see each other.
+    """
+    # window, lengths: int64 (n,), of each word; returns int64 (n_readings,), int64 (n,)
+    pieces = np.bincount(window, weights=lengths, minlength=len(windows.starts))
+    words = np.bincount(window, minlength=len(windows.starts))
+    room = np.maximum(1, _AT_ONCE * (windows.stops - windows.starts))
+    n_readings = np.minimum(words, np.ceil(pieces / room)).astype(np.int64)
+    order = np.argsort(window, kind="stable")
+    nth = np.empty_like(window)
+    nth[order] = np.arange(len(window)) - offsets_of(words)[window[order]]
+    numbers = np.repeat(np.arange(len(n_readings)), n_readings)
+    return numbers, offsets_of(n_readings)[window] + nth % n_readings[window]

@@ -1,0 +1,172 @@
+"""Changes to masked-LM training that are no settings: controls, and ideas to be measured.
+
+Each is a context in which the trainer runs with one of its parts replaced.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pretrain.data import masking
+from pretrain.data.packing import PackedRows
+from pretrain.model import encoder
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.training import loop, optimizer, warm_start
+from pretrain.training.optimizer import Optimizers
+
+Change = Callable[[], contextlib.AbstractContextManager[Any]]
+_vectors_from_text = warm_start.vectors_from_text
+_made: dict[tuple[str, int, int], np.ndarray] = {}  # since they take as long as many steps
+_Z = 1e-4  # weight of the squared log partition function
+_SLOW = 0.3  # the table's share of the rate
+_RARE = 0.5  # pieces are masked in proportion to their frequency to minus this power
+
+
+def first_vectors(change: Callable[[np.ndarray], np.ndarray]) -> Change:
+    """Return a change of the vectors that the table starts from, float32 (n_known, D)."""
+
+    def vectors_from_text(
+        rows: PackedRows, counts: Tensor, dim: int, *, seed: int, threads: int
+    ) -> np.ndarray:
+        key = (rows.fingerprint(), dim, seed)
+        if key not in _made:
+            _made[key] = _vectors_from_text(rows, counts, dim, seed=seed, threads=threads)
+        found = _made[key].copy()
+        known = found.any(1)
+        found[known] = change(found[known])
+        return found
+
+    return lambda: patch.object(warm_start, "vectors_from_text", vectors_from_text)
+
+
+def shuffled(known: np.ndarray) -> np.ndarray:
+    """Return the rows in random order."""
+    return np.random.default_rng(1).permutation(known)
+
+
+def noise(known: np.ndarray) -> np.ndarray:
+    """Return random rows with the same singular values and right singular vectors."""
+    _, values, right = np.linalg.svd(known, full_matrices=False)
+    left, _ = np.linalg.qr(np.random.default_rng(1).normal(size=known.shape))
+    return ((left * values) @ right).astype(np.float32)
+
+
+def without_first_direction(known: np.ndarray) -> np.ndarray:
+    """Return the rows without their first singular direction, which goes with frequency."""
+    _, _, right = np.linalg.svd(known, full_matrices=False)
+    rest: np.ndarray = known - (known @ right[:1].T) @ right[:1]
+    return rest
+
+
+def first_std(std: float) -> Change:
+    """Return a start with another standard deviation."""
+    return lambda: patch.object(warm_start, "INIT_STD", std)
+
+
+def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change:
+    """Return a change of the model, given the counts of the pieces, after its start."""
+    start_from = warm_start.start_from
+
+    def start(model: MaskedLanguageModel, vectors: np.ndarray, counts: Tensor) -> None:
+        start_from(model, vectors, counts)
+        change(model, counts)
+
+    return lambda: patch("pretrain.train.start_from", start)
+
+
+def no_bias(model: MaskedLanguageModel, counts: Tensor) -> None:
+    """Set the bias of the output to 0."""
+    nn.init.zeros_(model.core.bias)
+
+
+def untied(model: MaskedLanguageModel, counts: Tensor) -> None:
+    """Give the output a table of its own, which starts as the input table does."""
+    model.output = nn.Embedding.from_pretrained(model.pieces.weight.detach().clone(), freeze=False)
+    losses = model.core.target_losses
+
+    def target_losses(x: Tensor, table: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
+        return losses(x, model.output.weight, *others)
+
+    model.core.target_losses = target_losses  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def slow_table() -> Iterator[None]:
+    """Train the table at a lower rate than the rest."""
+    make = optimizer.make_optimizer
+
+    def make_optimizer(model: MaskedLanguageModel, *arguments: Any, **others: Any) -> Optimizers:
+        found, table = make(model, *arguments, **others), model.pieces.weight
+        for group in found.param_groups:
+            if any(weight is table for weight in group["params"]):
+                group["params"] = [weight for weight in group["params"] if weight is not table]
+                found.param_groups.append({**group, "params": [table], "share": _SLOW})
+                found._all[0].param_groups.append(found.param_groups[-1])
+                return found
+        raise AssertionError
+
+    with patch.object(loop, "make_optimizer", make_optimizer):
+        yield
+
+
+def whole_matrices() -> contextlib.AbstractContextManager[Any]:
+    """Orthogonalize fused matrices as one."""
+    parts = optimizer.block_matrices
+    return patch.object(
+        optimizer, "block_matrices", lambda model: [(weight, 1) for weight, _ in parts(model)]
+    )
+
+
+def z_loss() -> contextlib.AbstractContextManager[Any]:
+    """Add the squared log partition function to the loss, but not to the held-out loss."""
+    cross_entropy = encoder.F.cross_entropy
+
+    def with_z(logits: Tensor, targets: Tensor, **others: Any) -> Tensor:
+        loss = cross_entropy(logits, targets, **others)
+        return loss + _Z * logits.logsumexp(-1).square() if torch.is_grad_enabled() else loss
+
+    return patch.object(encoder.F, "cross_entropy", with_z)
+
+
+@contextlib.contextmanager
+def rare_pieces() -> Iterator[None]:
+    """Mask rare pieces more often, but not in the held-out text, which is masked before."""
+    draw, chances = masking._draw_columns, list[Tensor]()
+
+    def keep(model: MaskedLanguageModel, counts: Tensor) -> None:
+        chances.append((counts + 1).float().pow(-_RARE))
+
+    def draw_columns(
+        ids: Tensor, continues: Tensor, maskable: Tensor, wanted: Tensor, kind: str, random: Any
+    ) -> Tensor:
+        if not chances:
+            return draw(ids, continues, maskable, wanted, kind, random)
+        # the highest u ** (1 / chance) are a weighted draw without repetition
+        draws = random.uniform("place", ids.shape[1]).clamp(min=1e-7).log() / chances[0][ids]
+        order = draws.masked_fill(~maskable, -torch.inf).argsort(dim=1, descending=True)
+        return torch.where(torch.arange(ids.shape[1]) < wanted, order, ids.shape[1])
+
+    with after_start(keep)(), patch.object(masking, "_draw_columns", draw_columns):
+        yield
+
+
+CHANGES: dict[str, Change] = {
+    "": first_vectors(np.copy),
+    "shuffled": first_vectors(shuffled),
+    "noise": first_vectors(noise),
+    "none": first_vectors(np.zeros_like),
+    "without first direction": first_vectors(without_first_direction),
+    "std .01": first_std(0.01),
+    "std .04": first_std(0.04),
+    "no bias": after_start(no_bias),
+    "untied": after_start(untied),
+    "slow table": slow_table,
+    "whole matrices": whole_matrices,
+    "z-loss": z_loss,
+    "rare pieces": rare_pieces,
+}
