@@ -9,14 +9,16 @@ import contextlib
 import dataclasses
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.metrics import METRICS
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.device import DEVICES
 from corpora.common.errors import FirthError, SettingError
@@ -29,6 +31,7 @@ from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.inverted_text import CountableView
 from embed.svd.window_weights import WEIGHTINGS
+from embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
 from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import WordVectors
 
@@ -97,6 +100,13 @@ class SvdConfig:
     )
     add_contexts: bool = setting(False, "Add each word's context vector, V S^p, to its own.")
     normalize: bool = setting(False, "Scale every vector to length 1.")
+    pieces: int | None = setting(
+        None,
+        "Count pieces of words, of which this many are learned, instead of words. A word has the "
+        "mean of its pieces' vectors, also if it is rare or unseen.",
+        at_least=100,
+        at_most=1_000_000,
+    )
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
     max_vocabulary: int = setting(
         50_000,
@@ -193,17 +203,17 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
         view, n_words = _view(corpus, config)
-        vectors, n_alone = text_vectors(
-            view,
-            config,
-            n_words,
-            name=str(corpus.path),
-            directory=partial,
-            metrics=partial / "metrics.jsonl",
-        )
+        if config.pieces is None:
+            vectors, n_alone = text_vectors(
+                view, config, n_words, name=str(corpus.path), directory=partial,
+                metrics=partial / METRICS,
+            )  # fmt: skip
+        else:
+            vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], partial)
         if n_alone:
             have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
-            note(f"{corpus.path}: {have} no context words and a zero vector")
+            lacks = "context words" if config.pieces is None else "pieces with contexts"
+            note(f"{corpus.path}: {have} no {lacks} and a zero vector")
         words, tokens = view.words[:n_words], view.counts[:n_words]
         WordVectors(words, vectors, counts=tokens).save(partial)
         head = {"format": FORMAT, "method": METHOD}
@@ -211,6 +221,36 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
         about = {"threads": thread_count(config.threads), **corpus.trained_on}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
+
+
+def _vectors_of_pieces(
+    corpus: "Corpus", config: SvdConfig, words: Sequence[str], partial: Path
+) -> tuple[np.ndarray, int]:
+    """Learn pieces, and return words as means of their vectors, which are written, too.
+
+    Returns float32 (n_words, dim), and how many words are without a vector.
+    """
+    from corpora.tokenizer.json_format import save_pieces
+    from corpora.tokenizer.pieces import learn_pieces
+    from embed.svd.piece_text import PieceText
+
+    assert config.pieces is not None
+    view = corpus.view(
+        min_count=1,
+        punctuation=config.punctuation,  # type: ignore[arg-type]
+        boundary=config.boundary,  # type: ignore[arg-type]
+    )
+    pieces = learn_pieces(view.words, view.counts, size=config.pieces)
+    text = PieceText(view, pieces)
+    of_pieces, _ = text_vectors(
+        text, config, len(pieces), name=str(corpus.path), directory=partial,
+        metrics=partial / METRICS,
+    )  # fmt: skip
+    save_pieces(pieces, partial / TOKENIZER, corpus.text)
+    save_array(partial / PIECE_VECTORS, of_pieces)
+    vectors = PieceTable(pieces, of_pieces).means(words)
+    n_alone = int((~vectors.any(1)).sum())
+    return (_normalized(vectors) if config.normalize else vectors), n_alone
 
 
 def text_vectors(

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corpora.common.errors import ArtifactError
-from corpora.tokenizer.json_format import open_pieces
-from corpora.tokenizer.pieces import UNK, Pieces
 from embed.vectors.run_files import open_array
+
+if TYPE_CHECKING:  # numba comes with it
+    from corpora.tokenizer.pieces import Pieces
 
 TOKENIZER = "tokenizer.json"
 FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its training
@@ -20,7 +22,7 @@ class PieceTable:
 
     made_of = "pieces"
 
-    def __init__(self, pieces: Pieces, rows: np.ndarray, *, name: str = "pieces") -> None:
+    def __init__(self, pieces: "Pieces", rows: np.ndarray, *, name: str = "pieces") -> None:
         # rows: float32 (P, D)
         if rows.ndim != 2 or len(rows) != len(pieces):
             raise ArtifactError(
@@ -36,6 +38,8 @@ class PieceTable:
         """Open the vectors of a run's pieces, memory-mapped; None if it has none."""
         if not (run / file).is_file():
             return None
+        from corpora.tokenizer.json_format import open_pieces
+
         rows = open_array(run / file, np.float32, 2)
         return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
 
@@ -49,6 +53,8 @@ class PieceTable:
 
     def compose(self, word: str) -> np.ndarray | None:
         """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""
+        from corpora.tokenizer.pieces import UNK
+
         ids, _ = self.pieces.split([word])
         return None if UNK in ids else self.means([word])[0]
 

@@ -96,9 +96,7 @@ def prepare(
     if config.init != NONE:
 
         def start() -> None:
-            write_first_vectors(
-                directory / FIRST_VECTORS, config, data.train, counts, text.train, pieces, threads
-            )
+            write_first_vectors(directory / FIRST_VECTORS, config, text.train, pieces, threads)
 
         group.run_first(start, lambda: None)
     seconds = time.monotonic() - begun

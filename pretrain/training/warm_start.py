@@ -1,58 +1,38 @@
 """The first vectors of the pieces: from counts of the same text, or from a run of word vectors."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 from scipy import sparse
 
-from corpora.artifacts.arrays import map_array, offsets_of, save_array
+from corpora.artifacts.arrays import map_array, save_array
 from corpora.artifacts.atomic import write_whole
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.reporting import note
 from corpora.store.view import View
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, Pieces
+from corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 from embed.formats.vector_files import load_vectors
+from embed.svd.piece_text import PieceText
 from embed.svd.train import SvdConfig, text_vectors
 from embed.vectors.piece_table import FIRST_VECTORS
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import INIT_STD, MlmConfig
-from pretrain.data.packing import PackedRows
 from pretrain.model.encoder import MaskedLanguageModel
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
 _SHARED = 0.5  # of the pieces must occur in the words of a run
 
 
-class _PieceText:
-    """The pieces of packed rows as a text to count, in segments."""
-
-    def __init__(self, rows: PackedRows, counts: np.ndarray) -> None:
-        self._rows = rows
-        self.counts = counts
-        self.n_tokens = int(self.counts.sum())
-
-    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield pieces int32 (n,) and the offsets of their segments int64 (segments + 1,)."""
-        for chunk in self._rows.chunks():
-            ids = chunk.flatten().to(torch.int32).cpu().numpy()
-            is_piece = ids >= FIRST_PIECE
-            segment = np.cumsum(ids == CLS) - 1
-            yield ids[is_piece], offsets_of(np.bincount(segment[is_piece]))
-
-
 def write_first_vectors(
-    path: Path, config: MlmConfig, rows: PackedRows, counts: torch.Tensor, text: View,
-    pieces: Pieces, threads: int,
-) -> None:  # fmt: skip
+    path: Path, config: MlmConfig, text: View, pieces: Pieces, threads: int
+) -> None:
     """Make first vectors as the settings say, unless an earlier call did."""
-    # counts: int64 (V,): of the pieces in the rows
     if path.is_file():
         return
     assert config.dim is not None
     if config.init == AUTO:
-        vectors = vectors_from_text(rows, counts, config.dim, seed=config.seed, threads=threads)
+        vectors = vectors_from_text(text, pieces, config.dim, seed=config.seed, threads=threads)
     else:
         vectors = vectors_from_run(config.init, text, pieces, config.dim)
     write_whole(path, lambda new: save_array(new, vectors))
@@ -65,15 +45,15 @@ def open_first_vectors(directory: Path) -> np.ndarray:
 
 
 def vectors_from_text(
-    rows: PackedRows, counts: torch.Tensor, dim: int, *, seed: int, threads: int
+    view: View, pieces: Pieces, dim: int, *, seed: int, threads: int
 ) -> np.ndarray:
     """Return vectors of the pieces by SVD of their co-occurrences, with defaults of ``train-svd``.
 
     The vectors of special pieces, and columns beyond the number of pieces, are 0; all of them if no
     pieces occur together.
     """
-    # counts: int64 (V,); returns float32 (V, dim)
-    text = _PieceText(rows, counts.cpu().numpy())
+    # returns float32 (V, dim)
+    text = PieceText(view, pieces)
     width = max(1, min(dim, int(np.count_nonzero(text.counts))))
     config = SvdConfig(dim=width, seed=seed, threads=threads, device="cpu")
     try:

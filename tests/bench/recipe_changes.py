@@ -12,8 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from corpora.store.view import View
+from corpora.tokenizer.pieces import Pieces
 from pretrain.data import masking
-from pretrain.data.packing import PackedRows
 from pretrain.model import encoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training import loop, optimizer, warm_start
@@ -21,7 +22,7 @@ from pretrain.training.optimizer import Optimizers
 
 Change = Callable[[], contextlib.AbstractContextManager[Any]]
 _vectors_from_text = warm_start.vectors_from_text
-_made: dict[tuple[str, int, int], np.ndarray] = {}  # since they take as long as many steps
+_made: dict[tuple[int, int, int], np.ndarray] = {}  # since they take as long as many steps
 _Z = 1e-4  # weight of the squared log partition function
 _SLOW = 0.3  # the table's share of the rate
 _RARE = 0.5  # pieces are masked in proportion to their frequency to minus this power
@@ -31,11 +32,11 @@ def first_vectors(change: Callable[[np.ndarray], np.ndarray]) -> Change:
     """Return a change of the vectors that the table starts from, float32 (n_known, D)."""
 
     def vectors_from_text(
-        rows: PackedRows, counts: Tensor, dim: int, *, seed: int, threads: int
+        view: View, pieces: Pieces, dim: int, *, seed: int, threads: int
     ) -> np.ndarray:
-        key = (rows.fingerprint(), dim, seed)
+        key = (len(pieces), dim, seed)
         if key not in _made:
-            _made[key] = _vectors_from_text(rows, counts, dim, seed=seed, threads=threads)
+            _made[key] = _vectors_from_text(view, pieces, dim, seed=seed, threads=threads)
         found = _made[key].copy()
         known = found.any(1)
         found[known] = change(found[known])

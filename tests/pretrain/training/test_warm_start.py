@@ -1,6 +1,7 @@
 """The first vectors of the pieces: from the text by SVD, and from the words of a run."""
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -29,16 +30,14 @@ def text(tmp_path_factory):
     return opened, pieces, pack_text(opened, pieces, config, torch.device("cpu"))[0]
 
 
-def slow_ppmi(rows, *, window=7, smoothing=0.75, threshold=1e-5):
-    """PPMI of harmonic windows within segments, as train-svd documents it."""
-    segments = []
-    for row in rows.take(torch.arange(rows.n_rows)).tolist():
-        for piece in row:
-            if piece >= FIRST_PIECE:
-                segments[-1].append(piece)
-            else:
-                segments.append([])
-    counts = np.bincount([p for each in segments for p in each], minlength=rows.vocabulary_size)
+def slow_ppmi(view, pieces, *, window=7, smoothing=0.75, threshold=1e-5):
+    """PPMI of harmonic windows of pieces within documents, as train-svd documents it."""
+    segments = [
+        pieces.split([view.words[row] for row in rows[start:stop]])[0].tolist()
+        for rows, offsets in view.shards()
+        for start, stop in pairwise(offsets)
+    ]
+    counts = np.bincount([p for each in segments for p in each], minlength=len(pieces))
     share = counts / counts.sum()
     keep = np.minimum(1, np.sqrt(threshold / np.maximum(share, 1e-12)))
     pairs = defaultdict(float)
@@ -57,9 +56,9 @@ def slow_ppmi(rows, *, window=7, smoothing=0.75, threshold=1e-5):
 
 
 def test_vectors_of_the_text_are_the_svd_of_its_pieces(text):
-    rows = text[2]
-    found = vectors_from_text(rows, piece_counts(rows), DIM, seed=1, threads=1).astype(np.float64)
-    left, values, _ = np.linalg.svd(slow_ppmi(rows))
+    view, pieces = text[0].train, text[1]
+    found = vectors_from_text(view, pieces, DIM, seed=1, threads=1).astype(np.float64)
+    left, values, _ = np.linalg.svd(slow_ppmi(view, pieces))
     expected = left[:, :DIM] * values[:DIM] ** 0.5
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=2e-3)
     assert np.abs(found).max() > 0.5
@@ -77,7 +76,7 @@ def test_vectors_that_are_not_finite_are_refused(text, tmp_path):
 def test_columns_beyond_the_number_of_pieces_are_zero(text):
     rows = text[2]
     n_pieces = int(np.count_nonzero(piece_counts(rows)))
-    found = vectors_from_text(rows, piece_counts(rows), 128, seed=1, threads=1)
+    found = vectors_from_text(text[0].train, text[1], 128, seed=1, threads=1)
     assert found.shape == (rows.vocabulary_size, 128)
     assert not found[:, n_pieces:].any()
 
@@ -88,7 +87,7 @@ def test_a_start_has_the_deviation_of_random_vectors_and_predicts_frequencies(te
     config = MlmConfig(**SMALL | {"dim": 64}).encoder(n_pieces=rows.vocabulary_size)
     model = MaskedLanguageModel(config)
     begun = model.pieces.weight.detach().clone()
-    vectors = vectors_from_text(rows, counts, 64, seed=1, threads=1)
+    vectors = vectors_from_text(text[0].train, text[1], 64, seed=1, threads=1)
     start_from(model, vectors, counts)
     table = model.pieces.weight.detach()
     row, column = (torch.from_numpy(vectors.any(axis)) for axis in (1, 0))
