@@ -32,16 +32,18 @@ class Preset:
     layers: int
     dim: int
     heads: int
-    # tuned for mini (docs/methods/mlm.md); usually lower for larger models
+    # of AdamW alone and beside Muon, tuned for mini, the latter for tiny, too (docs/methods/mlm.md);
+    # usually lower for larger models
     learning_rate: float
+    rate_beside_muon: float
 
 
 PRESETS = {
-    "tiny": Preset(2, 128, 2, 3e-3),
-    "mini": Preset(4, 256, 4, 1e-3),
-    "small": Preset(4, 512, 8, 7e-4),
-    "medium": Preset(8, 512, 8, 5e-4),
-    "base": Preset(12, 768, 12, 4e-4),
+    "tiny": Preset(2, 128, 2, 3e-3, 3e-3),
+    "mini": Preset(4, 256, 4, 1e-3, 2e-3),
+    "small": Preset(4, 512, 8, 7e-4, 1.4e-3),
+    "medium": Preset(8, 512, 8, 5e-4, 1e-3),
+    "base": Preset(12, 768, 12, 4e-4, 8e-4),
 }
 
 
@@ -278,7 +280,9 @@ class MlmConfig:
     )
     muon_rate: float = setting(0.02, "Highest learning rate of Muon.", above=0)
     learning_rate: float | None = setting(
-        None, "Highest learning rate of AdamW; overrides the preset's.", above=0
+        None,
+        "Highest learning rate of AdamW; by default the preset's, which is higher beside Muon.",
+        above=0,
     )
     schedule: str = setting(
         "linear",
@@ -362,6 +366,8 @@ class MlmConfig:
         preset = PRESETS[self.preset]
         shape = self.encoder(n_pieces=1)
         budget = any(getattr(self, name) is not None for name in _BUDGETS)
+        beside_muon = self.optimizer == "muon"
+        rate = preset.rate_beside_muon if beside_muon else preset.learning_rate
         return dataclasses.replace(
             self,
             layers=shape.layers,
@@ -370,7 +376,7 @@ class MlmConfig:
             feed_forward_dim=shape.feed_forward_dim,
             positions=shape.positions,
             feed_forward=shape.feed_forward,
-            learning_rate=self.learning_rate or preset.learning_rate,
+            learning_rate=self.learning_rate or rate,
             epochs=self.epochs if budget else _EPOCHS,
         )
 

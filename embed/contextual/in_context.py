@@ -87,7 +87,13 @@ def nearest_in_context(
         If a context has no bracketed word, or the encoder has no such layer.
     """
     encoder = open_encoder(run, device)
-    chosen = parse_layers(_pooled_layers(Path(run)) if layers is None else layers, encoder.n_layers)
+    pooled = _pooled_layers(Path(run)) if layers is None or vectors.centers is not None else layers
+    chosen = parse_layers(pooled, encoder.n_layers)
+    if layers is not None and parse_layers(layers, encoder.n_layers) != chosen:
+        raise SettingError(
+            f"`layers={layers}`: half of each vector of {run} is the state of a masked word in "
+            f"layer {pooled}; leave it out, or pool the layers with `source=states`"
+        )
     return nearest_by_encoder(encoder, vectors, contexts, chosen, k)
 
 

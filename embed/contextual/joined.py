@@ -8,7 +8,7 @@ import numpy as np
 
 from embed.vectors.search import unit_length
 
-_SHARE = 0.7  # length of the second half, the first having 1: measured, docs/methods/mlm.md
+SHARE = 0.7  # length of the second half, the first having 1: measured, docs/methods/mlm.md
 _GROUPS = 4  # words of 1, 2, 3, and of 4 or more pieces
 
 
@@ -34,7 +34,7 @@ def joined(
     """Return vectors without context beside states, less their centers; of fixed lengths."""
     # static, states: float32 (n, D); n_pieces: int64 (n,); centers: float32 (4, D)
     # returns float32 (n, 2 D)
-    halves = unit_length(static), _SHARE * unit_length(states - centers[_groups(n_pieces)])
+    halves = unit_length(static), SHARE * unit_length(states - centers[_groups(n_pieces)])
     return np.concatenate(halves, axis=1).astype(np.float32)
 
 

@@ -47,7 +47,7 @@ class PoolConfig:
         "What is averaged: states of a word's occurrences, states in its place where it is masked, "
         "or its pieces' input embeddings. Joined is the masked states beside the vectors that "
         "training started from (the input embeddings if it started at random); auto is joined, "
-        "for a Hugging Face folder states.",
+        "but states with `layers` and for a Hugging Face folder.",
         choices=(AUTO, JOINED, STATES, _MASKED, _TABLE),
     )
     layers: str = setting(
@@ -108,7 +108,7 @@ def pool_words(
 
     Memory: 12 bytes per word and dimension, 8 per context, and one shard of the corpus.
     """
-    source = _choose_source(config.source, encoder)
+    source = _choose_source(config, encoder)
     layers = _choose_layers(config, source, encoder)
     view = corpus.view(
         min_count=config.min_count,
@@ -138,11 +138,12 @@ def pool_words(
     return Pooled(vectors, info, centers)
 
 
-def _choose_source(source: str, encoder: ContextualEncoder) -> str:
+def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:
     """Return what to average; raise if the encoder cannot do it."""
+    source = config.source
     if source == AUTO:
-        stated = isinstance(encoder, StaticLayers) or not isinstance(encoder, JoinableEncoder)
-        return STATES if stated else JOINED
+        stated = config.layers != AUTO or isinstance(encoder, StaticLayers)
+        return JOINED if not stated and isinstance(encoder, JoinableEncoder) else STATES
     for name, needed, lacks in (
         (JOINED, JoinableEncoder, "cannot mask words"),
         (_MASKED, MaskedEncoder, "cannot mask words"),

@@ -4,10 +4,13 @@ Every variant is trained on the same corpus and scored on the same sets, on the 
 covers. The seed moves the result only in the sixth digit, so one run per variant is enough. The
 texts and sets are those that defaults are chosen on: 16 million words of English Wikipedia and
 WikiText-2 (2 million, tokenized by its authors), scored on MTurk-287, RG-65, MSR and AP.
-``--widths`` measures 50 to 300 dimensions on samples of half a million words and more instead.
+``--widths`` measures 50 to 300 dimensions on samples of half a million words and more instead, and
+``--pieces`` numbers of pieces, beside words and n-grams: on pairs of words that all have, and on
+the others, of which pieces and n-grams compose a vector.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import itertools
 import statistics
@@ -21,11 +24,15 @@ import roles
 from corpora.artifacts.artifact import write_json
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import make_request
+from corpora.common.errors import SettingError
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
 from embed.compare.task import Task
+from embed.compare.tasks.similarity import SimilarityTask
 from embed.formats.vector_files import load_vectors
-from embed.svd.train import SvdConfig, make_svd_run
+from embed.svd.train import SvdConfig, make_svd_run, train_svd
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
 
 ROLE = roles.TUNING
 SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
@@ -37,6 +44,9 @@ CORPORA: dict[str, TextSettings | None] = {
 
 WIDTHS = (50, 100, 200, 300)
 SIZES = (500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000)  # tokens of AB
+
+PIECES = (8_000, 16_000, 30_000, 60_000)
+PIECES_SIZES = (500_000, 4_000_000, 16_000_000)
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -84,6 +94,38 @@ def by_width(corpus: Corpus, folder: Path, tasks: list[Task]) -> list[dict[str, 
     return found
 
 
+def by_pieces(corpus: Corpus, folder: Path, tasks: list[SimilarityTask]) -> list[dict[str, Any]]:
+    """Score numbers of pieces on nested samples of a text, beside words and n-grams."""
+    found = []
+    for tokens in PIECES_SIZES:
+        sample = corpus.sample(tokens)
+        words = train_svd(sample, SvdConfig(), folder / f"words-{tokens}")
+        made = {"words": words}
+        for pieces in PIECES:
+            with contextlib.suppress(SettingError):  # the text has fewer
+                out = folder / f"{pieces}-{tokens}"
+                made[f"{pieces:,} pieces"] = train_svd(sample, SvdConfig(pieces=pieces), out)
+        made["skip-gram, n-grams"] = train_skipgram(
+            sample, SkipGramConfig(subwords="3-6"), folder / f"grams-{tokens}"
+        )
+        for name, vectors in made.items():
+            about: dict[str, Any] = {"tokens": sample.training_tokens, "vectors": name}
+            for task in tasks:
+                for part, known in (("known", True), ("others", False)):
+                    pairs = [p for p in task.pairs if (p.a in words and p.b in words) == known]
+                    some = dataclasses.replace(task, pairs=pairs)
+                    about[f"{task.dataset} {part}"] = harness.score_by_set([some], vectors)[
+                        task.dataset
+                    ]
+                    about[f"{task.dataset} {part} covered"] = sum(
+                        vectors.vector(p.a) is not None and vectors.vector(p.b) is not None
+                        for p in pairs
+                    )
+            found.append(about)
+            print(about, flush=True)
+    return found
+
+
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, more=_own_options)
@@ -94,7 +136,13 @@ def main() -> None:
             figures["widths"] = by_width(
                 build("enwiki2015-AB", Path(scratch)), Path(scratch), tasks
             )
-        for name in () if arguments.widths else arguments.corpus or CORPORA:
+        if arguments.pieces:
+            pairs = [task for task in tasks if isinstance(task, SimilarityTask)]
+            figures["pieces"] = by_pieces(
+                build("enwiki2015-AB", Path(scratch)), Path(scratch), pairs
+            )
+        only = arguments.widths or arguments.pieces
+        for name in () if only else arguments.corpus or CORPORA:
             corpus = build(name, Path(scratch))
             figures[name] = []
             for number, variant in enumerate(VARIANTS):
@@ -111,6 +159,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
     parser.add_argument("--widths", action="store_true", help="only widths, by the size of AB")
+    parser.add_argument("--pieces", action="store_true", help="only pieces, by the size of AB")
 
 
 if __name__ == "__main__":

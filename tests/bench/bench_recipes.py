@@ -27,7 +27,7 @@ from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig, train_svd
 from embed.word2vec.config import SkipGramConfig
 from embed.word2vec.train import train_skipgram
-from pretrain.config import MlmConfig
+from pretrain.config import PRESETS, MlmConfig
 from pretrain.train import make_mlm_run
 from pretrain.training.log import PARTS
 
@@ -35,26 +35,28 @@ ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
 ROWS = 32  # of a step on a CPU, unless the recipe says otherwise
 _15 = {"mask_rate": "0.15"}
+_ONCE = {"times": 1}  # AdamW's rate beside Muon is as many times the rate of AdamW alone
 RECIPES: dict[str, dict[str, Any]] = {
     "random, AdamW": {"init": "none", "optimizer": "adamw", **_15},
     "SVD, AdamW": {"optimizer": "adamw", **_15},
-    "random, Muon": {"init": "none", **_15},
-    "shuffled SVD, Muon": {"change": "shuffled", **_15},
-    "noise, Muon": {"change": "noise", **_15},
-    "SVD, Muon": _15,
-    "whole words": {"masking": "word", **_15},
-    "default": {},  # masks 30 % first and 15 % last
-    "Muon 1e-2": {"muon_rate": 0.01},
-    "Muon 4e-2": {"muon_rate": 0.04},
-    "AdamW 5e-4": {"learning_rate": 5e-4},
-    "AdamW 2e-3": {"learning_rate": 2e-3},
+    "random, Muon": {"init": "none", **_15, **_ONCE},
+    "shuffled SVD, Muon": {"change": "shuffled", **_15, **_ONCE},
+    "noise, Muon": {"change": "noise", **_15, **_ONCE},
+    "SVD, Muon": {**_15, **_ONCE},
+    "whole words": {"masking": "word", **_15, **_ONCE},
+    "rate x1": _ONCE,  # from here on masks 30 % first and 15 % last
+    "default": {},
+    "rate x2": {"times": 2},
+    "rate x4": {"times": 4},
+    "Muon 1e-2": {"muon_rate": 0.01, **_ONCE},
+    "Muon 4e-2": {"muon_rate": 0.04, **_ONCE},
     "weight decay .1": {"weight_decay": 0.1},
     "masks .40 to .15": {"mask_rate": "0.40:0.15"},
     "wsd": {"schedule": "wsd"},
-    "batch 16": {"batch": 16},
+    "batch 16": {"batch": 16, **_ONCE},
     "skip-gram of words": {"init": "skip-gram"},
     "SVD of words": {"init": "svd"},
-    **{name: {"change": name} for name in CHANGES if name},
+    **{name: {"change": name, **_ONCE} for name in CHANGES if name},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
@@ -112,6 +114,9 @@ def main() -> None:
         options = {name: value for name, value in cell.items() if name != "recipe"}
         options |= {"dtype": "bfloat16", "compile": arguments.compile, "threads": arguments.threads}
         options |= {"evaluate_every": str(arguments.every)} | RECIPES[cell["recipe"]]
+        if "times" in options:
+            preset = PRESETS[cell["preset"]]
+            options["learning_rate"] = preset.learning_rate * options.pop("times")
         if "batch" in options:  # as many rows
             options["steps"] *= ROWS // options["batch"]
         with tempfile.TemporaryDirectory() as folder:
