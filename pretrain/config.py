@@ -32,7 +32,7 @@ class Preset:
     layers: int
     dim: int
     heads: int
-    # of AdamW alone and beside Muon, tuned for mini, the latter for tiny, too (docs/methods/mlm.md);
+    # of AdamW alone and beside Muon, tuned for mini, the latter for tiny too (docs/methods/mlm.md);
     # usually lower for larger models
     learning_rate: float
     rate_beside_muon: float
@@ -157,9 +157,9 @@ class MlmConfig:
     """Masked-language-model pretraining (Devlin et al. 2019, arXiv:1810.04805)."""
 
     chosen = Chosen(
-        sets=("WS-353", "SimLex-999", "MTurk-287", "RG-65"),
-        settings=(),  # the layers and contexts of its vectors, which are no settings of a training
-        date="2026-11-21",
+        sets=("MTurk-287", "RG-65", "MSR analogies", "AP"),
+        settings=(),  # how its vectors are joined, which is no setting of a training
+        date="2026-11-22",
     )
     # besides text and pieces; losses of runs that differ in them are not comparable
     loss_settings = ("boundary", "sequence_length")

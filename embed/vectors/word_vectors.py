@@ -254,7 +254,6 @@ class WordVectors:
             counts=self.counts,
             text=self._text,
             name=f"{self.name} start",
-            pieces=table,
         )
 
     @cached_property
