@@ -457,5 +457,5 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     pieces = load_pieces(run, model.config)
     settings = TextSettings.from_json(text)
     table = PieceTable.open(run, FIRST_VECTORS)
-    start = None if table is None else table.rows
+    start = None if table is None else np.array(table.rows)  # since the run may be temporary
     return MlmEncoder(model, pieces, settings, name=str(run), path=run.absolute(), start=start)
