@@ -235,6 +235,11 @@ def _vectors_of_pieces(
     from embed.svd.piece_text import PieceText
 
     assert config.pieces is not None
+    assert config.dim is not None
+    if config.dim > config.pieces:
+        raise SettingError(
+            f"`dim={config.dim}` is larger than `pieces={config.pieces}`; pass a smaller `dim`"
+        )
     view = corpus.view(
         min_count=1,
         punctuation=config.punctuation,  # type: ignore[arg-type]

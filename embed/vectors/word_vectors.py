@@ -262,6 +262,11 @@ class WordVectors:
         if self.path is None or not (self.path / CENTERS).is_file():
             return None
         centers: np.ndarray = open_array(self.path / CENTERS, np.float32, 2)
+        if centers.shape != (4, self.dim / 2):
+            raise ArtifactError(
+                f"{self.path / CENTERS}: has shape {centers.shape}, which does not fit vectors of "
+                f"{self.dim} dimensions; pool the run again"
+            )
         return centers
 
     def _beside(self, name: str) -> np.ndarray | None:

@@ -203,6 +203,16 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         )  # fmt: skip
         return self._finite(states)
 
+    def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
+        """Return the input embeddings, since what training started from is unknown."""
+        # returns float32 (n_words, D)
+        return self.input_embeddings(words)
+
+    def n_pieces(self, words: Sequence[str]) -> np.ndarray:
+        """Count the pieces of words, int64 (n_words,)."""
+        counts: np.ndarray = np.diff(self.pieces.split(words)[1])
+        return counts
+
     @cached_property
     def _whole(self) -> Any:
         """The model with its head, loaded on first use."""

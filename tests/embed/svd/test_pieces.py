@@ -96,6 +96,8 @@ def test_normalized_words_have_length_1(corpus):
 def test_more_pieces_than_the_text_has_and_a_damaged_table_are_refused(corpus, run, tmp_path):
     with pytest.raises(SettingError, match="pieces"):
         train_svd(corpus, config(pieces=5000), tmp_path / "many")
+    with pytest.raises(SettingError, match="`dim=150` is larger than `pieces=120`; pass a smaller"):
+        train_svd(corpus, config(dim=150), tmp_path / "wide")
     with pytest.raises(ArtifactError, match="120 pieces do not fit a matrix of shape"):
         PieceTable(open_pieces(run.path / TOKENIZER), np.zeros((7, 8), np.float32))
 

@@ -13,7 +13,13 @@ from safetensors import safe_open
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import UNK
 from embed.contextual.encoders import open_encoder
-from embed.protocols import ContextualEncoder, InputEmbeddings, SentenceScorer, WindowedEncoder
+from embed.protocols import (
+    ContextualEncoder,
+    InputEmbeddings,
+    JoinableEncoder,
+    SentenceScorer,
+    WindowedEncoder,
+)
 from pretrain.huggingface.encoder import open_folder
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.loading import mask_piece
@@ -74,6 +80,10 @@ def test_an_exported_run_reads_masked_words_as_the_run_does(name, tmp_path):
     tokens = np.arange(0, sum(map(len, SENTENCES)), 3)
     found = stock.encode_masked(SENTENCES, tokens, (1, 2))
     np.testing.assert_allclose(found, ours.encode_masked(SENTENCES, tokens, (1, 2)), atol=1e-5)
+    assert isinstance(stock, JoinableEncoder)
+    words = ["the", "unbelievably"]
+    assert stock.n_pieces(words).tolist() == ours.n_pieces(words).tolist()
+    np.testing.assert_array_equal(stock.static_embeddings(words), ours.input_embeddings(words))
 
 
 @pytest.mark.parametrize("within", [True, False])
