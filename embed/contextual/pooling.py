@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # numba comes with it
 
 AUTO = "auto"
 JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
+_CONTEXTS = {False: 10, True: 30}  # by whether words are masked: measured, docs/methods/mlm.md
 _NOT_POOLED = -1
 
 
@@ -57,9 +58,10 @@ class PoolConfig:
         "for a Hugging Face folder.",
         metavar="LAYERS",
     )
-    contexts_per_word: int = setting(
-        10,
-        "Average at least this many occurrences of a word, or all if it has fewer.",
+    contexts_per_word: int | None = setting(
+        None,
+        "Average at least this many occurrences of a word, or all if it has fewer; by default 10, "
+        "and 30 where words are masked.",
         at_least=1,
         at_most=1_000_000,
         metavar="N",
@@ -122,12 +124,13 @@ def pool_words(
     if source == _TABLE:
         matrix = _input_embeddings(encoder, words, show, words_at_once)
     else:
+        n_contexts = config.contexts_per_word or _CONTEXTS[source != STATES]
         read = _reader(encoder, layers, masked=source != STATES)
         selection = _SentenceSelection.make(
-            corpus, words, counts, config, only_needed=source != STATES
+            corpus, words, counts, n_contexts, seed=config.seed, only_needed=source != STATES
         )
         matrix = _mean_states(read, selection, show, tokens_at_once)
-        info.update(layers=list(layers), contexts_per_word=config.contexts_per_word)
+        info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
         assert isinstance(encoder, JoinableEncoder)
@@ -203,7 +206,7 @@ class _SentenceSelection:
     """The sentences to encode.
 
     Sentences are visited in order of their keys. A sentence is selected if one of its words has
-    fewer than ``contexts_per_word`` occurrences in the sentences selected before it. By the same
+    fewer than ``n_contexts`` occurrences in the sentences selected before it. By the same
     rule all earlier sentences with this word were selected, so one key per word
     suffices: the key at which the word has enough occurrences.
     """
@@ -223,8 +226,9 @@ class _SentenceSelection:
         corpus: "Corpus",
         words: list[str],
         counts: np.ndarray,
-        config: PoolConfig,
+        n_contexts: int,
         *,
+        seed: int,
         only_needed: bool,
     ) -> "_SentenceSelection":
         """Select sentences in two passes over the corpus."""
@@ -234,10 +238,10 @@ class _SentenceSelection:
         row_of = index_words(text.words)
         word_of = np.full(len(text.words), _NOT_POOLED, dtype=np.int32)
         word_of[[row_of[word] for word in words]] = np.arange(len(words))
-        levels = _frequency_levels(counts, config.contexts_per_word)
+        levels = _frequency_levels(counts, n_contexts)
         last_keys = np.zeros(len(levels), dtype=np.uint64)
-        selection = cls(text, word_of, levels, last_keys, config.seed, only_needed)
-        selection._find_last_keys(np.minimum(counts, config.contexts_per_word))
+        selection = cls(text, word_of, levels, last_keys, seed, only_needed)
+        selection._find_last_keys(np.minimum(counts, n_contexts))
         n_sentences = n_tokens = 0
         for rows, offsets, _ in selection.shards():
             n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)
