@@ -235,7 +235,7 @@ def _write_vectors(
     encoder = MlmEncoder(model, pieces, corpus.text, start=start)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
-    pooled.save(partial)
+    pooled.vectors.save(partial)
     return pooled.info
 
 

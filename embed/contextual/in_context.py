@@ -10,11 +10,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import ArtifactError, SettingError
 from embed.contextual.encoders import open_encoder
 from embed.contextual.joined import joined
-from embed.contextual.pooling import parse_layers
+from embed.contextual.pooling import MASKING, parse_layers
 from embed.protocols import ContextualEncoder, JoinableEncoder
 from embed.vectors.neighbors import Neighbor, nearest_to
 from embed.vectors.run_files import run_options
@@ -87,14 +86,18 @@ def nearest_in_context(
         If a context has no bracketed word, or the encoder has no such layer.
     """
     encoder = open_encoder(run, device)
-    pooled = _pooled_layers(Path(run)) if layers is None or vectors.centers is not None else layers
-    chosen = parse_layers(pooled, encoder.n_layers)
-    if layers is not None and parse_layers(layers, encoder.n_layers) != chosen:
+    pooled, masked = _pooled_layers(Path(run))
+    if layers is None and not pooled:
         raise SettingError(
-            f"`layers={layers}`: half of each vector of {run} is the state of a masked word in "
-            f"layer {pooled}; leave it out, or pool the layers with `source=states`"
+            f"{run}: its vectors were not pooled from states; pass `layers` to choose layers"
         )
-    return nearest_by_encoder(encoder, vectors, contexts, chosen, k)
+    chosen = parse_layers(pooled if layers is None else layers, encoder.n_layers)
+    if masked and chosen != parse_layers(pooled, encoder.n_layers):
+        raise SettingError(
+            f"`layers={layers}`: the vectors of {run} are of masked words in layer {pooled}; leave "
+            "it out, or pool other layers with `source=states`"
+        )
+    return nearest_by_encoder(encoder, vectors, contexts, chosen, k, masked=masked)
 
 
 def nearest_by_encoder(
@@ -103,17 +106,25 @@ def nearest_by_encoder(
     contexts: Sequence[str],
     layers: Sequence[int],
     k: int = 10,
+    *,
+    masked: bool = False,
 ) -> list[ContextAnswer]:
-    """Do what :func:`nearest_in_context` does, with an encoder that is already open."""
+    """Do what :func:`nearest_in_context` does, with an encoder that is already open.
+
+    With ``masked`` the vectors were pooled from masked words.
+    """
     parsed = [(text, parse_context(text, encoder)) for text in contexts]
-    if vectors.centers is None:
-        states = encoder.encode([occurrences[0].words for _, occurrences in parsed], layers)
-    else:
-        states = _joined_states(encoder, [each for _, each in parsed], layers, vectors.centers)
+    sentences = [occurrences[0].words for _, occurrences in parsed]
+    states = [] if masked else encoder.encode(sentences, layers)
     queries, owners = [], []
-    for (text, occurrences), word_states in zip(parsed, states, strict=True):
+    for number, (text, occurrences) in enumerate(parsed):
         for occurrence in occurrences:
-            queries.append(word_states[occurrence.start : occurrence.stop].mean(axis=0))
+            place = slice(occurrence.start, occurrence.stop)
+            if masked:
+                found = _masked_states(encoder, occurrence, layers, vectors.centers)
+            else:
+                found = states[number][place]
+            queries.append(found.mean(axis=0))
             owners.append((text, occurrence.name))
     units = unit_length(np.array(queries, dtype=np.float64))
     if units.shape[1] != vectors.matrix.shape[1]:
@@ -129,28 +140,27 @@ def nearest_by_encoder(
     ]
 
 
-def _joined_states(
+def _masked_states(
     encoder: ContextualEncoder,
-    parsed: Sequence[Sequence[Occurrence]],
+    occurrence: Occurrence,
     layers: Sequence[int],
-    centers: np.ndarray,
-) -> list[np.ndarray]:
-    """Return the joined vectors of the bracketed words of each sentence; of its others zeros."""
-    assert isinstance(encoder, JoinableEncoder)
-    sentences = [occurrences[0].words for occurrences in parsed]
-    offsets = offsets_of(map(len, sentences))
-    bracketed = np.zeros(offsets[-1], dtype=bool)
-    for occurrences, first in zip(parsed, offsets.tolist(), strict=False):
-        for occurrence in occurrences:
-            bracketed[first + occurrence.start : first + occurrence.stop] = True
-    tokens = np.flatnonzero(bracketed)
-    every = [word for words in sentences for word in words]
-    words = [every[token] for token in tokens.tolist()]
-    masked = encoder.encode_masked(sentences, tokens, layers)
-    static = encoder.static_embeddings(words)
-    found = np.zeros((len(every), 2 * static.shape[1]), dtype=np.float32)
-    found[tokens] = joined(static, masked, encoder.n_pieces(words), centers)
-    return np.split(found, offsets[1:-1])
+    centers: np.ndarray | None,
+) -> np.ndarray:
+    """Return the states of the words of an occurrence, each of them masked by itself.
+
+    With ``centers`` they are joined with the words' vectors.
+    """
+    # returns float32 (n_words, D), joined (n_words, 2 D)
+    if not isinstance(encoder, JoinableEncoder):
+        raise SettingError("this encoder cannot mask words; pass vectors of `source=states`")
+    words, places = occurrence.words, np.arange(occurrence.start, occurrence.stop)
+    copies = [words] * len(places)  # one for each masked word
+    tokens = places + len(words) * np.arange(len(places))
+    states = encoder.encode_masked(copies, tokens, layers)
+    if centers is None:
+        return states
+    chosen = words[occurrence.start : occurrence.stop]
+    return joined(encoder.static_embeddings(chosen), states, encoder.n_pieces(chosen), centers)
 
 
 def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
@@ -184,12 +194,13 @@ def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str]
     return words, bounds
 
 
-def _pooled_layers(run: Path) -> str:
-    """Return the layers whose mean a run's static vectors are, as ``--layers`` takes them."""
+def _pooled_layers(run: Path) -> tuple[str, bool]:
+    """Return the layers that a run's vectors were pooled from, and whether from masked words.
+
+    As ``--layers`` takes them; "" if they were not pooled from states.
+    """
     pooling: Any = run_options(run).get("pooling")
-    layers = pooling.get("layers") if isinstance(pooling, dict) else None
-    if not layers:
-        raise SettingError(
-            f"{run}: its vectors were not pooled from states; pass `layers` to choose layers"
-        )
-    return ",".join(map(str, layers))
+    if not isinstance(pooling, dict):
+        return "", False
+    masked = pooling.get("source") in MASKING
+    return ",".join(map(str, pooling.get("layers") or ())), masked

@@ -35,7 +35,7 @@ def joined(
     # static, states: float32 (n, D); n_pieces: int64 (n,); centers: float32 (4, D)
     # returns float32 (n, 2 D)
     halves = unit_length(static), SHARE * unit_length(states - centers[_groups(n_pieces)])
-    return np.concatenate(halves, axis=1).astype(np.float32)
+    return np.concatenate(halves, axis=1).astype(np.float32, copy=False)
 
 
 def _groups(n_pieces: np.ndarray) -> np.ndarray:

@@ -91,7 +91,7 @@ def pool_run(
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
             pooled = pool_words(encoder, corpus, config, show)
-        pooled.save(partial)
+        pooled.vectors.save(partial)
         run_config: dict[str, Any] = {
             "format": FORMAT,
             "method": POOLED,

@@ -9,12 +9,11 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of, save_array
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
@@ -26,7 +25,7 @@ from embed.protocols import (
     MaskedEncoder,
     StaticLayers,
 )
-from embed.vectors.word_vectors import CENTERS, WordVectors
+from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 
 if TYPE_CHECKING:  # numba comes with it
@@ -34,6 +33,7 @@ if TYPE_CHECKING:  # numba comes with it
 
 AUTO = "auto"
 JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
+MASKING = (JOINED, _MASKED)
 _CONTEXTS = {False: 10, True: 30}  # by whether words are masked: measured, docs/methods/mlm.md
 _NOT_POOLED = -1
 
@@ -84,13 +84,6 @@ class Pooled:
 
     vectors: WordVectors
     info: dict[str, Any]  # ``pooling`` in config.json: source, layers, sentences and tokens read
-    centers: np.ndarray | None = None  # float32 (4, D), of joined vectors
-
-    def save(self, directory: Path) -> None:
-        """Write the vectors into the directory of a run."""
-        self.vectors.save(directory)
-        if self.centers is not None:
-            save_array(directory / CENTERS, self.centers)
 
 
 def pool_words(
@@ -108,7 +101,8 @@ def pool_words(
     encoded if one of its words still has fewer than ``contexts_per_word`` contexts. All words of an
     encoded sentence count, so frequent words get more contexts; unless words are masked.
 
-    Memory: 12 bytes per word and dimension, 8 per context, and one shard of the corpus.
+    Memory: 12 bytes per word and dimension (some 40 if they are joined), 8 per context, and one
+    shard of the corpus.
     """
     source = _choose_source(config, encoder)
     layers = _choose_layers(config, source, encoder)
@@ -137,8 +131,8 @@ def pool_words(
         static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
         centers = centers_of(matrix, n_pieces)
         matrix = joined(static, matrix, n_pieces, centers)
-    vectors = WordVectors(words, matrix, counts=counts, text=corpus.text)
-    return Pooled(vectors, info, centers)
+    vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
+    return Pooled(vectors, info)
 
 
 def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:

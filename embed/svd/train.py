@@ -168,7 +168,8 @@ def train_svd(
     WordVectors
         float32 (V, dim). With ``out``, memory-mapped from the run: ``config.json``,
         ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy``, ``metrics.jsonl`` and
-        ``checksums.json``. Otherwise in memory.
+        ``checksums.json``; with ``pieces`` also ``pieces.npy`` float32 (P, dim) and
+        ``tokenizer.json``. Otherwise in memory.
 
     Raises
     ------

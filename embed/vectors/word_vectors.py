@@ -64,6 +64,8 @@ class WordVectors:
         Context vectors, if they are not stored in a run.
     pieces : PieceTable, optional
         The pieces that vectors of unseen words are composed of.
+    centers : float32 (4, D / 2), optional
+        What was subtracted from the second half of joined vectors, if it is not stored in a run.
 
     Raises
     ------
@@ -93,6 +95,7 @@ class WordVectors:
         path: Path | None = None,
         contexts: np.ndarray | None = None,
         pieces: PieceTable | None = None,
+        centers: np.ndarray | None = None,
     ) -> None:
         if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
             raise ArtifactError(
@@ -113,6 +116,7 @@ class WordVectors:
         self.path = path
         self._contexts = contexts
         self.pieces = pieces
+        self._centers = centers
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> "WordVectors":
@@ -169,6 +173,8 @@ class WordVectors:
             import scipy.sparse
 
             scipy.sparse.save_npz(directory / SPARSE_MATRIX, self.matrix)
+        if self._centers is not None:
+            save_array(directory / CENTERS, self._centers)
 
     def __len__(self) -> int:
         return len(self.vocabulary)
@@ -246,7 +252,7 @@ class WordVectors:
         None if they are no run of a masked LM that was started from vectors.
         """
         table = None if self.path is None else PieceTable.open(self.path, FIRST_VECTORS)
-        if table is None:
+        if table is None or not table.rows.any():
             return None
         return WordVectors(
             self.vocabulary,
@@ -260,7 +266,7 @@ class WordVectors:
     def centers(self) -> np.ndarray | None:
         """What was subtracted from the second half of joined vectors, float32 (4, D / 2)."""
         if self.path is None or not (self.path / CENTERS).is_file():
-            return None
+            return self._centers
         centers: np.ndarray = open_array(self.path / CENTERS, np.float32, 2)
         if centers.shape != (4, self.dim / 2):
             raise ArtifactError(
@@ -492,6 +498,7 @@ class WordVectors:
             subwords=None if self.subwords is None else self.subwords.in_memory(name),
             contexts=None if contexts is None else np.array(contexts),
             pieces=None if self.pieces is None else self.pieces.in_memory(name),
+            centers=None if self.centers is None else np.array(self.centers),
         )
 
     @cached_property

@@ -22,7 +22,7 @@ def masked_word_states(
     """Return the mean state of the pieces of some words, where all of these are masked.
 
     Each word is read in its window of ``length`` pieces. A window is read several times if more
-    than 15 % of its pieces are to be masked, each time with other words masked.
+    than 15 % of its pieces are to be masked, each time with other words masked, about as many.
     """
     # tokens: int64 (n,), words of the text, ascending; returns float32 (n, D)
     windows = text.windows(length)

@@ -72,7 +72,7 @@ class MlmEncoder:
         self.name = name
         self.slots = slots
         self.path = path
-        self._start = start
+        self._start = start if start is not None and start.any() else None
 
     def __fspath__(self) -> str:
         if self.path is None:
@@ -153,8 +153,8 @@ class MlmEncoder:
         """Encode words that the encoder does not see, but only the rest of their sentences.
 
         All pieces of the word are masked, and its vector is the mean over layers, then over its
-        pieces (Li et al. 2021). At most 15 % of a sentence's pieces are masked at once, or one
-        word: with more words to read, the sentence is read several times.
+        pieces (Li et al. 2021). About 15 % of a sentence's pieces are masked at once, or one word:
+        with more words to read, the sentence is read several times.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path
     started = now()
     pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))
     with new_artifact(out, {"command": "train-mlm"}) as partial:
-        pooled.save(partial)
+        pooled.vectors.save(partial)
         save_model(encoder.model, partial / WEIGHTS)
         save_pieces(encoder.pieces, partial / TOKENIZER, corpus.text)
         config = {

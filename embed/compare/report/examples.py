@@ -80,6 +80,8 @@ def _nearest(
     assert isinstance(run.vectors, WordVectors)
     encoder = run.encoder  # outside the try: its errors concern every sentence
     try:
-        return nearest_by_encoder(encoder, run.vectors, [text], layers, k)
+        return nearest_by_encoder(
+            encoder, run.vectors, [text], layers, k, masked=run.layers is None
+        )
     except SettingError as error:
         return [str(error)]

@@ -21,7 +21,7 @@ from embed.compare.scoring.results import Comparison
 from embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
 from embed.compare.task import Task
 from embed.contextual.encoders import POOLED, encoder_run, open_encoder
-from embed.contextual.pooling import STATES
+from embed.contextual.pooling import MASKING
 from embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
@@ -148,12 +148,12 @@ def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
     pooling = run_options(path).get("pooling")
     pooling = pooling if isinstance(pooling, dict) else {}
     layers = tuple(pooling.get("layers") or ()) or None
-    of_states = pooling.get("source") == STATES
+    masked = pooling.get("source") in MASKING
     return WithEncoder(
         vectors,
         partial(open_encoder, run),
-        layers=layers if of_states else None,
-        masked_layers=None if of_states else layers,
+        layers=None if masked else layers,
+        masked_layers=layers if masked else None,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from corpora.common.errors import SettingError
 from embed.contextual.in_context import nearest_in_context
 from embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_corpus, small_encoder, small_run, write_run
@@ -56,19 +57,40 @@ def test_joined_vectors_are_queried_by_joined_ones_of_the_masked_word(tmp_path):
     answers = nearest_in_context(run, WordVectors.open(run), [CONTEXT], 4)
 
     vectors, encoder = WordVectors.open(run), small_encoder(seed=4)
+    again = nearest_in_context(run, vectors.in_memory(), [CONTEXT], 4)
+    assert [answer.neighbors for answer in again] == [answer.neighbors for answer in answers]
     matrix, [pieces] = np.array(vectors.matrix), encoder.n_pieces(["saw"])
     for answer, place in zip(answers, (1, 4), strict=True):
-        # both are masked in turns: one of six words at once
-        masked = encoder.encode_masked([WORDS], np.array([1, 4]), (2,))[(1, 4).index(place)]
+        [masked] = encoder.encode_masked([WORDS], np.array([place]), (2,))
         masked -= np.load(run / "centers.npy")[min(pieces, 4) - 1]
         own = encoder.input_embeddings(["saw"])[0]  # the run started at random
         query = np.concatenate([own / np.linalg.norm(own), 0.7 * masked / np.linalg.norm(masked)])
-        cosines = matrix @ query / np.linalg.norm(matrix, axis=1) / np.linalg.norm(query)
-        cosines[vectors.row("saw")] = -1
-        best = np.argsort(-cosines)[:4]
-        assert [each.word for each in answer.neighbors] == [vectors.vocabulary[b] for b in best]
-        scores = [each.score for each in answer.neighbors]
-        np.testing.assert_allclose(scores, cosines[best], atol=1e-5)
+        expect(answer, vectors, matrix, query)
+    with pytest.raises(SettingError, match="`layers=1`: the vectors of"):
+        nearest_in_context(run, vectors, [CONTEXT], layers="1")
+
+
+def expect(answer, vectors, matrix, query):
+    """Hold that an answer is the nearest words of a query, without *saw* itself."""
+    cosines = matrix @ query / np.linalg.norm(matrix, axis=1) / np.linalg.norm(query)
+    cosines[vectors.row("saw")] = -1
+    best = np.argsort(-cosines)[:4]
+    assert [each.word for each in answer.neighbors] == [vectors.vocabulary[b] for b in best]
+    scores = [each.score for each in answer.neighbors]
+    np.testing.assert_allclose(scores, cosines[best], atol=1e-5)
+
+
+def test_a_bracket_changes_no_other_answer_and_masked_vectors_are_queried_masked(tmp_path):
+    corpus, encoder = small_corpus(tmp_path), small_encoder(seed=4)
+    run = write_run(tmp_path / "run", encoder, corpus, source="masked")
+    vectors, words = WordVectors.open(run), ["he", "saw", *["the", "old"] * 4, "saw", "it"]
+    one, two = " ".join(words).split("saw", 1)[0], " ".join(words[2:])
+    alone = nearest_in_context(run, vectors, [f"{one}[saw] {two}"], 4)
+    both = nearest_in_context(run, vectors, [f"{one}[saw] {two.replace('saw', '[saw]')}"], 4)
+    assert alone[0].neighbors == both[0].neighbors
+    assert len(both) == 2
+    [masked] = encoder.encode_masked([words], np.array([1]), (2,))
+    expect(alone[0], vectors, np.array(vectors.matrix), masked)
 
 
 def test_layers_can_be_chosen(run):
