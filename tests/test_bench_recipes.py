@@ -21,7 +21,9 @@ def bench(monkeypatch):
 
 def test_controls_keep_the_rows_or_the_singular_values(bench):
     known = np.random.default_rng(5).normal(size=(50, 8)).astype(np.float32)
-    moved, drawn = bench.shuffled(known), bench.noise(known)
+    import recipe_changes
+
+    moved, drawn = recipe_changes.shuffled(known), recipe_changes.noise(known)
     assert sorted(map(tuple, moved)) == sorted(map(tuple, known))
     assert not np.array_equal(moved, known)
     values = [np.linalg.svd(each, compute_uv=False) for each in (known, drawn)]
@@ -32,15 +34,17 @@ def test_controls_keep_the_rows_or_the_singular_values(bench):
 def test_recipes_differ_as_they_say(bench, tmp_path):
     corpus = corpus_of(tmp_path)
     options = {**SMALL, "evaluate_every": "6"}
-    names = ("default", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2")
-    found = {
-        name: bench.train(corpus, options | bench.RECIPES[name], tmp_path / name) for name in names
-    }
-    assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * 4
+    changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces")
+    names = ("default", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
+    found = {}
+    for name in names:
+        recipe = {key: value for key, value in bench.RECIPES[name].items() if key != "times"}
+        found[name] = bench.train(corpus, options | recipe, tmp_path / name)
+    assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * len(names)
     first = {name: each["losses"]["0"] for name, each in found.items()}
     assert first["default"] == first["Muon 1e-2"]
     assert first["random, AdamW"] == pytest.approx(np.log(60), abs=0.1)
-    assert len({each["losses"]["12"] for each in found.values()}) == 4
+    assert len({each["losses"]["12"] for each in found.values()}) > len(names) - 2
     assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
 
 

@@ -35,8 +35,9 @@ def command(
 
     RUN is a run directory, a vectors file or a Hugging Face folder. Without A,
     B and C, questions are read from standard input, three words per line. A, B
-    and C are excluded from the answers. If RUN has n-grams, words outside its
-    vocabulary are composed from them; answers come from the vocabulary.
+    and C are excluded from the answers. If RUN has n-grams or pieces, words
+    outside its vocabulary are composed from them; answers come from the
+    vocabulary.
 
     \b
     Example:

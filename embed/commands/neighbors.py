@@ -40,8 +40,9 @@ def command(
 
     RUN is a run directory, a vectors file or a Hugging Face folder. Without
     WORDs they are read from standard input; words from a pipe are answered in
-    one pass. If RUN has n-grams, words outside its vocabulary are composed from
-    them. If it has an encoder, --context queries words in their context.
+    one pass. If RUN has n-grams or pieces, words outside its vocabulary are
+    composed from them. If it has an encoder, --context queries words in their
+    context.
 
     \b
     Example:

@@ -20,8 +20,8 @@ def command(
     """Print the cosine of two words.
 
     RUN is a run directory, a vectors file or a Hugging Face folder. Without A
-    and B, pairs are read from standard input, one per line. If RUN has n-grams,
-    words outside its vocabulary are composed from them.
+    and B, pairs are read from standard input, one per line. If RUN has n-grams
+    or pieces, words outside its vocabulary are composed from them.
 
     \b
     Example:

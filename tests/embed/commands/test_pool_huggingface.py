@@ -52,7 +52,7 @@ def test_an_exported_run_pools_to_the_vectors_of_the_run(run, tmp_path, options)
         f"{tmp_path / 'pooled'}: 37 words, 16 dimensions\n",
     )
     own = ("--out", tmp_path / "own", "--min-count", "1", "--device", "cpu")
-    assert invoke("pool", run, *own, *options).exit_code == 0
+    assert invoke("pool", run, *own, "--source", "states", *options).exit_code == 0
     ours, theirs = WordVectors.open(tmp_path / "own"), WordVectors.open(tmp_path / "pooled")
     assert list(ours.vocabulary) == list(theirs.vocabulary)
     assert cosines(ours.matrix, theirs.matrix).min() > 0.99999
@@ -69,8 +69,11 @@ def test_pooled_input_embeddings_equal_those_read_without_transformers(run, tmp_
 
 def test_the_pooled_run_finds_its_encoder_for_words_in_context(run, tmp_path):
     assert pool(tmp_path).exit_code == 0
+    own = ("--out", tmp_path / "own", "--min-count", "1", "--device", "cpu", "--source", "states")
+    assert invoke("pool", run, *own).exit_code == 0
     asked = ("neighbors", "--context", "He cut the wood with a [saw]", "-k", "3", "--json")
-    answers = [json.loads(invoke(*asked, where).stdout) for where in (run, tmp_path / "pooled")]
+    both = tmp_path / "own", tmp_path / "pooled"
+    answers = [json.loads(invoke(*asked, where).stdout) for where in both]
     for ours, theirs in zip(*([a["neighbors"] for a in answer] for answer in answers), strict=True):
         assert [n["neighbor"] for n in ours] == [n["neighbor"] for n in theirs]
     config = json.loads((tmp_path / "pooled" / "config.json").read_text())

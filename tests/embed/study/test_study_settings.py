@@ -104,8 +104,8 @@ def test_given_options_override_defaults(tmp_path):
             (
                 "[train-svd] width: cannot be set in a study; expected one of add-contexts, "
                 "boundary, context, context-smoothing, device, dim, max-vocabulary, memory, "
-                "min-count, normalize, punctuation, seed, shift, singular-power, subsample, "
-                "threads, weighting, window, window-weighting"
+                "min-count, normalize, pieces, punctuation, seed, shift, singular-power, "
+                "subsample, threads, weighting, window, window-weighting"
             ),
         ),
         ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] `dim` must be at least 1, got 0"),

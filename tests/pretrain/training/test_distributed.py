@@ -114,7 +114,7 @@ def test_two_processes_train_as_one(root, corpus, tmp_path):
     )
     assert status == 0, errors
     two = tmp_path / "two"
-    assert output.startswith(f"{two}: 40 words, 16 dimensions, held-out loss ")
+    assert output.startswith(f"{two}: 40 words, 32 dimensions, held-out loss ")
     assert output.count("held-out loss") == 1  # only the first process prints
 
     for name, weight in load_file(one / "model.safetensors").items():
