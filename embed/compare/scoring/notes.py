@@ -98,7 +98,10 @@ def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
     if method not in METHODS:
         return None
     config_class = METHODS[method].config_class()
-    chosen: Chosen | None = getattr(config_class, "chosen", None)
+    pooling = options.get("pooling")
+    of_states = isinstance(pooling, Mapping) and pooling.get("source") == "states"
+    name = "chosen_for_states" if of_states else "chosen"
+    chosen: Chosen | None = getattr(config_class, name, None)
     defaults = {field.name: field.default for field in dataclasses.fields(config_class)}
     if chosen is None or any(
         options.get(name, defaults[name]) != defaults[name] for name in chosen.settings

@@ -158,6 +158,20 @@ def test_of_many_words_a_sixth_is_masked_at_once_and_each_word_once(slots):
     assert 0 <= cut < 5
 
 
+def test_the_vectors_without_context_are_those_of_the_start_unless_it_was_random():
+    words, model, pieces = ["the", "sawmill"], ENCODER.model, ENCODER.pieces
+    start = np.random.default_rng(1).normal(size=(len(pieces), ENCODER.dim)).astype(np.float32)
+    begun = MlmEncoder(model, pieces, ENCODER.text, start=start)
+    ids, bounds = pieces.split(words)
+    assert ENCODER.n_pieces(words).tolist() == np.diff(bounds).tolist()
+    means = [start[ids[a:b]].mean(axis=0) for a, b in pairwise(bounds)]
+    np.testing.assert_allclose(begun.static_embeddings(words), means, atol=1e-6)
+    # a text too short to count gives vectors of zeros, with which training does not start
+    for random in (MlmEncoder(model, pieces, ENCODER.text, start=start * 0), ENCODER):
+        found = random.static_embeddings(words)
+        np.testing.assert_array_equal(found, ENCODER.input_embeddings(words))
+
+
 def test_the_two_saws_of_a_sentence_differ_but_not_in_the_embeddings():
     words = ["he", "saw", "the", "saw"]
     [embeddings], [states] = ENCODER.encode([words], (0,)), ENCODER.encode([words], (2,))

@@ -76,6 +76,14 @@ def test_chosen_settings_exist_and_their_sets_are_recognized(method):
     assert chosen_defaults(options_of(method)) == chosen
 
 
+def test_mean_states_of_earlier_versions_were_chosen_on_other_sets_than_joined_vectors():
+    joined = chosen_defaults({"method": "mlm", "pooling": {"source": "joined"}})
+    states = chosen_defaults({"method": "mlm", "pooling": {"source": "states"}})
+    assert "WS-353" in states.sets
+    assert "WS-353" not in joined.sets
+    assert joined == chosen_defaults({"method": "mlm", "pooling": None})
+
+
 @pytest.mark.parametrize(
     ("method", "changed", "applies"),
     [
