@@ -77,7 +77,7 @@ def main() -> None:
         config = PoolConfig(max_vocabulary=arguments.words, **options)
         vectors = pool_words(encoder, corpus, config).vectors
         vocabulary[:] = vectors.vocabulary
-        key = f"{config.source}, {config.contexts_per_word} contexts"
+        key = f"{config.source}, {config.contexts_per_word or 10} contexts"
         seconds[key] = round(time.perf_counter() - begun, 1)
         return vectors
 
