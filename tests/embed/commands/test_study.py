@@ -301,7 +301,8 @@ def test_all_settings_are_chosen_for_an_english_text_within_the_budget(root, fol
 
     chosen = read_study(folder / "all/study.toml").options
     assert chosen["train-svd"] == {"dim": 100}
-    assert chosen["train-cbow"] == {"dim": 100, "epochs": 8, "deterministic": True}
+    assert 1 <= chosen["train-cbow"].pop("epochs") <= 20  # fewer with fewer cores
+    assert chosen["train-cbow"] == {"dim": 100, "deterministic": True}
     assert chosen["train-mlm"].keys() == {"preset", "tokens", "dtype", "compile"}
     assert chosen["compare"]["tagging"] == ["two-tags"]
     assert f"--tokens {chosen['train-mlm']['tokens']}" in steps["train-mlm"]
