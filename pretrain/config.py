@@ -158,7 +158,7 @@ class MlmConfig:
 
     chosen = Chosen(
         sets=("MTurk-287", "RG-65", "MSR analogies", "AP"),
-        settings=(),  # how its vectors are joined, which is no setting of a training
+        settings=(),  # what was chosen is how vectors are pooled, not how the model is trained
         date="2026-11-22",
     )
     chosen_for_states = Chosen(  # of runs of earlier versions, whose vectors are mean states

@@ -6,7 +6,7 @@ over pieces.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,15 @@ if TYPE_CHECKING:  # numba comes with it
 AUTO = "auto"
 JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
 MASKING = (JOINED, _MASKED)
-_CONTEXTS = {False: 10, True: 30}  # by whether words are masked: measured, docs/methods/mlm.md
+_NEEDED: dict[str, type] = {  # by source
+    JOINED: JoinableEncoder,
+    STATES: ContextualEncoder,
+    _MASKED: MaskedEncoder,
+    _TABLE: InputEmbeddings,
+}
+# of each word; measured, docs/methods/mlm.md
+_CONTEXTS = 10
+_MASKED_CONTEXTS = 30
 _NOT_POOLED = -1
 
 
@@ -118,12 +126,12 @@ def pool_words(
     if source == _TABLE:
         matrix = _input_embeddings(encoder, words, show, words_at_once)
     else:
-        n_contexts = config.contexts_per_word or _CONTEXTS[source != STATES]
-        read = _reader(encoder, layers, masked=source != STATES)
+        masked = source in MASKING
+        n_contexts = config.contexts_per_word or (_MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = _SentenceSelection.make(
-            corpus, words, counts, n_contexts, seed=config.seed, only_needed=source != STATES
+            corpus, words, counts, n_contexts, seed=config.seed, only_needed=masked
         )
-        matrix = _mean_states(read, selection, show, tokens_at_once)
+        matrix = _mean_states(encoder, layers, selection, show, tokens_at_once, masked=masked)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
@@ -141,13 +149,10 @@ def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:
     if source == AUTO:
         stated = config.layers != AUTO or isinstance(encoder, StaticLayers)
         return JOINED if not stated and isinstance(encoder, JoinableEncoder) else STATES
-    for name, needed, lacks in (
-        (JOINED, JoinableEncoder, "cannot mask words"),
-        (_MASKED, MaskedEncoder, "cannot mask words"),
-        (_TABLE, InputEmbeddings, "has none"),
-    ):
-        if source == name and not isinstance(encoder, needed):
-            raise SettingError(f"`source={source}`: this encoder {lacks}; use states")
+    needed = _NEEDED[source]
+    if not isinstance(encoder, needed):
+        lacks = "has none" if needed is InputEmbeddings else "cannot mask words"
+        raise SettingError(f"`source={source}`: this encoder {lacks}; use states")
     return source
 
 
@@ -168,7 +173,7 @@ def _choose_layers(config: PoolConfig, source: str, encoder: ContextualEncoder) 
     """Return the layers to average; the encoder's own default is said in a note."""
     if source == _TABLE:
         return ()
-    if config.layers == AUTO and source != STATES:
+    if config.layers == AUTO and source in MASKING:
         return (encoder.n_layers,)
     if config.layers != AUTO or not isinstance(encoder, StaticLayers):
         return parse_layers(config.layers, encoder.n_layers)
@@ -295,27 +300,14 @@ def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
     return np.clip(doublings, 0, 2**LEVEL_BITS - 2).astype(np.uint8)
 
 
-# Maps sentences, and the pooled word of each token, int32 (n_tokens,), to such words, int32 (n,),
-# and their states, float32 (n, D)
-_Reader = Callable[[list[list[str]], np.ndarray], tuple[np.ndarray, np.ndarray]]
-
-
-def _reader(encoder: ContextualEncoder, layers: tuple[int, ...], *, masked: bool) -> _Reader:
-    """Return a function that reads sentences with an encoder."""
-
-    def read_masked(sentences: list[list[str]], words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        tokens = np.flatnonzero(words != _NOT_POOLED)
-        assert isinstance(encoder, MaskedEncoder)
-        return words[tokens], encoder.encode_masked(sentences, tokens, layers)
-
-    def read(sentences: list[list[str]], words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return words, np.concatenate(encoder.encode(sentences, layers))
-
-    return read_masked if masked else read
-
-
 def _mean_states(
-    read: _Reader, selection: _SentenceSelection, show: Progress, tokens_at_once: int
+    encoder: ContextualEncoder,
+    layers: tuple[int, ...],
+    selection: _SentenceSelection,
+    show: Progress,
+    tokens_at_once: int,
+    *,
+    masked: bool,
 ) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
     from embed.contextual.pooling_kernels import add_states
@@ -326,10 +318,15 @@ def _mean_states(
     for shard in selection.shards():
         for rows, offsets, words in _blocks(*shard, tokens_at_once):
             tokens = [names[row] for row in rows.tolist()]
-            bounds = offsets.tolist()
-            read_words, states = read([tokens[a:b] for a, b in pairwise(bounds)], words)
+            sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
+            if masked:
+                assert isinstance(encoder, MaskedEncoder)
+                pooled = np.flatnonzero(words != _NOT_POOLED)
+                words, states = words[pooled], encoder.encode_masked(sentences, pooled, layers)
+            else:
+                states = np.concatenate(encoder.encode(sentences, layers))
             sums = sums if sums.size else np.zeros((len(counts), states.shape[1]))
-            add_states(read_words, states, sums, counts)
+            add_states(words, states, sums, counts)
             done += len(rows)
             show(done, selection.n_tokens)
     sums /= counts[:, None]

@@ -17,6 +17,22 @@ FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its 
 PIECE_VECTORS = "pieces.npy"  # of a run whose words are composed of them
 
 
+def means_of_pieces(
+    rows: np.ndarray, offsets: np.ndarray, dtype: type[np.floating] = np.float32
+) -> np.ndarray:
+    """Average consecutive rows, those of each word; sums are of ``dtype``."""
+    # rows: float32 (n, D); offsets: int64 (n_words + 1,), no word is empty
+    # returns dtype (n_words, D)
+    lengths = np.diff(offsets)
+    means = rows[offsets[:-1]].astype(dtype, copy=False)
+    for nth in range(1, int(lengths.max(initial=1))):  # few words have many pieces
+        words = np.flatnonzero(lengths > nth)
+        means[words] += rows[offsets[words] + nth]
+    several = np.flatnonzero(lengths > 1)
+    means[several] /= lengths[several, None].astype(dtype)
+    return means
+
+
 class PieceTable:
     """Vectors of pieces, from which every word without an unknown piece gets a vector."""
 
@@ -34,22 +50,22 @@ class PieceTable:
         self.name = name
 
     @classmethod
-    def open(cls, run: Path, file: str) -> "PieceTable | None":
-        """Open the vectors of a run's pieces, memory-mapped; None if it has none."""
+    def open(cls, run: Path, file: str, pieces: "Pieces | None" = None) -> "PieceTable | None":
+        """Open the vectors of a run's pieces, memory-mapped; None if it has none.
+
+        ``pieces`` are the run's, if they were read before.
+        """
         if not (run / file).is_file():
             return None
         from corpora.tokenizer.json_format import open_pieces
 
         rows = open_array(run / file, np.float32, 2)
-        return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
+        return cls(pieces or open_pieces(run / TOKENIZER), rows, name=str(run / file))
 
     def means(self, words: Sequence[str]) -> np.ndarray:
         """Return the mean of each word's pieces, float32 (n, D)."""
         ids, offsets = self.pieces.split(words)
-        sums = np.zeros((len(words), self.rows.shape[1]))
-        np.add.at(sums, np.repeat(np.arange(len(words)), np.diff(offsets)), self.rows[ids])
-        means: np.ndarray = (sums / np.diff(offsets)[:, None]).astype(np.float32)
-        return means
+        return means_of_pieces(self.rows[ids], offsets, np.float64).astype(np.float32)
 
     def compose(self, word: str) -> np.ndarray | None:
         """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""

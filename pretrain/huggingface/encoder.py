@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from corpora.common.errors import ArtifactError
 from corpora.tokenizer.external import ExternalTokenizer
+from embed.vectors.piece_table import TOKENIZER
 from pretrain.device import choose_device
 from pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
@@ -22,10 +23,9 @@ from pretrain.huggingface.loading import (
     state_width,
     static_layers,
 )
-from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
+from pretrain.inference.states import masked_word_states, piece_states
 from pretrain.inference.windows import PiecedText, PieceWindows
-from pretrain.model.weights import TOKENIZER
 
 # on a CPU as for MlmEncoder; a GPU has to hold the states of all layers
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
@@ -72,9 +72,17 @@ class HuggingFaceEncoder:
         have after a space, wherever they are in the sentence.
         """
         # returns list of float32 (n_words, D)
+
+        def read(windows: PieceWindows) -> Tensor:
+            ids, mask, kept = self._rows(windows)
+            return self._states(ids, mask, layers)[kept]
+
         text = self._pieced(sentences)
-        states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
-        return np.split(states, text.sentences[1:-1]) if len(sentences) else []
+        slots = _SLOTS[self._device.type]
+        states = piece_states(
+            read, text.windows(self.max_pieces), slots=slots, dim=self.width, name=self.name
+        )
+        return np.split(text.word_means(states), text.sentences[1:-1]) if len(sentences) else []
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Count the windows in which sentences are read."""
@@ -99,24 +107,6 @@ class HuggingFaceEncoder:
 
     def _pieced(self, sentences: Sequence[Sequence[str]]) -> PiecedText:
         return PiecedText.split(self.pieces, sentences)
-
-    def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
-        """Return the state of each piece, mean over layers, float32 (P, D)."""
-        states = np.empty((len(windows.ids), self.width), dtype=np.float32)
-        with torch.inference_mode():
-            for numbers in windows.batches(_SLOTS[self._device.type]):
-                some = windows.take(numbers)
-                ids, mask, kept = self._rows(some)
-                states[some.kept_pieces()] = self._states(ids, mask, layers)[kept].cpu().numpy()
-        return self._finite(states)
-
-    def _finite(self, states: np.ndarray) -> np.ndarray:
-        """Return states unless they hold NaN or infinity."""
-        if not np.isfinite(states).all():
-            raise ArtifactError(
-                f"{self.name}: the states contain NaN or infinity; choose another model"
-            )
-        return states
 
     def _states(self, ids: Tensor, mask: Tensor, layers: Sequence[int]) -> Tensor:
         """Return the states of rows, mean over layers, float32 (B, T, D)."""
@@ -196,12 +186,15 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
             ids[masked] = self._mask
             return self._states(ids, mask, layers)[masked]
 
-        slots = _SLOTS[self._device.type]
-        states = masked_word_states(
-            read, self._pieced(sentences), tokens, length=self.max_pieces, slots=slots,
+        return masked_word_states(
+            read,
+            self._pieced(sentences),
+            tokens,
+            length=self.max_pieces,
+            slots=_SLOTS[self._device.type],
             dim=self.width,
-        )  # fmt: skip
-        return self._finite(states)
+            name=self.name,
+        )
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Return the input embeddings, since what training started from is unknown."""

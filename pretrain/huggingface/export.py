@@ -15,11 +15,11 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
+from embed.vectors.piece_table import TOKENIZER
 from pretrain.config import SINUSOID_SCALE, EncoderConfig, MlmConfig
 from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import (
-    TOKENIZER,
     WEIGHTS,
     encoder_config,
     load_model,

@@ -13,7 +13,7 @@ from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.tokenizer.external import ExternalTokenizer
 from embed.contextual.pooling import parse_layers
-from pretrain.model.weights import TOKENIZER
+from embed.vectors.piece_table import TOKENIZER
 
 TOKENIZER_OPTIONS = "tokenizer_config.json"
 _MASKS = "[MASK]", "<mask>"  # tried if the tokenizer's options do not name one

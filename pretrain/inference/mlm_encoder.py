@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.errors import SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK, Pieces
 from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from embed.vectors.run_files import run_options
 from pretrain.device import choose_device
-from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
+from pretrain.inference.states import masked_word_states, piece_states
 from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import load_model, load_pieces
@@ -143,9 +143,16 @@ class MlmEncoder:
         ArtifactError
             The states contain NaN or infinity.
         """
+
+        def read(windows: PieceWindows) -> torch.Tensor:
+            kept = torch.from_numpy(windows.kept_slots()).to(self._device)
+            return self._mean_states(windows.rows(self._device), layers)[kept]
+
         text = PiecedText.split(self.pieces, sentences)
-        states = text.word_means(self._piece_states(text.windows(self.max_pieces), layers))
-        return np.split(states, text.sentences[1:-1]) if len(sentences) else []
+        states = piece_states(
+            read, text.windows(self.max_pieces), slots=self._slots, dim=self.dim, name=self.name
+        )
+        return np.split(text.word_means(states), text.sentences[1:-1]) if len(sentences) else []
 
     def encode_masked(
         self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]
@@ -183,10 +190,15 @@ class MlmEncoder:
             return self._mean_states(rows, layers)[masked]
 
         text = PiecedText.split(self.pieces, sentences)
-        states = masked_word_states(
-            read, text, tokens, length=self.max_pieces, slots=self._slots, dim=self.dim
+        return masked_word_states(
+            read,
+            text,
+            tokens,
+            length=self.max_pieces,
+            slots=self._slots,
+            dim=self.dim,
+            name=self.name,
         )
-        return self._finite(states)
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Count the windows in which sentences are read.
@@ -374,29 +386,10 @@ class MlmEncoder:
         """Slots per batch."""
         return self.slots or _SLOTS[self._device.type]
 
-    def _piece_states(self, windows: PieceWindows, layers: Sequence[int]) -> np.ndarray:
-        """Return the state of each piece, mean over layers, float32 (P, D)."""
-        states = np.empty((len(windows.ids), self.dim), dtype=np.float32)
-        with torch.inference_mode():
-            for numbers in windows.batches(self._slots):
-                some = windows.take(numbers)
-                mean = self._mean_states(some.rows(self._device), layers)
-                kept = torch.from_numpy(some.kept_slots()).to(self._device)
-                states[some.kept_pieces()] = mean[kept].cpu().numpy()
-        return self._finite(states)
-
     def _mean_states(self, rows: WindowRows, layers: Sequence[int]) -> torch.Tensor:
         """Return the states of rows, mean over layers, float32 (B, T, D)."""
         found = self.model.states(rows.ids, rows.positions, rows.segments, layers=max(layers))
         return torch.stack([found[layer] for layer in layers]).mean(0)
-
-    def _finite(self, states: np.ndarray) -> np.ndarray:
-        """Return states unless they hold NaN or infinity."""
-        if not np.isfinite(states).all():
-            raise ArtifactError(
-                f"{self.name}: the states contain NaN or infinity; choose another model"
-            )
-        return states
 
     def _row(self, words: Sequence[str]) -> list[int]:
         """Return [CLS], the pieces of a sentence, [SEP]."""
@@ -456,6 +449,6 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:
     text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
     settings = TextSettings.from_json(text)
-    table = PieceTable.open(run, FIRST_VECTORS)
+    table = PieceTable.open(run, FIRST_VECTORS, pieces)
     start = None if table is None else np.array(table.rows)  # since the run may be temporary
     return MlmEncoder(model, pieces, settings, name=str(run), path=run.absolute(), start=start)

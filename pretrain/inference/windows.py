@@ -10,6 +10,7 @@ from torch import Tensor
 
 from corpora.artifacts.arrays import offsets_of
 from corpora.tokenizer.pieces import CLS, PAD, SEP
+from embed.vectors.piece_table import means_of_pieces
 
 _SPECIALS = 2  # [CLS] and [SEP] of each window
 
@@ -48,14 +49,7 @@ class PiecedText:
     def word_means(self, rows: np.ndarray) -> np.ndarray:
         """Average rows over the pieces of each word."""
         # rows: float32 (P, D); returns float32 (n_words, D)
-        lengths = np.diff(self.words)
-        means = rows[self.words[:-1]]
-        for nth in range(1, int(lengths.max(initial=1))):  # few words have many pieces
-            words = np.flatnonzero(lengths > nth)
-            means[words] += rows[self.words[words] + nth]
-        several = np.flatnonzero(lengths > 1)
-        means[several] /= lengths[several, None].astype(np.float32)
-        return means
+        return means_of_pieces(rows, self.words)
 
     def windows(self, length: int) -> "PieceWindows":
         """Cut sentences into windows of at most ``length`` pieces (at least 2).

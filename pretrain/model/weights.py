@@ -14,12 +14,12 @@ from corpora.artifacts.kinds import RUN, wrong_kind
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import Pieces
+from embed.vectors.piece_table import TOKENIZER
 from embed.vectors.run_files import require_run, run_options
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 
 WEIGHTS = "model.safetensors"
-TOKENIZER = "tokenizer.json"
 
 
 def save_model(model: MaskedLanguageModel, path: Path) -> None:

@@ -10,8 +10,8 @@ from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
 from embed.protocols import ContextualEncoder, InputEmbeddings, MaskedEncoder, SentenceScorer
-from pretrain.inference.masked_words import masked_word_states
 from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.inference.states import masked_word_states
 from pretrain.inference.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
 
@@ -146,7 +146,7 @@ def test_of_many_words_a_sixth_is_masked_at_once_and_each_word_once(slots):
         read.extend(pieces.tolist())
         return torch.from_numpy(np.stack([pieces, pieces**2], axis=1)).float()
 
-    found = masked_word_states(state, text, tokens, length=length, slots=slots, dim=2)
+    found = masked_word_states(state, text, tokens, length=length, slots=slots, dim=2, name="")
 
     assert len(read) == len(set(read))
     for (mean, square), token in zip(found, tokens, strict=True):

@@ -1,4 +1,7 @@
-"""States of masked words: what an encoder expects in their place (Li et al. 2021)."""
+"""States of all pieces of a text, and of masked words.
+
+The state of a masked word is what an encoder expects in its place (Li et al. 2021).
+"""
 
 from collections.abc import Callable
 
@@ -7,17 +10,39 @@ import torch
 from torch import Tensor
 
 from corpora.artifacts.arrays import offsets_of
+from corpora.common.errors import ArtifactError
 from pretrain.inference.windows import PiecedText, PieceWindows
 
 _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 
+# Maps windows to the states of the pieces that they keep, float32 (P, D)
+Reader = Callable[[PieceWindows], Tensor]
 # Maps B windows, and the masked pieces: the number of the window and the place in it, int64 (P,)
 # each, to the states of these pieces, float32 (P, D).
-Reader = Callable[[PieceWindows, np.ndarray, np.ndarray], Tensor]
+MaskedReader = Callable[[PieceWindows, np.ndarray, np.ndarray], Tensor]
+
+
+def piece_states(
+    read: Reader, windows: PieceWindows, *, slots: int, dim: int, name: str
+) -> np.ndarray:
+    """Return the state of each piece, float32 (P, D); ``name`` is the encoder's in messages."""
+    states = np.empty((len(windows.ids), dim), dtype=np.float32)
+    with torch.inference_mode():
+        for numbers in windows.batches(slots):
+            some = windows.take(numbers)
+            states[some.kept_pieces()] = read(some).cpu().numpy()
+    return _finite(states, name)
 
 
 def masked_word_states(
-    read: Reader, text: PiecedText, tokens: np.ndarray, *, length: int, slots: int, dim: int
+    read: MaskedReader,
+    text: PiecedText,
+    tokens: np.ndarray,
+    *,
+    length: int,
+    slots: int,
+    dim: int,
+    name: str,
 ) -> np.ndarray:
     """Return the mean state of the pieces of some words, where all of these are masked.
 
@@ -45,7 +70,14 @@ def masked_word_states(
             states = read(some, np.repeat(rows, lengths[words]), places).cpu().numpy()
             sums = np.add.reduceat(states, offsets[:-1])
             found[words] = sums / lengths[words, None]
-    return found
+    return _finite(found, name)
+
+
+def _finite(states: np.ndarray, name: str) -> np.ndarray:
+    """Return states unless they hold NaN or infinity."""
+    if not np.isfinite(states).all():
+        raise ArtifactError(f"{name}: the states contain NaN or infinity; choose another model")
+    return states
 
 
 def _readings(
