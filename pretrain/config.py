@@ -296,7 +296,7 @@ class MlmConfig:
     warmup: float = setting(
         0.02, "Share of the budget over which the learning rate rises.", at_least=0, below=1
     )
-    weight_decay: float = setting(0.01, "Weight decay, on matrices only.", at_least=0)
+    weight_decay: float = setting(0.1, "Weight decay, on matrices only.", at_least=0)
     clip: float = setting(1.0, "Clip the norm of the gradient over all weights.", above=0)
 
     min_count: int = setting(5, "Words with fewer tokens get no vector.", at_least=1)

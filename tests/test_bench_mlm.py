@@ -112,3 +112,18 @@ def test_pairs_are_read_plain_or_compressed_up_to_a_limit(quality, tmp_path):
     assert plain == {uid: [(f"g{n}", f"b{n}") for n in range(3)] for uid in ("one", "two")}
     packed = quality.read_pairs(tmp_path / "pairs.jsonl.xz", 2)
     assert packed == {uid: pairs[:2] for uid, pairs in plain.items()}
+
+
+def test_a_curve_has_the_minutes_of_its_steps(quality, tmp_path):
+    score = {
+        "tokens": 8, "held_out_loss": 5.0, "held_out_perplexity": 148.4, "held_out_accuracy": 0.2,
+        "held_out_targets": 90, "unigram_loss": 7.0, "unigram_accuracy": 0.05,
+    }  # fmt: skip
+    lines = [{"step": 0, **score}, {"step": 10, "loss": 4.0}, {"step": 15, **score},
+             {"step": 40, **score}]  # fmt: skip
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "config.json").write_text('{"preset": "mini"}')
+    found = quality.curve(tmp_path, 20.0)
+    assert found["options"] == {"preset": "mini"}
+    measured = [(each["minute"], each["step"]) for each in found["held_out"]]
+    assert measured == [(0, 0), (7.5, 15), (20, 40)]

@@ -37,7 +37,8 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     monkeypatch.setattr(recipe_changes, "_Z", 0.1)  # or its effect is below what losses show
     corpus = corpus_of(tmp_path)
     options = {**SMALL, "evaluate_every": "6"}
-    changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces")
+    changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
+               "growing batches", "averaged weights")  # fmt: skip
     names = ("default", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:

@@ -11,6 +11,8 @@ quality    with --quality CORPUS: an encoder trained for --minutes by the traine
            --quality RUN an existing run: held-out accuracy, BLiMP by pseudo-log-
            likelihood (ties count one half), word similarity of its vectors. --role tuning scores
            on the sets that settings may be chosen on.
+curves     with --curve NAME MINUTES RUN: the held-out scores of a run by step, and by minute if its
+           steps take MINUTES in all.
 pool       with --pool RUN: words of the run's corpus that a core pools a second, by the run's own
            encoder and by its export through transformers.
 
@@ -46,7 +48,7 @@ from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.device import choose_device, device_name, matmul_peak
 from pretrain.huggingface.export import write_huggingface
 
-PARTS = ("checks", "steps", "spans", "quality", "pool")
+PARTS = ("checks", "steps", "spans", "quality", "curves", "pool")
 ROLE = roles.REPORTING
 # By role: the sets of --quality.
 SIMILARITY = {roles.REPORTING: ("ws353", "simlex999"), roles.TUNING: ("mturk287", "rg65")}
@@ -80,7 +82,7 @@ def main() -> None:
         },
     }
     runs = {"checks": run_checks, "steps": run_steps, "spans": run_spans, "quality": run_quality,
-            "pool": run_pool}  # fmt: skip
+            "curves": run_curves, "pool": run_pool}  # fmt: skip
     for part in arguments.parts:
         if part == "quality" and not (arguments.quality or arguments.quick):
             continue
@@ -187,6 +189,15 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
     yield from found.items()
 
 
+def run_curves(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Yield the curve of each run."""
+    for name, minutes, run in arguments.curve:
+        found = mlm_quality.curve(Path(run), float(minutes))
+        last = found["held_out"][-1]
+        print(f"{name}: held-out loss {last['held_out_loss']:.3f} after {last['step']:,} steps")
+        yield name, found
+
+
 def run_pool(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
     """Yield the speed of the encoders of each run, which take turns."""
     torch.set_num_threads(1)
@@ -260,6 +271,10 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
     parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
     parser.add_argument("--similarity", type=Path, nargs="+", help="similarity sets")
+    parser.add_argument(
+        "--curve", nargs=3, action="append", default=[], metavar=("NAME", "MINUTES", "RUN"),
+        help="a run whose held-out scores are stored",
+    )  # fmt: skip
     parser.add_argument("--pool", type=Path, nargs="+", default=[], help="runs to pool, by name")
     parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
 

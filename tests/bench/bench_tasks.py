@@ -151,7 +151,11 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         compared = compare_runs(named, sets(work / "sets", minimal_pairs=bool(arguments.mlm)))
     if compared.failures:
         sys.exit("\n".join(compared.failures))
-    about = {name: described(own) for name, own in runs.items()}
+    about: dict[str, dict[str, Any]] = {}
+    for name, own in runs.items():
+        about[name] = described(own)
+        if (start := load_vectors(own[0]).start) is not None:
+            about[f"{name} start"] = {"dimensions": start.dim}
     sizes = {name: {"dimensions": each["dimensions"]} for name, each in about.items()}
     seconds = probe_seconds(times, runs)
     return {

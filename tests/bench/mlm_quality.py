@@ -70,6 +70,21 @@ def last_scores(run: Path) -> dict[str, Any]:
     return found
 
 
+def curve(run: Path, minutes: float) -> dict[str, Any]:
+    """Return the options of a run, and its held-out scores by step, of ``minutes`` in all."""
+    scores = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line]
+    n_steps = scores[-1]["step"]
+    kept = ("step", "tokens", "held_out_loss", "held_out_perplexity", "held_out_accuracy",
+            "held_out_targets", "unigram_loss", "unigram_accuracy")  # fmt: skip
+    return {
+        "options": json.loads((run / "config.json").read_text()),
+        "held_out": [
+            {"minute": minutes * line["step"] / n_steps, **{name: line[name] for name in kept}}
+            for line in scores
+        ],
+    }
+
+
 def read_pairs(path: Path, pairs: int | None) -> dict[str, list[tuple[str, str]]]:
     """Return good and bad sentences by paradigm."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)

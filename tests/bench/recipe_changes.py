@@ -15,16 +15,20 @@ from torch import Tensor, nn
 from corpora.store.view import View
 from corpora.tokenizer.pieces import Pieces
 from pretrain.data import masking
+from pretrain.data.batches import Batches
 from pretrain.model import encoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training import loop, optimizer, warm_start
 from pretrain.training.optimizer import Optimizers
+from pretrain.training.step import Stepper
 
 Change = Callable[[], contextlib.AbstractContextManager[Any]]
 _vectors_from_text = warm_start.vectors_from_text
 _made: dict[tuple[int, int, int], np.ndarray] = {}  # since they take as long as many steps
 _Z = 1e-4  # weight of the squared log partition function
 _SLOW = 0.3  # the table's share of the rate
+_PART, _BATCHES = 200, (16, 32, 48)
+_STEPS_OF_MEAN = 30
 _RARE = 0.5  # pieces are masked in proportion to their frequency to minus this power
 
 
@@ -156,6 +160,54 @@ def rare_pieces() -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def growing_batches() -> Iterator[None]:
+    """Take 16, 32 and 48 rows in three parts of 200 steps: as many as 600 times 32."""
+
+    def row_numbers(batches: Batches, step: int) -> Tensor:
+        n_rows, part = batches._rows.n_rows, step // _PART
+        first = _PART * sum(_BATCHES[:part]) + (step % _PART) * _BATCHES[part]
+        order = batches._make_order(range(1 + (first + _BATCHES[part]) // n_rows))
+        return order[first : first + _BATCHES[part]]
+
+    with patch.object(Batches, "_row_numbers", row_numbers):
+        yield
+
+
+@contextlib.contextmanager
+def averaged() -> Iterator[None]:
+    """Evaluate with a running mean of the weights, which are trained as ever."""
+    update, evaluate, means = Stepper.update, loop.evaluate, list[Tensor]()
+
+    def update_means(stepper: Stepper, *arguments: Any) -> Tensor:
+        result = update(stepper, *arguments)
+        if not means:
+            means.extend(weight.detach().clone() for weight in stepper._weights)
+        for mean, weight in zip(means, stepper._weights, strict=True):
+            mean.lerp_(weight.detach(), 1 / _STEPS_OF_MEAN)
+        return result
+
+    def evaluate_means(model: MaskedLanguageModel, *arguments: Any) -> Any:
+        weights = [weight.detach().clone() for weight in model.parameters()]
+        _copy(means, model)
+        score = evaluate(model, *arguments)
+        _copy(weights, model)
+        return score
+
+    with (
+        patch.object(Stepper, "update", update_means),
+        patch.object(loop, "evaluate", evaluate_means),
+    ):
+        yield
+
+
+def _copy(values: list[Tensor], model: MaskedLanguageModel) -> None:
+    """Set the weights of a model, unless there are no values yet."""
+    with torch.no_grad():
+        for weight, value in zip(model.parameters(), values, strict=bool(values)):
+            weight.copy_(value)
+
+
 CHANGES: dict[str, Change] = {
     "": first_vectors(np.copy),
     "shuffled": first_vectors(shuffled),
@@ -170,4 +222,6 @@ CHANGES: dict[str, Change] = {
     "whole matrices": whole_matrices,
     "z-loss": z_loss,
     "rare pieces": rare_pieces,
+    "growing batches": growing_batches,
+    "averaged weights": averaged,
 }
