@@ -8,9 +8,9 @@ steps      tokens a second of the trainer's own step beside Hugging Face's model
            Rows are one segment each: so both compute the same loss, which is verified.
 spans      the time of one layer of truncated attention by length and span, beside a dense mask.
 quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with
-           --quality RUN an existing run: held-out accuracy, BLiMP by pseudo-log-
-           likelihood (ties count one half), word similarity of its vectors. --role tuning scores
-           on the sets that settings may be chosen on.
+           --quality RUN an existing run: held-out accuracy, and its scores beside its start and the
+           runs --beside: similarity, analogies, words in context, tags, minimal pairs. --role
+           tuning scores on the sets that settings may be chosen on.
 curves     with --curve NAME MINUTES RUN: the held-out scores of a run by step, and by minute if its
            steps take MINUTES in all.
 pool       with --pool RUN: words of the run's corpus that a core pools a second, by the run's own
@@ -42,6 +42,7 @@ import torch
 from corpora.artifacts.metrics import HeldOutLoss
 from corpora.common.console import print_table
 from corpora.store.corpus import Corpus
+from embed.compare.config import CompareConfig
 from embed.contextual.encoders import open_encoder
 from embed.contextual.pooled_run import open_training_corpus
 from embed.contextual.pooling import PoolConfig, pool_words
@@ -50,9 +51,18 @@ from pretrain.huggingface.export import write_huggingface
 
 PARTS = ("checks", "steps", "spans", "quality", "curves", "pool")
 ROLE = roles.REPORTING
-# By role: the sets of --quality.
-SIMILARITY = {roles.REPORTING: ("ws353", "simlex999"), roles.TUNING: ("mturk287", "rg65")}
-BLIMP = {roles.REPORTING: "blimp-reporting", roles.TUNING: "blimp-tuning"}
+# The sets of --quality, by role.
+SETS: dict[roles.Role, dict[str, tuple[str, ...]]] = {
+    roles.REPORTING: {
+        "similarity": ("ws353", "simlex999"), "analogies": ("questions-words",),
+        "contexts": ("scws",), "minimal_pairs": ("blimp-reporting",),
+    },
+    roles.TUNING: {
+        "similarity": ("mturk287", "rg65"), "analogies": ("msr",),
+        "minimal_pairs": ("blimp-tuning",),
+    },
+}  # fmt: skip
+TAGGING = {roles.REPORTING: ("train", "dev", "test"), roles.TUNING: ("train", "dev")}
 _QUICK_OPTIONS = {
     "layers": 1, "heads": 2, "dim": 32, "pieces": "300", "sequence_length": 32, "batch": 8,
     "steps": 5, "compile": "off", "dtype": "float32", "min_count": 2,
@@ -159,34 +169,35 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if arguments.quick and not arguments.quality:
-            _prepare_quick(arguments, folder)
-        role = arguments.role
-        blimp = arguments.blimp or roles.open_set(BLIMP[role], role=role)
-        sets = arguments.similarity or [
-            roles.open_set(name, role=role) for name in SIMILARITY[role]
-        ]
+            sets = _prepare_quick(arguments, folder)
+        else:
+            sets = _sets(arguments)
         run = Path(arguments.quality)
         if not (run / "model.safetensors").is_file():
             out = arguments.out or folder / "run"
             run = mlm_quality.train(
                 run, out, arguments.options, arguments.minutes, arguments.device
             )
-        found = mlm_quality.quality(
-            run,
-            device=device.type,
-            blimp=blimp,
-            pairs=arguments.pairs,
-            similarity=sets,
-            beside=arguments.beside,
-        )
+        found = mlm_quality.quality(run, arguments.beside, sets)
     training = found["training"]
     print(f"held out: loss {HeldOutLoss.from_line(training)}, "
           f"unigrams {training['unigram_loss']:.3f}"
           f", accuracy {training['held_out_accuracy']:.3f}")  # fmt: skip
-    print(f"BLiMP: {found['blimp']:.4f} in {found['blimp_seconds']:.0f} s")
-    for name, scores in found["similarity"].items():
-        print(f"{name}: " + ", ".join(f"{key} {one['score']}" for key, one in scores.items()))
+    print_table(["task", "set", "metric", "run", "score"], [
+        [each["task"], each["dataset"], each["metric"], each["run"], f"{each['score']}"]
+        for each in found["results"]
+    ])  # fmt: skip
     yield from found.items()
+
+
+def _sets(arguments: argparse.Namespace) -> CompareConfig:
+    """Return the sets of a role."""
+    role = arguments.role
+    files = roles.set_options(SETS[role], role=role)
+    if arguments.blimp:
+        files["minimal_pairs"] = (str(arguments.blimp),)
+    parts = [str(roles.open_set(f"ud-ewt-{part}", role=role)) for part in TAGGING[role]]
+    return CompareConfig(**files, tagging=(",".join(parts),), limit=arguments.pairs)
 
 
 def run_curves(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
@@ -222,8 +233,8 @@ def pool_speed(encoder: Path, corpus: Corpus) -> float:
     return words / (time.process_time() - begun)
 
 
-def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
-    """Make a random corpus, sentence pairs and a similarity set to run everything on."""
+def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> CompareConfig:
+    """Make a random corpus to train on; return sentence pairs and a similarity set to score."""
     from corpora.build.pipeline import build_corpus
     from corpora.build.request import BuildOptions, make_request
     from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
@@ -233,10 +244,10 @@ def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> None:
     read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)
     request = make_request([folder / "text.txt"], read=read, options=options)
     arguments.quality = build_corpus(request, folder / "corpus").path
-    arguments.similarity = [write_gold(folder / "gold")[0]]
-    arguments.blimp = folder / "pairs.jsonl"
-    arguments.blimp.write_text(json.dumps(_QUICK_PAIR) + "\n")
     arguments.options = _QUICK_OPTIONS
+    (folder / "pairs.jsonl").write_text(json.dumps(_QUICK_PAIR) + "\n")
+    gold, pairs = write_gold(folder / "gold")[0], folder / "pairs.jsonl"
+    return CompareConfig(similarity=(str(gold),), minimal_pairs=(str(pairs),))
 
 
 def _percent(share: float | None) -> str:
@@ -270,7 +281,6 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     roles.add_role_option(parser, ROLE)
     parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
     parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
-    parser.add_argument("--similarity", type=Path, nargs="+", help="similarity sets")
     parser.add_argument(
         "--curve", nargs=3, action="append", default=[], metavar=("NAME", "MINUTES", "RUN"),
         help="a run whose held-out scores are stored",
