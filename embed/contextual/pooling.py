@@ -34,12 +34,10 @@ if TYPE_CHECKING:  # numba comes with it
 AUTO = "auto"
 JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
 MASKING = (JOINED, _MASKED)
-_NEEDED: dict[str, type] = {  # by source
-    JOINED: JoinableEncoder,
-    STATES: ContextualEncoder,
-    _MASKED: MaskedEncoder,
-    _TABLE: InputEmbeddings,
-}
+# by source
+_NEEDED: dict[str, type] = {
+    JOINED: JoinableEncoder, _MASKED: MaskedEncoder, _TABLE: InputEmbeddings,
+}  # fmt: skip
 # of each word; measured, docs/methods/mlm.md
 _CONTEXTS = 10
 _MASKED_CONTEXTS = 30
@@ -149,8 +147,8 @@ def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:
     if source == AUTO:
         stated = config.layers != AUTO or isinstance(encoder, StaticLayers)
         return JOINED if not stated and isinstance(encoder, JoinableEncoder) else STATES
-    needed = _NEEDED[source]
-    if not isinstance(encoder, needed):
+    needed = _NEEDED.get(source)
+    if needed and not isinstance(encoder, needed):
         lacks = "has none" if needed is InputEmbeddings else "cannot mask words"
         raise SettingError(f"`source={source}`: this encoder {lacks}; use states")
     return source

@@ -280,7 +280,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="where the run is kept")
     roles.add_role_option(parser, ROLE)
     parser.add_argument("--blimp", type=Path, help="sentence pairs, .jsonl or .jsonl.xz")
-    parser.add_argument("--pairs", type=int, help="only so many of each paradigm")
+    parser.add_argument("--pairs", type=int, default=0, help="only so many of each paradigm")
     parser.add_argument(
         "--curve", nargs=3, action="append", default=[], metavar=("NAME", "MINUTES", "RUN"),
         help="a run whose held-out scores are stored",

@@ -4,7 +4,7 @@ Each recipe is the present default with some settings changed, or a part of the 
 (recipe_changes.py). A training is a cell of the JSON; cells that are there are not measured again.
 
     python tests/bench/bench_recipes.py --json docs/results/mlm-recipes.json
-    python tests/bench/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default before
+    python tests/bench/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default wsd
 """
 
 import argparse
@@ -61,7 +61,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "default": {},  # from here on a weight decay of .1
     "weight decay .3": {"weight_decay": 0.3},
     "masks .40 to .15, weight decay .1": {"mask_rate": "0.40:0.15"},
-    "batch 16, weight decay .1": {"batch": 16},
+    "batch 16, weight decay .1": {"batch": 16, **_ONCE},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),

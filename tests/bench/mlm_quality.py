@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,14 +30,13 @@ def train(
 def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[str, Any]:
     """Compare a finished run, and what it started from, with other runs.
 
-    Results are those on the items that all runs cover.
+    Results are those on the items that all runs cover. Encoders run on a GPU if there is one.
     """
-    begun = time.perf_counter()
-    compared = compare_runs({each.name: each for each in (run, *beside)}, config)
+    compared = compare_runs([run, *beside], config)
     if compared.failures:
         sys.exit("\n".join(compared.failures))
     results = [
-        {key: each[key] for key in KEPT if key in each}
+        {key: each[key] for key in KEPT} | {"run": Path(each["run"]).name}
         for each in compared.document["results"]
         if each["shared_items"] and "section" not in each
     ]
@@ -46,7 +44,6 @@ def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[st
         "run": run.name,
         "options": json.loads((run / "config.json").read_text()),
         "training": last_scores(run),
-        "seconds": time.perf_counter() - begun,
         "results": results,
     }
 

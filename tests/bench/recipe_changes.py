@@ -160,34 +160,38 @@ def rare_pieces() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def growing_batches() -> Iterator[None]:
+def growing_batches() -> contextlib.AbstractContextManager[Any]:
     """Take 16, 32 and 48 rows in three parts of 200 steps: as many as 600 times 32."""
+    sizes = np.repeat(_BATCHES, _PART)
+    ends = sizes.cumsum()
+    orders: list[Tensor] = []  # made once
 
     def row_numbers(batches: Batches, step: int) -> Tensor:
-        n_rows, part = batches._rows.n_rows, step // _PART
-        first = _PART * sum(_BATCHES[:part]) + (step % _PART) * _BATCHES[part]
-        order = batches._make_order(range(1 + (first + _BATCHES[part]) // n_rows))
-        return order[first : first + _BATCHES[part]]
+        if not orders:
+            n_passes = -(-int(ends[-1]) // batches._rows.n_rows)
+            orders.append(batches._make_order(range(n_passes)))
+        return orders[0][ends[step] - sizes[step] : ends[step]]
 
-    with patch.object(Batches, "_row_numbers", row_numbers):
-        yield
+    return patch.object(Batches, "_row_numbers", row_numbers)
 
 
 @contextlib.contextmanager
 def averaged() -> Iterator[None]:
     """Evaluate with a running mean of the weights, which are trained as ever."""
-    update, evaluate, means = Stepper.update, loop.evaluate, list[Tensor]()
+    evaluate, means = loop.evaluate, list[Tensor]()
 
-    def update_means(stepper: Stepper, *arguments: Any) -> Tensor:
-        result = update(stepper, *arguments)
-        if not means:
-            means.extend(weight.detach().clone() for weight in stepper._weights)
-        for mean, weight in zip(means, stepper._weights, strict=True):
-            mean.lerp_(weight.detach(), 1 / _STEPS_OF_MEAN)
-        return result
+    class AveragingStepper(Stepper):
+        def update(self, sums: Tensor, rate: float) -> Tensor:
+            result = super().update(sums, rate)
+            if not means:
+                means.extend(weight.detach().clone() for weight in self._weights)
+            for mean, weight in zip(means, self._weights, strict=True):
+                mean.lerp_(weight.detach(), 1 / _STEPS_OF_MEAN)
+            return result
 
     def evaluate_means(model: MaskedLanguageModel, *arguments: Any) -> Any:
+        if not means:
+            return evaluate(model, *arguments)
         weights = [weight.detach().clone() for weight in model.parameters()]
         _copy(means, model)
         score = evaluate(model, *arguments)
@@ -195,16 +199,16 @@ def averaged() -> Iterator[None]:
         return score
 
     with (
-        patch.object(Stepper, "update", update_means),
+        patch.object(loop, "Stepper", AveragingStepper),  # not that of measurements before
         patch.object(loop, "evaluate", evaluate_means),
     ):
         yield
 
 
 def _copy(values: list[Tensor], model: MaskedLanguageModel) -> None:
-    """Set the weights of a model, unless there are no values yet."""
+    """Set the weights of a model."""
     with torch.no_grad():
-        for weight, value in zip(model.parameters(), values, strict=bool(values)):
+        for weight, value in zip(model.parameters(), values, strict=True):
             weight.copy_(value)
 
 
