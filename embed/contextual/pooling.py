@@ -127,9 +127,9 @@ def pool_words(
         masked = source in MASKING
         n_contexts = config.contexts_per_word or (_MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = _SentenceSelection.make(
-            corpus, words, counts, n_contexts, seed=config.seed, only_needed=masked
+            corpus, words, counts, n_contexts, seed=config.seed, masked=masked
         )
-        matrix = _mean_states(encoder, layers, selection, show, tokens_at_once, masked=masked)
+        matrix = _mean_states(encoder, layers, selection, show, tokens_at_once)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
@@ -213,7 +213,9 @@ class _SentenceSelection:
     levels: np.ndarray  # uint8 (V,)
     last_keys: np.ndarray  # uint64 (V,): a sentence up to a word's key is selected
     seed: int
-    only_needed: bool  # whether to leave out occurrences of words that have enough
+    masked: (
+        bool  # whether words are masked: then occurrences of words that have enough are left out
+    )
     n_sentences: int = 0
     n_tokens: int = 0
 
@@ -226,7 +228,7 @@ class _SentenceSelection:
         n_contexts: int,
         *,
         seed: int,
-        only_needed: bool,
+        masked: bool,
     ) -> "_SentenceSelection":
         """Select sentences in two passes over the corpus."""
         text = corpus.view(
@@ -237,7 +239,7 @@ class _SentenceSelection:
         word_of[[row_of[word] for word in words]] = np.arange(len(words))
         levels = _frequency_levels(counts, n_contexts)
         last_keys = np.zeros(len(levels), dtype=np.uint64)
-        selection = cls(text, word_of, levels, last_keys, seed, only_needed)
+        selection = cls(text, word_of, levels, last_keys, seed, masked)
         selection._find_last_keys(np.minimum(counts, n_contexts))
         n_sentences = n_tokens = 0
         for rows, offsets, _ in selection.shards():
@@ -254,7 +256,7 @@ class _SentenceSelection:
             lengths = np.diff(offsets)
             tokens = np.repeat(selected, lengths)
             chosen = words[tokens]
-            if self.only_needed:
+            if self.masked:
                 late = np.repeat(keys, lengths)[tokens] > self.last_keys[chosen]
                 chosen[late] = _NOT_POOLED
             yield rows[tokens], offsets_of(lengths[selected]), chosen
@@ -304,8 +306,6 @@ def _mean_states(
     selection: _SentenceSelection,
     show: Progress,
     tokens_at_once: int,
-    *,
-    masked: bool,
 ) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
     from embed.contextual.pooling_kernels import add_states
@@ -317,7 +317,7 @@ def _mean_states(
         for rows, offsets, words in _blocks(*shard, tokens_at_once):
             tokens = [names[row] for row in rows.tolist()]
             sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
-            if masked:
+            if selection.masked:
                 assert isinstance(encoder, MaskedEncoder)
                 pooled = np.flatnonzero(words != _NOT_POOLED)
                 words, states = words[pooled], encoder.encode_masked(sentences, pooled, layers)

@@ -36,29 +36,31 @@ TEXT = "enwiki2015-AB"
 ROWS = 32  # of a step on a CPU, unless the recipe says otherwise
 _15 = {"mask_rate": "0.15"}
 _ONCE = {"times": 1}  # AdamW's rate beside Muon is as many times the rate of AdamW alone
-_LESS = {"weight_decay": 0.01}
+_LITTLE_DECAY: dict[str, dict[str, Any]] = {
+    "random, AdamW": {"init": "none", "optimizer": "adamw", **_15},
+    "SVD, AdamW": {"optimizer": "adamw", **_15},
+    "random, Muon": {"init": "none", **_15, **_ONCE},
+    "shuffled SVD, Muon": {"change": "shuffled", **_15, **_ONCE},
+    "noise, Muon": {"change": "noise", **_15, **_ONCE},
+    "SVD, Muon": {**_15, **_ONCE},
+    "whole words": {"masking": "word", **_15, **_ONCE},
+    "rate x1": _ONCE,  # from here on masks 30 % first and 15 % last
+    "Muon 1e-2": {"muon_rate": 0.01, **_ONCE},
+    "Muon 4e-2": {"muon_rate": 0.04, **_ONCE},
+    "batch 16": {"batch": 16, **_ONCE},
+    **{name: {"change": name, **_ONCE} for name in CHANGES if name},
+    "weight decay .01": {},
+    "rate x2": {"times": 2},
+    "rate x4": {"times": 4},
+    "wsd": {"schedule": "wsd"},
+    "masks .40 to .15": {"mask_rate": "0.40:0.15"},
+    "masks .50 to .15": {"mask_rate": "0.50:0.15"},
+    "skip-gram of words": {"init": "skip-gram"},
+    "SVD of words": {"init": "svd"},
+}
 RECIPES: dict[str, dict[str, Any]] = {
-    "random, AdamW": {"init": "none", "optimizer": "adamw", **_15, **_LESS},
-    "SVD, AdamW": {"optimizer": "adamw", **_15, **_LESS},
-    "random, Muon": {"init": "none", **_15, **_ONCE, **_LESS},
-    "shuffled SVD, Muon": {"change": "shuffled", **_15, **_ONCE, **_LESS},
-    "noise, Muon": {"change": "noise", **_15, **_ONCE, **_LESS},
-    "SVD, Muon": {**_15, **_ONCE, **_LESS},
-    "whole words": {"masking": "word", **_15, **_ONCE, **_LESS},
-    "rate x1": {**_ONCE, **_LESS},  # from here on masks 30 % first and 15 % last
-    "Muon 1e-2": {"muon_rate": 0.01, **_ONCE, **_LESS},
-    "Muon 4e-2": {"muon_rate": 0.04, **_ONCE, **_LESS},
-    "batch 16": {"batch": 16, **_ONCE, **_LESS},
-    **{name: {"change": name, **_ONCE, **_LESS} for name in CHANGES if name},
-    "weight decay .01": _LESS,
-    "rate x2": {"times": 2, **_LESS},
-    "rate x4": {"times": 4, **_LESS},
-    "wsd": {"schedule": "wsd", **_LESS},
-    "masks .40 to .15": {"mask_rate": "0.40:0.15", **_LESS},
-    "masks .50 to .15": {"mask_rate": "0.50:0.15", **_LESS},
-    "skip-gram of words": {"init": "skip-gram", **_LESS},
-    "SVD of words": {"init": "svd", **_LESS},
-    "default": {},  # from here on a weight decay of .1
+    **{name: {**options, "weight_decay": 0.01} for name, options in _LITTLE_DECAY.items()},
+    "default": {},
     "weight decay .3": {"weight_decay": 0.3},
     "masks .40 to .15, weight decay .1": {"mask_rate": "0.40:0.15"},
     "batch 16, weight decay .1": {"batch": 16, **_ONCE},
