@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import ArtifactError, SettingError
 from embed.contextual.encoders import open_encoder
 from embed.contextual.joined import joined
@@ -119,11 +120,12 @@ def nearest_by_encoder(
     queries, owners = [], []
     for number, (text, occurrences) in enumerate(parsed):
         for occurrence in occurrences:
-            place = slice(occurrence.start, occurrence.stop)
             if masked:
-                found = _masked_states(encoder, occurrence, layers, vectors.centers)
+                places = np.arange(occurrence.start, occurrence.stop)
+                copies = [occurrence.words] * len(places)  # one for each masked word
+                found = masked_states(encoder, copies, places, layers, vectors.centers)
             else:
-                found = states[number][place]
+                found = states[number][occurrence.start : occurrence.stop]
             queries.append(found.mean(axis=0))
             owners.append((text, occurrence.name))
     units = unit_length(np.array(queries, dtype=np.float64))
@@ -140,27 +142,26 @@ def nearest_by_encoder(
     ]
 
 
-def _masked_states(
+def masked_states(
     encoder: ContextualEncoder,
-    occurrence: Occurrence,
+    sentences: Sequence[Sequence[str]],
+    places: np.ndarray,
     layers: Sequence[int],
     centers: np.ndarray | None,
 ) -> np.ndarray:
-    """Return the states of the words of an occurrence, each of them masked by itself.
+    """Return the state of one word of each sentence, which is masked.
 
-    With ``centers`` they are joined with the words' vectors.
+    With ``centers`` it is joined with the word's vector.
     """
-    # returns float32 (n_words, D), joined (n_words, 2 D)
+    # places: int64 (n,), of the word in each sentence; returns float32 (n, D), joined (n, 2 D)
     if not isinstance(encoder, JoinableEncoder):
         raise SettingError("this encoder cannot mask words; pass vectors of `source=states`")
-    words, places = occurrence.words, np.arange(occurrence.start, occurrence.stop)
-    copies = [words] * len(places)  # one for each masked word
-    tokens = places + len(words) * np.arange(len(places))
-    states = encoder.encode_masked(copies, tokens, layers)
+    tokens = offsets_of(map(len, sentences))[:-1] + places
+    states = encoder.encode_masked(sentences, tokens, layers)
     if centers is None:
         return states
-    chosen = words[occurrence.start : occurrence.stop]
-    return joined(encoder.static_embeddings(chosen), states, encoder.n_pieces(chosen), centers)
+    words = [sentence[place] for sentence, place in zip(sentences, places.tolist(), strict=True)]
+    return joined(encoder.static_embeddings(words), states, encoder.n_pieces(words), centers)
 
 
 def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:

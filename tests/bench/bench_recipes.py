@@ -64,6 +64,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     "weight decay .3": {"weight_decay": 0.3},
     "masks .40 to .15, weight decay .1": {"mask_rate": "0.40:0.15"},
     "batch 16, weight decay .1": {"batch": 16, **_ONCE},
+    "half rates": {"rates": 0.5},  # of Muon and AdamW
+    "quarter rates": {"rates": 0.25},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
@@ -119,10 +121,14 @@ def main() -> None:
         if measured(cell, found["cells"]):
             continue
         options = {name: value for name, value in cell.items() if name != "recipe"}
-        options |= {"dtype": "bfloat16", "compile": arguments.compile, "threads": arguments.threads}
+        options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
         options |= {"evaluate_every": str(arguments.every)} | RECIPES[cell["recipe"]]
+        preset = PRESETS[cell["preset"]]
+        if "rates" in options:
+            share = options.pop("rates")
+            options["learning_rate"] = preset.rate_beside_muon * share
+            options["muon_rate"] = MlmConfig.muon_rate * share
         if "times" in options:
-            preset = PRESETS[cell["preset"]]
             options["learning_rate"] = preset.learning_rate * options.pop("times")
         if "batch" in options:  # as many rows
             options["steps"] *= ROWS // options["batch"]
@@ -147,6 +153,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--preset", default="mini")
     parser.add_argument("--pieces", default="8000")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="bfloat16")
     parser.add_argument("--compile", choices=("auto", "on", "off"), default="auto")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--every", type=int, default=100, help="steps between evaluations")

@@ -1,4 +1,4 @@
-"""States of marked words in their contexts; each context is encoded once."""
+"""States of marked words in their contexts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from embed.compare.datasets.context_pairs import Target
 from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
-from embed.contextual.in_context import WordSplitter, split_parts
+from embed.contextual.in_context import WordSplitter, masked_states, split_parts
 from embed.protocols import ContextualEncoder
 
 
@@ -24,7 +24,8 @@ def target_states(
 ) -> np.ndarray:
     """Return the state of each target in its context, summed over its words.
 
-    Memory: the states of ``at_once`` words, or of the longest context, and of the targets.
+    Each context is encoded once. Memory: the states of ``at_once`` words, or of the longest
+    context, and of the targets.
     """
     # returns float32 (n_targets, D)
     found = _find(encoder, targets)
@@ -38,6 +39,23 @@ def target_states(
             for target in owners[sentence]:
                 states[target] = of_words[found[target][1]].sum(axis=0)
     return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
+
+
+def masked_target_states(
+    encoder: ContextualEncoder,
+    targets: Sequence[Target],
+    layers: Sequence[int],
+    centers: np.ndarray | None,
+) -> np.ndarray:
+    """Return the same of words that are masked one by one; joined with their vectors."""
+    # centers: of joined vectors; returns float32 (n_targets, D), joined (n_targets, 2 D)
+    found = _find(encoder, targets)
+    sentences = [words for words, places in found for _ in places]
+    places = np.concatenate([places for _, places in found])
+    states = masked_states(encoder, sentences, places, layers, centers)
+    sums = np.zeros((len(targets), states.shape[1]), dtype=np.float32)
+    np.add.at(sums, np.repeat(np.arange(len(targets)), [len(each) for _, each in found]), states)
+    return sums
 
 
 def contexts_read(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:

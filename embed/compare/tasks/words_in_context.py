@@ -15,14 +15,19 @@ from embed.compare.config import CompareConfig
 from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
 from embed.compare.datasets.files_read import parts_of
 from embed.compare.datasets.parts import bare_name, set_name
-from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.inputs.encoder_access import WithEncoder, encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.statistics.estimators import Correlation, Means, Statistic
 from embed.compare.statistics.roc import RocArea
 from embed.compare.statistics.thresholds import best_threshold, right_by_halves
 from embed.compare.task import Measurement
 from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
-from embed.compare.tasks.target_states import contexts_read, target_states, target_words
+from embed.compare.tasks.target_states import (
+    contexts_read,
+    masked_target_states,
+    target_states,
+    target_words,
+)
 from embed.compare.tasks.word_task import ItemRows, WordTask
 from embed.contextual.pooling import AUTO, parse_layers
 from embed.protocols import ContextualEncoder, StaticVectors
@@ -170,8 +175,7 @@ class ContextsTask(WordTask):
     def _in_context(self, vectors: StaticVectors, encoder: ContextualEncoder) -> np.ndarray:
         """Return the cosine of the two states of each pair, float64 (n_items,)."""
         if vectors not in self._cosines:
-            layers = pooled_layers(vectors, encoder)
-            states = target_states(encoder, self._targets, layers).astype(np.float64)
+            states = _states(vectors, encoder, self._targets).astype(np.float64)
             finite = np.isfinite(states).all(axis=1)
             if not finite.all():
                 raise _not_finite(vectors, self._targets[int(np.argmin(finite))])
@@ -241,6 +245,16 @@ class ContextsTask(WordTask):
         for name, ranked in METRICS.items():
             statistic = Correlation(gold, cosines, ranked=ranked) if reason is None else None
             yield _Metric(name, statistic, reason)
+
+
+def _states(
+    vectors: StaticVectors, encoder: ContextualEncoder, targets: Sequence[Target]
+) -> np.ndarray:
+    """Return the states of targets in the space of the static vectors, float32 (n_targets, D)."""
+    if isinstance(vectors, WithEncoder) and vectors.masked_layers:
+        centers = getattr(vectors.vectors, "centers", None)
+        return masked_target_states(encoder, targets, vectors.masked_layers, centers)
+    return target_states(encoder, targets, pooled_layers(vectors, encoder))
 
 
 def pooled_layers(vectors: StaticVectors, encoder: ContextualEncoder) -> tuple[int, ...]:

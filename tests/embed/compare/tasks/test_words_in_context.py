@@ -61,6 +61,26 @@ class Echo:
         return self.table[word]
 
 
+class MaskedEcho(Echo):
+    """An encoder whose masked states are those of the neighbors alone, times the layer."""
+
+    def encode_masked(self, sentences, tokens, layers):
+        flat = [(words, place) for words in sentences for place in range(len(words))]
+        return np.array(
+            [
+                self.state(*flat[k], np.mean(layers)) - self.own(flat[k][0][flat[k][1]])
+                for k in tokens
+            ],
+            dtype=np.float32,
+        )
+
+    def static_embeddings(self, words):
+        return np.array([self.own(word) for word in words], dtype=np.float32)
+
+    def n_pieces(self, words):
+        return np.array([len(word) for word in words])
+
+
 def with_encoder(encoder, words=()):
     """Static vectors of some words, and the encoder."""
     matrix = np.array([encoder.own(word) for word in words], dtype=np.float32)
@@ -153,6 +173,31 @@ def test_with_an_encoder_a_word_is_its_state_in_context():
         "spearman": pytest.approx(spearmanr(gold, cosines).statistic),
         "pearson": pytest.approx(pearsonr(gold, cosines).statistic, abs=1e-6),
     }
+
+
+def test_a_run_of_masked_words_is_scored_by_masked_words():
+    encoder, centers = MaskedEcho(), RNG.normal(size=(4, 4)).astype(np.float32)
+    expected = {None: [], "joined": []}
+    pairs = COSIMLEX.contexts.pairs[:4]  # the masked states of others are equal
+    task, gold = task_of("cosimlex", *map(fields_of, pairs)), [pair.gold for pair in pairs]
+    for pair in pairs:
+        masked, joined = [], []
+        for place in (pair.first, pair.second):
+            word = place.parts[place.marks[0]]
+            words, own = encoder.words("".join(place.parts)), encoder.own(word)
+            masked.append(encoder.state(words, words.index(word), 2.0) - own)
+            state = masked[-1] - centers[min(len(word), 4) - 1]
+            joined.append([*own / np.linalg.norm(own), *0.7 * state / np.linalg.norm(state)])
+        expected[None].append(cosine(*masked))
+        expected["joined"].append(cosine(*np.array(joined)))
+
+    for kind, cosines in expected.items():
+        matrix = np.zeros((1, 8), dtype=np.float32)
+        static = WordVectors(["a"], matrix, centers=centers if kind else None)
+        vectors = WithEncoder(static, lambda: encoder, masked_layers=(2,))
+        found = scores(task, vectors)
+        assert found["spearman"] == pytest.approx(spearmanr(gold, cosines).statistic)
+        assert found["pearson"] == pytest.approx(pearsonr(gold, cosines).statistic, abs=1e-5)
 
 
 def test_without_an_encoder_a_word_is_its_static_vector():
