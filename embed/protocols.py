@@ -252,6 +252,27 @@ class AttentionReader(Protocol):
 
 
 @runtime_checkable
+class MaskFiller(Protocol):
+    """An encoder that predicts masked pieces."""
+
+    def fill_mask(self, text: str, k: int = 10) -> Sequence[Sequence[tuple[str, float]]]:
+        """Predict the masked pieces of a text.
+
+        Parameters
+        ----------
+        text : str
+            Text with ``[MASK]`` for each piece to predict.
+        k : int
+            Predictions per mask, at least 1.
+
+        Returns
+        -------
+        sequence of sequence of (str, float)
+            Pieces with their probabilities, by mask; the most probable first.
+        """
+
+
+@runtime_checkable
 class SentenceScorer(Protocol):
     """A model that gives each sentence a (pseudo) log-likelihood."""
 

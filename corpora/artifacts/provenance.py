@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+PROVENANCE = "provenance.json"
 _PACKAGES = (
     "firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim",
     "jieba", "simplemma",

@@ -17,8 +17,15 @@ import click
     show_default=True,
     help="Number of most frequent words to list.",
 )
+@click.option(
+    "--words",
+    "n_words",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print only the N most frequent words, without punctuation, as CSV.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(corpus: Path, top: int, as_json: bool) -> None:
+def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
     """Print sizes, frequent words and the type-token curve of a corpus.
 
     The checksum of every file is verified first.
@@ -27,13 +34,19 @@ def command(corpus: Path, top: int, as_json: bool) -> None:
     Example:
         firth corpus-info out/wiki
         firth corpus-info out/wiki --json
+        firth corpus-info out/wiki --words 1000 > words.csv
     """
-    from corpora.common.console import print_json
+    from corpora.common.console import print_csv, print_json
     from corpora.store.corpus import Corpus
-    from corpora.store.statistics import describe
+    from corpora.store.statistics import describe, frequent_words
 
     opened = Corpus.open(corpus)
     opened.verify()
+    if n_words is not None:
+        words = frequent_words(opened, n_words)
+        columns = list(words[0]) if words else []
+        print_json(words) if as_json else print_csv(columns, [[*row.values()] for row in words])
+        return
     stats = describe(opened, n_frequent=top)
     if as_json:
         print_json(stats)

@@ -1,6 +1,7 @@
 """Output to the terminal: progress with rate and ETA, notes, tables, JSON."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -10,7 +11,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,24 @@ def padded(text: str, columns: int) -> str:
     from rich.cells import cell_len
 
     return text + " " * max(0, columns - cell_len(text))
+
+
+def fitted(text: str, columns: int, *, end: bool = False) -> str:
+    """Cut a text to a number of terminal columns; with ``end`` keep its end, aligned right."""
+    from rich.cells import cell_len, set_cell_size
+
+    if not end:
+        return text if cell_len(text) <= columns else set_cell_size(text, columns - 1) + "…"
+    while cell_len(text) > columns:
+        text = text[1:]
+    return " " * (columns - cell_len(text)) + text
+
+
+def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table as CSV, with a line of column names."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
 
 
 def shell_quoted(path: str | Path) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from corpora.artifacts.arrays import open_array, read_strings
 
 FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
+_FIELD = "field."  # how the names of arrays of kept fields begin
 UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
 
 
@@ -20,6 +21,7 @@ class Shard:
     def __init__(self, directory: Path, unit: str = "document") -> None:
         self.directory = directory
         self.unit = unit
+        self._arrays: dict[str, np.ndarray] = {}
 
     @cached_property
     def ids(self) -> np.ndarray:
@@ -51,15 +53,24 @@ class Shard:
         return self.array("held_out")
 
     def array(self, name: str) -> np.ndarray:
-        """Memory-map an array by its name in the manifest."""
-        return open_array(self.directory, name)
+        """Memory-map an array by its name in the manifest, once."""
+        if name not in self._arrays:
+            self._arrays[name] = open_array(self.directory, name)
+        return self._arrays[name]
 
-    def field(self, name: str) -> list[str]:
-        """Read a kept field, one value per document."""
+    @cached_property
+    def field_names(self) -> list[str]:
+        """Names of the kept fields."""
+        files = self.directory.glob(f"{field_array('*')}.offsets.npy")
+        names = [file.name[len(_FIELD) : -len(".offsets.npy")] for file in files]
+        return sorted(name.replace("%2F", "/").replace("%25", "%") for name in names)
+
+    def field(self, name: str, first: int = 0, stop: int | None = None) -> list[str]:
+        """Read a kept field of a range of documents, by default all."""
         text, offsets = (self.array(f"{field_array(name)}.{part}") for part in ("text", "offsets"))
-        return read_strings(text, offsets, 0, len(offsets) - 1)
+        return read_strings(text, offsets, first, len(offsets) - 1 if stop is None else stop)
 
 
 def field_array(name: str) -> str:
     """Return the file name of a kept field's array, safe for any field name."""
-    return "field." + name.replace("%", "%25").replace("/", "%2F")
+    return _FIELD + name.replace("%", "%25").replace("/", "%2F")

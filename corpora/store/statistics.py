@@ -6,6 +6,7 @@ import numpy as np
 
 from corpora.store.corpus import Corpus
 from corpora.store.view_kernels import count_new_types, hash_parts
+from corpora.store.vocabulary import PRUNED
 
 _CURVE_POINTS = 20
 
@@ -60,6 +61,21 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         ],
         "type_token_curve": _curve(corpus),
     }
+
+
+def frequent_words(corpus: Corpus, n_words: int) -> list[dict[str, Any]]:
+    """Return the most frequent words without punctuation, with their counts."""
+    vocabulary = corpus.vocabulary
+    types = np.flatnonzero(~vocabulary.punctuation & (vocabulary.counts > 0))[:n_words].tolist()
+    return [
+        {
+            "word": vocabulary[each],
+            "count": int(vocabulary.counts[each]),
+            "documents": int(vocabulary.document_counts[each]),
+        }
+        for each in types
+        if vocabulary[each] != PRUNED
+    ]
 
 
 def _curve(corpus: Corpus) -> list[dict[str, int]]:

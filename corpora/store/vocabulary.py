@@ -51,6 +51,13 @@ class Vocabulary:
         return None
 
     @cached_property
+    def ranks(self) -> np.ndarray:
+        """int64 (n_types,): the place of each type in the order of UTF-8."""
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[self._by_text] = np.arange(len(self))
+        return ranks
+
+    @cached_property
     def document_counts(self) -> np.ndarray:
         """int64 (n_types,): the number of documents that contain each type."""
         return open_array(self._directory, "document_counts")

@@ -14,11 +14,12 @@ from embed.vectors.word_vectors import WordVectors
 _SKIP_HINT = " (`skip_unknown=True` skips it)"
 
 
-def find_word(vectors: WordVectors, query: str) -> str:
+def find_word(vectors: WordVectors, query: str, hint: str = "") -> str:
     """Find the vocabulary word for a typed word.
 
     The run's own text settings apply; without settings, the word is tried as written, then
-    lower-cased. A note reports if another form was found, or if the vector is composed.
+    lower-cased. A note reports if another form was found, or if the vector is composed. A
+    refusal of an unknown word ends with ``hint``.
     """
     if LONE_SURROGATE.search(query):
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
@@ -31,7 +32,7 @@ def find_word(vectors: WordVectors, query: str) -> str:
         )
     row = vectors.row(words[0])
     if row is None:
-        _refuse_unknown(vectors, words[0])
+        _refuse_unknown(vectors, words[0], hint)
     if words[0] != query:
         note(f"{query!r} is read as {words[0]!r}")
     if row is None:
@@ -40,12 +41,12 @@ def find_word(vectors: WordVectors, query: str) -> str:
     return words[0]
 
 
-def _refuse_unknown(vectors: WordVectors, word: str) -> None:
-    """Raise if a word has no vector, with a hint on how to skip it."""
+def _refuse_unknown(vectors: WordVectors, word: str, hint: str) -> None:
+    """Raise if a word has no vector."""
     try:
         vector_of(vectors, word)
     except UnknownWordError as error:
-        raise UnknownWordError(f"{error}{_SKIP_HINT}") from None
+        raise UnknownWordError(f"{error}{hint}") from None
 
 
 def find_words(
@@ -55,7 +56,7 @@ def find_words(
     found: list[str | None] = []
     for text in queries:
         try:
-            found.append(find_word(vectors, text))
+            found.append(find_word(vectors, text, _SKIP_HINT))
         except UnknownWordError as error:
             if not skip_unknown:
                 raise

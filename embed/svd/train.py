@@ -8,6 +8,7 @@ methods are options here.
 import contextlib
 import dataclasses
 import json
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -285,6 +286,16 @@ def text_vectors(
         )
     n_alone = int((np.diff(counts.starts) == 0).sum())
     return _factor(_weigh(view, counts, config, log), config, log), n_alone
+
+
+def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any]:
+    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows."""
+    config = with_width(config, corpus)
+    view, n_words = _view(corpus, config)
+    with tempfile.TemporaryDirectory() as folder:
+        counts = _count(view, n_words, config, Path(folder))
+        matrix = _weigh(view, counts, config, _Metrics(None))
+    return view.words[:n_words], matrix
 
 
 class _Metrics:

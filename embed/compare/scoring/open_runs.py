@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
+from corpora.artifacts.provenance import PROVENANCE
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note, progress
 from embed.compare.config import CompareConfig
@@ -30,7 +31,6 @@ from embed.vectors.context_vectors import with_contexts
 from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 
-PROVENANCE = "provenance.json"
 IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]

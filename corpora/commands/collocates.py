@@ -1,0 +1,102 @@
+"""``firth collocates``: print the words that stand near a word more often than elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from corpora.store.collocates import Collocate
+
+
+@click.command("collocates")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("query", required=False)
+@click.option(
+    "--measure",
+    type=click.Choice(["log-odds", "log-likelihood", "log-dice", "ppmi"]),
+    default="log-odds",
+    show_default=True,
+    help="What words are sorted by; log-odds by their z-scores.",
+)
+@click.option("--window", default=5, show_default=True, help="Words on each side.")
+@click.option("-n", "--words", "n_words", default=20, show_default=True, help="Words to print.")
+@click.option("--min-count", default=5, show_default=True, help="Leave out rarer collocates.")
+@click.option("--versus", metavar="QUERY", help="Compare with the words near this one.")
+@click.option(
+    "--versus-documents",
+    metavar="FIELD=VALUE",
+    help="Compare documents that have this kept field with the others; QUERY may be left out.",
+)
+@click.option("--seed", default=1, show_default=True, help="Seed of the bootstrap.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    corpus: Path,
+    query: str | None,
+    measure: str,
+    window: int,
+    n_words: int,
+    min_count: int,
+    versus: str | None,
+    versus_documents: str | None,
+    seed: int,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Print the words that stand near a word more often than elsewhere.
+
+    Each has the interval of its score over documents. With --versus or
+    --versus-documents two lists are printed, one for each side.
+
+    \b
+    Example:
+        firth collocates out/wiki sea
+        firth collocates out/wiki sea --measure log-dice --window 3
+        firth collocates out/wiki sea --versus ocean
+        firth collocates out/news --versus-documents year=1990
+    """
+    from corpora.common.console import print_csv, print_json
+    from corpora.store.collocates import collocates
+    from corpora.store.corpus import Corpus
+    from corpora.store.search import Search
+
+    found = collocates(
+        Search(Corpus.open(corpus)),
+        query,
+        measure=measure,
+        window=window,
+        n_words=n_words,
+        min_count=min_count,
+        versus=versus,
+        versus_documents=versus_documents,
+        seed=seed,
+    )
+    if as_json:
+        print_json(asdict(found))
+    elif as_csv:
+        print_csv(
+            ["word", "near", "other", found.measure, "low", "high"],
+            [list(asdict(row).values()) for row in (*found.rows, *found.lowest)],
+        )
+    else:
+        other = versus or ("other documents" if versus_documents else "elsewhere")
+        side = ", ".join(filter(None, [query and f"near {query}", versus_documents]))
+        columns = ["word", side, f"near {versus}" if versus else other, found.measure, "95 %"]
+        _print(columns, found.rows)
+        if found.lowest:
+            _print(columns, found.lowest)
+
+
+def _print(columns: Sequence[str], rows: "Sequence[Collocate]") -> None:
+    """Print a row per word."""
+    from corpora.common.console import print_table
+
+    cells = [
+        (row.word, f"{row.near:,}", f"{row.other:,}", f"{row.score:.2f}",
+         f"{row.low:.2f} {row.high:.2f}")
+        for row in rows
+    ]  # fmt: skip
+    print_table(columns, cells)

@@ -1,0 +1,116 @@
+"""``firth concordance``: print occurrences of a word or phrase with the text around them."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from corpora.store.concordance import Concordance
+
+_SIDE = 48  # columns of a terminal for the words before the occurrence
+_LABEL = 24  # columns for the document
+
+
+@click.command("concordance")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("query")
+@click.option("-n", "--lines", default=25, show_default=True, help="Lines at most.")
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(["text", "left", "right", "sample"]),
+    default="text",
+    show_default=True,
+    help="Order of the text, by the words on one side, or a random sample.",
+)
+@click.option("--width", default=8, show_default=True, help="Words on each side.")
+@click.option("--near", metavar="QUERY", help="Only where this word or phrase is near.")
+@click.option("--within", default=5, show_default=True, help="With --near, words at most between.")
+@click.option("--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the sample.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    corpus: Path,
+    query: str,
+    lines: int,
+    order: str,
+    width: int,
+    near: str | None,
+    within: int,
+    documents: str | None,
+    seed: int,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Print occurrences of a word or phrase with the text around them.
+
+    In QUERY, * stands for any characters of a word, and alone for any word. The first
+    use indexes the corpus, which takes 4 bytes a token.
+
+    \b
+    Example:
+        firth concordance out/wiki sea
+        firth concordance out/wiki "the * of" --sort right
+        firth concordance out/wiki sea --near ship --within 10 --csv > sea.csv
+    """
+    from corpora.common.console import print_json
+    from corpora.store.concordance import concordance
+    from corpora.store.corpus import Corpus
+    from corpora.store.search import Search
+
+    found = concordance(
+        Search(Corpus.open(corpus)),
+        query,
+        n_lines=lines,
+        order=order,
+        width=width,
+        near=near,
+        within=within,
+        documents=documents,
+        seed=seed,
+    )
+    if as_json:
+        print_json({"found": found.n_found, "lines": [asdict(line) for line in found.lines]})
+    elif as_csv:
+        _print_csv(found)
+    else:
+        _print(found)
+
+
+def _print_csv(found: "Concordance") -> None:
+    """Print a row per occurrence."""
+    from corpora.common.console import print_csv
+
+    fields = list(found.lines[0].fields) if found.lines else []
+    columns = ["document", "source", "record", "token", *fields, "left", "found", "right"]
+    rows = [
+        [line.document, line.source, line.record, line.token]
+        + [line.fields[name] for name in fields]
+        + [" ".join(words) for words in (line.left, line.found, line.right)]
+        for line in found.lines
+    ]
+    print_csv(columns, rows)
+
+
+def _print(found: "Concordance") -> None:
+    """Print the occurrences below each other."""
+    from corpora.common.console import fitted, padded
+    from corpora.common.reporting import note
+
+    for line in found.lines:
+        label = " ".join([str(line.document), *_short_fields(line.fields)])
+        left = fitted(" ".join(line.left), _SIDE, end=True)
+        marked = click.style(" ".join(line.found), bold=True)
+        click.echo(
+            f"{padded(fitted(label, _LABEL), _LABEL)} {left}  {marked}  {' '.join(line.right)}"
+        )
+    note(f"{len(found.lines):,} of {found.n_found:,} occurrences")
+
+
+def _short_fields(fields: dict[str, str]) -> list[str]:
+    """Return a title or name, or else all short fields."""
+    title = fields.get("title")
+    return [title] if title else [value for value in fields.values() if 0 < len(value) < _LABEL]

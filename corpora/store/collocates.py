@@ -1,0 +1,314 @@
+"""Collocates: words that stand near a word, or in some documents, more often than elsewhere."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+from corpora.store.occurrence_kernels import count_around, count_by_group
+from corpora.store.search import Hits, Search
+from corpora.store.vocabulary import PRUNED
+
+_PRIOR = 1000.0  # tokens that the prior counts for
+_GROUPS = 2000  # of documents, drawn together, so that memory does not grow with the corpus
+_DRAWS = 1000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Tokens of each word in a text and in another one; arrays broadcast."""
+
+    near: np.ndarray  # of the word
+    n_near: np.ndarray  # of all words
+    other: np.ndarray
+    n_other: np.ndarray
+    prior: np.ndarray  # share of the word in the whole corpus
+    n_hits: np.ndarray  # occurrences of the query
+
+
+_quiet = np.errstate(divide="ignore", invalid="ignore")  # of words that do not occur
+
+
+@_quiet
+def log_odds(c: Counts) -> np.ndarray:
+    """Return the difference of log odds with an informative prior (Monroe et al. 2008, eq. 16)."""
+    first, second, prior = c.near + _PRIOR * c.prior, c.other + _PRIOR * c.prior, _PRIOR
+    rest = c.n_near + prior - first, c.n_other + prior - second
+    return np.asarray(np.log(first / rest[0]) - np.log(second / rest[1]))
+
+
+@_quiet
+def z_score(c: Counts) -> np.ndarray:
+    """Return the log odds in units of their standard error (the same, equations 20 and 22)."""
+    error = np.sqrt(1 / (c.near + _PRIOR * c.prior) + 1 / (c.other + _PRIOR * c.prior))
+    return np.asarray(log_odds(c) / error)
+
+
+@_quiet
+def log_likelihood(c: Counts) -> np.ndarray:
+    """Return G2 (Dunning 1993), negative for words that are rarer near the query."""
+    total = np.asarray(c.near + c.other, dtype=np.float64)
+    share = total / (c.n_near + c.n_other)
+    found = np.zeros(total.shape)
+    for count, size in ((c.near, c.n_near), (c.other, c.n_other)):
+        for observed, expected in ((count, size * share), (size - count, size * (1 - share))):
+            found += 2 * np.where(observed > 0, observed * np.log(observed / expected), 0.0)
+    more = c.near * np.asarray(c.n_other, dtype=np.float64) >= c.other * np.asarray(c.n_near)
+    return np.asarray(np.where(more, found, -found))
+
+
+def log_dice(c: Counts) -> np.ndarray:
+    """Return logDice (Rychly 2008): 14 if both words occur only together, 1 less for half of it."""
+    near = np.maximum(c.near, 0.5)  # finite where a bootstrap sample lacks the word
+    return np.asarray(14 + np.log2(2 * near / np.maximum(c.n_hits + c.near + c.other, 1)))
+
+
+@_quiet
+def ppmi(c: Counts) -> np.ndarray:
+    """Return the positive pointwise mutual information, in bits."""
+    expected = c.n_near * ((c.near + c.other) / (c.n_near + c.n_other))
+    return np.asarray(np.maximum(np.nan_to_num(np.log2(c.near / expected), nan=0.0), 0))
+
+
+Measure = Callable[[Counts], np.ndarray]
+# by name: the score and what it is sorted by
+MEASURES: dict[str, tuple[Measure, Measure]] = {
+    "log-odds": (log_odds, z_score),
+    "log-likelihood": (log_likelihood, log_likelihood),
+    "log-dice": (log_dice, log_dice),
+    "ppmi": (ppmi, ppmi),
+}
+_TWO_TEXTS = ("log-odds", "log-likelihood")  # measures that compare any two texts
+
+
+@dataclass(frozen=True)
+class Collocate:
+    """A word with its counts and score."""
+
+    word: str
+    near: int  # tokens near the query, or in the chosen documents
+    other: int  # tokens elsewhere, near the other query, or in the other documents
+    score: float
+    low: float  # 95 % interval
+    high: float
+
+
+@dataclass(frozen=True)
+class Collocates:
+    """The words of the highest scores, and of the lowest if two texts are compared."""
+
+    measure: str
+    rows: list[Collocate]
+    lowest: list[Collocate]
+    n_near: int  # tokens near the query without punctuation, or of the chosen documents
+    n_other: int
+
+
+def collocates(
+    search: Search,
+    query: str | None,
+    *,
+    measure: str = "log-odds",
+    window: int = 5,
+    n_words: int = 20,
+    min_count: int = 5,
+    versus: str | None = None,
+    versus_documents: str | None = None,
+    seed: int = 1,
+) -> Collocates:
+    """Return the words that stand near a query more often than elsewhere.
+
+    A word near several occurrences counts once. Windows do not leave the sentence; punctuation
+    has a place in them, but is not counted. Intervals are from a bootstrap of documents
+    (percentiles; Poisson weights), so that a word which one document repeats has a wide one.
+
+    Parameters
+    ----------
+    search : Search
+        Of a corpus; held-out documents count, too.
+    query : str, optional
+        A word or phrase; None with ``versus_documents`` compares all of the text.
+    measure : {'log-odds', 'log-likelihood', 'log-dice', 'ppmi'}
+        Log-odds with an informative prior (Monroe et al. 2008) are sorted by their z-scores.
+    window : int
+        Words on each side.
+    n_words : int
+        Words to return; as many of the lowest scores if two texts are compared.
+    min_count : int
+        Words that are nearer less often are left out; of both texts together if two are compared.
+    versus : str, optional
+        Compare with the words near this word or phrase instead of with the rest of the corpus.
+    versus_documents : str, optional
+        ``FIELD=VALUE``: compare these documents with the others.
+    seed : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    Collocates
+
+    Raises
+    ------
+    UnknownWordError
+        A word of a query is not in the corpus.
+    SettingError
+        Options do not fit together, or there is no such field or value.
+    """
+    _check(query, measure, versus, versus_documents, min(window, n_words, min_count))
+    comparison = _Comparison(search, query, window, versus, versus_documents)
+    every = comparison.totals()
+    counts = comparison.counts(every)
+    two = versus is not None or versus_documents is not None
+    enough = counts.near + (counts.other if two else 0) >= min_count
+    candidates = np.flatnonzero(enough & comparison.is_word)
+    _, key = MEASURES[measure]
+    keys = key(counts)[candidates]
+    order = candidates[np.lexsort((np.arange(len(candidates)), -keys))]
+    if two:
+        n_positive = int((keys > 0).sum())
+        best, worst = order[: min(n_words, n_positive)], order[::-1][:n_words]
+        worst = worst[: len(order) - n_positive]
+    else:
+        best, worst = order[:n_words], order[:0]
+    rows = comparison.scored(np.concatenate([best, worst]), every, measure, seed)
+    return Collocates(
+        measure, rows[: len(best)], rows[len(best) :],
+        int(counts.n_near), int(counts.n_other),
+    )  # fmt: skip
+
+
+def _check(
+    query: str | None, measure: str, versus: str | None, documents: str | None, least: int
+) -> None:
+    """Raise if options do not fit together."""
+    if measure not in MEASURES:
+        raise SettingError(f"`measure={measure}`: expected one of {', '.join(MEASURES)}")
+    if least < 1:
+        raise SettingError("`window`, `n_words` and `min_count` must be at least 1")
+    if versus is not None and documents is not None:
+        raise SettingError("`versus` and `versus_documents` exclude each other; pass one of them")
+    if query is None and documents is None:
+        raise SettingError("pass a word, or `versus_documents` to compare parts of the corpus")
+    if (versus is not None or documents is not None) and measure not in _TWO_TEXTS:
+        raise SettingError(
+            f"`measure={measure}` is of one word; two are compared by {' or '.join(_TWO_TEXTS)}"
+        )
+
+
+class _Comparison:
+    """Two texts to be counted: what is near a query, and what it is compared with."""
+
+    def __init__(
+        self,
+        search: Search,
+        query: str | None,
+        window: int,
+        versus: str | None,
+        documents: str | None,
+    ) -> None:
+        self.search, self.window = search, window
+        vocabulary = search.corpus.vocabulary
+        self.is_word = ~vocabulary.punctuation
+        if vocabulary[len(vocabulary) - 1] == PRUNED:
+            self.is_word[-1] = False
+        chosen = None if documents is None else search.documents_where(documents)
+        hits = None if query is None else search.find(query)
+        self._texts: list[tuple[Hits | None, np.ndarray | None]] = [(hits, chosen)]
+        self._elsewhere = versus is None and chosen is None
+        if versus is not None:
+            self._texts.append((search.find(versus), None))
+        elif chosen is not None:
+            self._texts.append((hits, ~chosen))
+        self.n_hits = 0 if hits is None else len(hits)
+
+    def totals(self) -> np.ndarray:
+        """Return the counts of all types in both texts, int64 (2, n_types)."""
+        n_types = len(self.search.corpus.vocabulary)
+        columns = np.where(self.is_word, np.arange(n_types), -1)
+        groups = np.zeros(self.search.corpus.n_documents, dtype=np.int64)
+        return self._count(columns, groups, n_types)[:, 0]
+
+    def counts(self, totals: np.ndarray) -> Counts:
+        """Return the counts of all types with their totals."""
+        near, other = totals
+        share = self.search.corpus.vocabulary.counts * self.is_word
+        share = share / max(1, share.sum())
+        return Counts(near, near.sum(), other, other.sum(), share, np.array(self.n_hits))
+
+    def scored(
+        self, types: np.ndarray, totals: np.ndarray, measure: str, seed: int
+    ) -> list[Collocate]:
+        """Return some types with scores and intervals."""
+        if not len(types):
+            return []
+        score, _ = MEASURES[measure]
+        words = self.search.corpus.vocabulary
+        exact = self.counts(totals)
+        replicates = score(self._drawn(types, exact, seed))
+        tail = (1 - _LEVEL) / 2
+        lows, highs = np.quantile(replicates, [tail, 1 - tail], axis=0, method="nearest")
+        columns = [*totals[:, types], score(exact)[types], lows, highs]
+        return [
+            Collocate(words[each], *values)
+            for each, *values in zip(
+                types.tolist(), *(each.tolist() for each in columns), strict=True
+            )
+        ]
+
+    def _drawn(self, types: np.ndarray, exact: Counts, seed: int) -> Counts:
+        """Return counts of some types in bootstrap samples of the documents."""
+        n_documents, n_chosen = self.search.corpus.n_documents, len(types)
+        groups = np.arange(n_documents, dtype=np.int64) % min(_GROUPS, n_documents)
+        columns = np.where(self.is_word, n_chosen, -1)  # the last column has all other words
+        columns[types] = np.arange(n_chosen)
+        near, other = self._count(columns, groups, n_chosen + 1)  # int64 (n_groups, n_chosen + 1)
+        draws = np.random.default_rng(seed).poisson(1.0, (_DRAWS, len(near))).astype(np.float64)
+        hits, _ = self._texts[0]
+        starts = np.zeros(0, dtype=np.int64) if hits is None else hits.starts
+        in_group = np.bincount(groups[self.search.documents_of(starts)], minlength=len(near))
+        firsts, seconds = draws @ near, draws @ other
+        return Counts(
+            firsts[:, :-1], firsts.sum(1, keepdims=True), seconds[:, :-1],
+            seconds.sum(1, keepdims=True), exact.prior[types], (draws @ in_group)[:, None],
+        )  # fmt: skip
+
+    def _count(self, columns: np.ndarray, groups: np.ndarray, n_columns: int) -> np.ndarray:
+        """Count the types of each column in both texts by groups of documents."""
+        # columns: int64 (n_types,), -1 if not counted; groups: int64 (n_documents,)
+        # returns int64 (2, n_groups, n_columns)
+        counts = np.zeros((2, int(groups.max()) + 1, n_columns), dtype=np.int64)
+        for which, (hits, chosen) in enumerate(self._texts):
+            self._add(hits, chosen, columns, groups, counts[which])
+        if self._elsewhere:
+            self._add(None, None, columns, groups, counts[1])
+            counts[1] -= counts[0]
+        return counts
+
+    def _add(
+        self,
+        hits: Hits | None,
+        chosen: np.ndarray | None,
+        columns: np.ndarray,
+        groups: np.ndarray,
+        counts: np.ndarray,
+    ) -> None:
+        """Add what is near hits, or everything, in the chosen documents."""
+        search, first = self.search, 0
+        if hits is not None and chosen is not None:
+            hits = hits[chosen[search.documents_of(hits.starts)]]
+        groups = groups if chosen is None else np.where(chosen, groups, -1)
+        for shard, start in search.shards():
+            documents = groups[first : first + len(shard.documents) - 1]
+            first += len(documents)
+            if hits is None:
+                count_by_group(shard.ids, shard.documents, documents, columns, counts)
+                continue
+            inside = slice(*np.searchsorted(hits.starts, [start, start + len(shard.ids)]))
+            own = hits[inside]
+            numbers = search.documents_of(own.starts) - (first - len(documents))
+            count_around(
+                shard.ids, shard.offsets("sentence"), own.starts - start, own.stops - start,
+                documents[numbers], self.window, columns, counts,
+            )  # fmt: skip

@@ -1,0 +1,140 @@
+"""Concordances: occurrences of a word or phrase with the text around them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+from corpora.store.search import Hits, Search
+
+ORDERS = ("text", "left", "right", "sample")
+_SORTED_BY = 3  # words on the left or right that decide the order
+
+
+@dataclass(frozen=True)
+class Line:
+    """One occurrence with its surroundings."""
+
+    document: int  # number of the document in the corpus, from 1
+    source: str  # the file that the document is from
+    record: int  # its line or record in the source, from 1
+    token: int  # number of the first found token in the document, from 1
+    left: list[str]  # words before it, in the same document
+    found: list[str]
+    right: list[str]
+    fields: dict[str, str]  # kept fields of the document
+
+
+@dataclass(frozen=True)
+class Concordance:
+    """Some lines of all that were found."""
+
+    lines: list[Line]
+    n_found: int
+
+
+def concordance(
+    search: Search,
+    query: str,
+    *,
+    n_lines: int = 100,
+    order: str = "text",
+    width: int = 8,
+    near: str | None = None,
+    within: int = 5,
+    documents: str | None = None,
+    seed: int = 1,
+) -> Concordance:
+    """Return occurrences of a query with ``width`` words on each side.
+
+    Parameters
+    ----------
+    search : Search
+        Of a corpus; held-out documents are searched, too.
+    query : str
+        A word or phrase, as :meth:`Search.find` takes it.
+    n_lines : int
+        Lines at most.
+    order : {'text', 'left', 'right', 'sample'}
+        Order of the text, alphabetical by the words on one side, or a random sample in order of
+        the text.
+    width : int
+        Words on each side; they do not leave the document.
+    near, within : str, int
+        Only occurrences with this other word or phrase within so many words.
+    documents : str, optional
+        Only documents with ``FIELD=VALUE``.
+    seed : int
+        Seed of the sample.
+
+    Returns
+    -------
+    Concordance
+
+    Raises
+    ------
+    UnknownWordError
+        A word of a query is not in the corpus.
+    SettingError
+        An option is out of range, or there is no such field or value.
+    """
+    if order not in ORDERS:
+        raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
+    if min(n_lines, width, within) < 1:
+        raise SettingError("`n_lines`, `width` and `within` must be at least 1")
+    hits = search.find(query)
+    if near is not None:
+        hits = search.near(hits, near, within)
+    if documents is not None:
+        chosen = search.documents_where(documents)
+        hits = hits[chosen[search.documents_of(hits.starts)]]
+    return Concordance(lines(search, _choose(search, hits, n_lines, order, seed), width), len(hits))
+
+
+def lines(search: Search, hits: Hits, width: int) -> list[Line]:
+    """Return occurrences with up to ``width`` words on each side."""
+    documents = search.documents_of(hits.starts)
+    firsts = np.maximum(search.document_starts[documents], hits.starts - width)
+    lasts = np.minimum(search.document_starts[documents + 1], hits.stops + width)
+    found = []
+    for number, first, start, stop, words in zip(
+        *(each.tolist() for each in (documents, firsts, hits.starts, hits.stops)),
+        search.words(firsts, lasts),
+        strict=True,
+    ):
+        source, record = search.origin(number)
+        found.append(
+            Line(
+                document=number + 1,
+                source=source,
+                record=record,
+                token=start - int(search.document_starts[number]) + 1,
+                left=words[: start - first],
+                found=words[start - first : stop - first],
+                right=words[stop - first :],
+                fields=search.fields(number),
+            )
+        )
+    return found
+
+
+def _choose(search: Search, hits: Hits, n_lines: int, order: str, seed: int) -> Hits:
+    """Return the occurrences to show, in their order."""
+    if order == "text":
+        return hits[slice(n_lines)]
+    if order == "sample":
+        chosen = np.random.default_rng(seed).permutation(len(hits))[:n_lines]
+        return hits[np.sort(chosen)]
+    places: Sequence[np.ndarray] = [
+        hits.starts - distance if order == "left" else hits.stops + distance - 1
+        for distance in range(1, _SORTED_BY + 1)
+    ]
+    documents = search.documents_of(hits.starts)
+    ranks = np.append(search.corpus.vocabulary.ranks, -1)  # nothing comes first
+    keys = []
+    for place in places:
+        types = search.take(place)
+        types[search.documents_of(place) != documents] = -1
+        keys.append(ranks[types])
+    return hits[np.lexsort(keys[::-1])[:n_lines]]

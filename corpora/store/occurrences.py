@@ -1,0 +1,69 @@
+"""Where each type occurs: an index of token positions, made on first use."""
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.arrays import map_array, offsets_of
+from corpora.artifacts.atomic import atomic_output
+from corpora.common.cache import cache_directory
+from corpora.common.errors import ArtifactError
+from corpora.common.reporting import progress
+from corpora.store.corpus import Corpus
+from corpora.store.occurrence_kernels import place_tokens
+
+INDEX = "occurrences.npy"
+
+
+class Occurrences:
+    """The positions of all tokens by type, memory-mapped; all documents count.
+
+    A position is the number of a token in the corpus, from 0. The index takes 4 bytes a token, 8
+    from 2^31 tokens on. It lies in the corpus, or in the cache if the corpus cannot be written.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._starts = offsets_of(corpus.vocabulary.counts)
+
+    def of(self, type_id: int) -> np.ndarray:
+        """Return the positions of a type, ascending, int32 or int64 (n,)."""
+        return self._positions[self._starts[type_id] : self._starts[type_id + 1]]
+
+    def count(self, type_id: int) -> int:
+        """Return the number of tokens of a type; needs no index."""
+        return int(self._starts[type_id + 1] - self._starts[type_id])
+
+    @cached_property
+    def _positions(self) -> np.ndarray:
+        """Positions by type, int32 or int64 (n_tokens,)."""
+        path = self._path()
+        if not path.exists():
+            self._write(path)
+        again = "delete it; it is made again on the next use"
+        positions = map_array(path, again=again, missing=f"the index is missing; {again}")
+        if positions.shape != (self._starts[-1],):
+            raise ArtifactError(f"{path}: does not fit the corpus {self._corpus.path}; {again}")
+        return positions
+
+    def _path(self) -> Path:
+        """Return where the index is, or is to be written."""
+        path = self._corpus.path / INDEX
+        if path.exists() or os.access(path.parent, os.W_OK):
+            return path
+        return cache_directory() / "occurrences" / f"{self._corpus.fingerprint}.npy"
+
+    def _write(self, path: Path) -> None:
+        """Write the index, by counting sort, shard by shard."""
+        n_tokens = int(self._starts[-1])
+        dtype = np.int32 if n_tokens < 2**31 else np.int64
+        following, first = self._starts[:-1].copy(), 0
+        with atomic_output(path, force=True) as partial, progress("indexing", "tokens") as show:
+            positions = np.lib.format.open_memmap(partial, "w+", dtype, (n_tokens,))
+            for shard in self._corpus.shards:
+                place_tokens(shard.ids, first, following, positions)
+                first += len(shard.ids)
+                show(first, n_tokens)
+            positions.flush()

@@ -1,0 +1,236 @@
+"""Find words and phrases in a corpus, and say where they stand."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from corpora.common.errors import SettingError, UnknownWordError
+from corpora.store.corpus import Corpus
+from corpora.store.occurrences import Occurrences
+from corpora.store.shards import Shard
+
+_ANY = "*"
+_JOINED = "_"  # between the words of a phrase that is one word of the corpus
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Occurrences of a query: tokens ``starts[k]`` to ``stops[k] - 1`` of the corpus."""
+
+    starts: np.ndarray  # int64 (n,), ascending
+    stops: np.ndarray  # int64 (n,)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, chosen: np.ndarray | slice) -> "Hits":
+        return Hits(self.starts[chosen], self.stops[chosen])
+
+
+class Search:
+    """Finds queries in all documents of a corpus."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.occurrences = Occurrences(corpus)
+        self._shard_starts = np.cumsum([0, *(len(shard.ids) for shard in corpus.shards)])
+
+    def find(self, query: str, limit: int | None = None) -> Hits:
+        """Return the occurrences of a word or phrase, the first ``limit`` of them.
+
+        The query is normalized as the text was. ``*`` stands for any characters of a word, and
+        alone for any word. A phrase lies within a sentence; words that the corpus joined into one
+        are found, too.
+        """
+        slots = self._slots(query)
+        found = [self._phrase(slots, limit)]
+        if len(slots) > 1 and (joined := self._joined(query)) is not None:
+            found.append(self._phrase([np.array([joined])], limit))
+        if not any(map(len, found)):
+            self._refuse_unknown(query, slots)
+        starts, stops = (np.concatenate([getattr(hits, side) for hits in found])
+                         for side in ("starts", "stops"))  # fmt: skip
+        order = np.argsort(starts, kind="stable")[:limit]
+        return Hits(starts[order], stops[order])
+
+    def near(self, hits: Hits, query: str, within: int) -> Hits:
+        """Return the hits that have another query within some tokens, in the same document."""
+        others = self.find(query)
+        if not len(others):
+            return hits[slice(0)]
+        documents = self.documents_of(hits.starts)
+        firsts = np.maximum(self.document_starts[documents], hits.starts - within)
+        lasts = np.minimum(self.document_starts[documents + 1], hits.stops + within)
+        nearest = np.searchsorted(others.stops, hits.starts, "right") - 1
+        before = (nearest >= 0) & (others.starts[nearest] >= firsts)
+        nearest = np.searchsorted(others.starts, hits.stops)
+        after = np.append(others.stops, np.iinfo(np.int64).max)[nearest] <= lasts
+        return hits[before | after]
+
+    def take(self, positions: np.ndarray) -> np.ndarray:
+        """Return the types at some positions, int32 (n,); -1 outside the corpus."""
+        types = np.full(len(positions), -1, dtype=np.int32)
+        shard_of = np.searchsorted(self._shard_starts, positions, "right") - 1
+        for number, (shard, start) in enumerate(self.shards()):
+            inside = shard_of == number
+            types[inside] = shard.ids[positions[inside] - start]
+        return types
+
+    def shards(self) -> Iterator[tuple[Shard, int]]:
+        """Yield each shard with the position of its first token."""
+        yield from zip(self.corpus.shards, self._shard_starts.tolist(), strict=False)
+
+    def words(self, starts: np.ndarray, stops: np.ndarray) -> list[list[str]]:
+        """Return the words of some ranges of the text."""
+        places = [np.arange(*bounds) for bounds in zip(starts, stops, strict=True)]
+        every = np.concatenate([np.zeros(0, dtype=np.int64), *places])
+        types, owner = np.unique(self.take(every), return_inverse=True)
+        words = [self.corpus.vocabulary[each] for each in types.tolist()]
+        each = iter(owner.tolist())
+        return [[words[next(each)] for _ in place] for place in places]
+
+    @cached_property
+    def document_starts(self) -> np.ndarray:
+        """Positions at which documents begin, and the end, int64 (n_documents + 1,)."""
+        return self._bounds("document")
+
+    @cached_property
+    def sentence_starts(self) -> np.ndarray:
+        """Positions at which sentences begin, and the end, int64 (n_sentences + 1,)."""
+        return self._bounds("sentence")
+
+    def documents_of(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers of the documents that hold some positions, from 0, int64 (n,)."""
+        return np.asarray(np.searchsorted(self.document_starts, positions, "right") - 1)
+
+    def sentences_of(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers of the sentences that hold some positions, from 0, int64 (n,)."""
+        return np.asarray(np.searchsorted(self.sentence_starts, positions, "right") - 1)
+
+    def origin(self, document: int) -> tuple[str, int]:
+        """Return the source of a document, and its line or record there, from 1."""
+        shard, inner = self._locate(document)
+        source = self.corpus.manifest["document_sources"][shard.array("document_sources")[inner]]
+        return str(source), int(shard.array("document_positions")[inner])
+
+    def fields(self, document: int) -> dict[str, str]:
+        """Return the kept fields of a document."""
+        shard, inner = self._locate(document)
+        return {name: shard.field(name, inner, inner + 1)[0] for name in shard.field_names}
+
+    def _locate(self, document: int) -> tuple[Shard, int]:
+        """Return the shard of a document, and its number there."""
+        number = bisect_right(self._first_documents, document) - 1
+        return self.corpus.shards[number], document - self._first_documents[number]
+
+    @cached_property
+    def _first_documents(self) -> list[int]:
+        """The number of the first document of each shard."""
+        return [0, *accumulate(len(shard.documents) - 1 for shard in self.corpus.shards[:-1])]
+
+    @cached_property
+    def field_names(self) -> list[str]:
+        """Names of the kept fields, in alphabetical order."""
+        return sorted({name for shard in self.corpus.shards for name in shard.field_names})
+
+    def field(self, name: str) -> list[str]:
+        """Return a kept field of all documents; empty where a shard lacks it."""
+        if name not in self.field_names:
+            kept = ", ".join(self.field_names) or "none"
+            raise SettingError(
+                f"{self.corpus.path}: keeps no field {name!r} (it keeps {kept}); build it with "
+                f"`keep={name}`"
+            )
+        values: list[str] = []
+        for shard in self.corpus.shards:
+            n_documents = len(shard.documents) - 1
+            values += shard.field(name) if name in shard.field_names else [""] * n_documents
+        return values
+
+    def documents_where(self, condition: str) -> np.ndarray:
+        """Return which documents have a value of a kept field, bool (n_documents,).
+
+        ``condition`` is ``FIELD=VALUE``.
+        """
+        name, equals, value = condition.partition("=")
+        if not equals:
+            raise SettingError(f"{condition!r}: expected FIELD=VALUE, for example year=1850")
+        values = self.field(name)
+        chosen = np.array([each == value for each in values], dtype=bool)
+        if not chosen.any():
+            some = ", ".join(sorted(set(values))[:5])
+            raise SettingError(f"no document has {name}={value}; values are, for example, {some}")
+        return chosen
+
+    def _slots(self, query: str) -> list[np.ndarray | None]:
+        """Return the types that may stand at each place of a query; None for any."""
+        slots: list[np.ndarray | None] = []
+        for part in query.split():
+            if part == _ANY:
+                slots.append(None)
+            elif _ANY in part:
+                slots.append(self._matching(part))
+            else:
+                ids = map(self.corpus.vocabulary.id_of, self.corpus.text.words(part))
+                slots += [np.array([each for each in (found,) if each is not None], dtype=np.int64)
+                          for found in ids]  # fmt: skip
+        if all(slot is None for slot in slots):
+            raise SettingError(f"{query!r}: expected a word or phrase, such as sea or 'the * sea'")
+        return slots
+
+    def _matching(self, pattern: str) -> np.ndarray:
+        """Return the types that match a pattern with ``*``, int64 (n,)."""
+        parts = ["".join(self.corpus.text.words(part)) for part in pattern.split(_ANY)]
+        matches = re.compile(".*".join(map(re.escape, parts)), re.DOTALL).fullmatch
+        found = [n for n, word in enumerate(self.corpus.vocabulary.words()) if matches(word)]
+        return np.array(found, dtype=np.int64)
+
+    def _joined(self, query: str) -> int | None:
+        """Return the type of a phrase that is one word of the corpus, or None."""
+        return self.corpus.vocabulary.id_of(_JOINED.join(self.corpus.text.words(query)))
+
+    def _phrase(self, slots: Sequence[np.ndarray | None], limit: int | None) -> Hits:
+        """Return where types of the slots follow each other in a sentence."""
+        sizes = [np.inf if types is None else self._n_tokens(types) for types in slots]
+        rarest = int(np.argmin(sizes))
+        types = slots[rarest]
+        assert types is not None
+        if len(slots) == 1:
+            starts = self._positions(types, limit)
+            return Hits(starts, starts + 1)
+        starts = self._positions(types, None) - rarest
+        stops = starts + len(slots)
+        sentences = self.sentences_of(starts + rarest)
+        inside = self.sentence_starts[sentences] <= starts
+        inside &= self.sentence_starts[sentences + 1] >= stops
+        starts = starts[inside]
+        for place, wanted in enumerate(slots):
+            if place != rarest and wanted is not None:
+                starts = starts[np.isin(self.take(starts + place), wanted)]
+        return Hits(starts[:limit], starts[:limit] + len(slots))
+
+    def _positions(self, types: np.ndarray, limit: int | None) -> np.ndarray:
+        """Return the first positions of some types, ascending, int64 (n,)."""
+        parts = [self.occurrences.of(each)[:limit].astype(np.int64) for each in types.tolist()]
+        found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return np.sort(found)[:limit] if len(parts) > 1 else found
+
+    def _n_tokens(self, types: np.ndarray) -> int:
+        """Return the number of tokens of some types."""
+        return sum(map(self.occurrences.count, types.tolist()))
+
+    def _refuse_unknown(self, query: str, slots: Sequence[np.ndarray | None]) -> None:
+        """Raise if a word of a query is not in the corpus."""
+        if any(types is not None and not len(types) for types in slots):
+            words = " ".join(self.corpus.text.words(query)) or query
+            raise UnknownWordError(f"{self.corpus.path}: does not contain {words!r}")
+
+    def _bounds(self, unit: str) -> np.ndarray:
+        """Return the positions at which units of all shards begin, and the end."""
+        parts = [shard.offsets(unit)[:-1] + start for shard, start in self.shards()]
+        return np.concatenate([*parts, self._shard_starts[-1:]])

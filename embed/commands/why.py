@@ -1,0 +1,76 @@
+"""``firth why``: show what makes two words near."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from corpora.store.concordance import Line
+    from embed.explore.why import Why
+
+
+@click.command("why")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("first")
+@click.argument("second")
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path),
+    help="The corpus of the run, for sentences; runs of train-svd and train-mlm need it.",
+)
+@click.option("-n", "--contexts", default=10, show_default=True, help="Contexts to show.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the choice of sentences.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    run: Path, first: str, second: str, corpus: Path | None, contexts: int, seed: int, as_json: bool
+) -> None:
+    """Show what makes two words near: the contexts they share, with sentences.
+
+    RUN is a run of train-svd, train-skipgram, train-cbow or train-mlm. Shares are
+    of the similarity by contexts, which is shown beside the cosine of the vectors.
+
+    \b
+    Example:
+        firth why out/svd sea ocean --corpus out/wiki
+        firth why out/skipgram sea ocean
+    """
+    from corpora.common.console import print_json
+    from corpora.store.corpus import Corpus
+    from embed.explore import why
+    from embed.query.prompt import find_word
+    from embed.vectors.word_vectors import WordVectors
+
+    vectors = WordVectors.open(run)
+    words = [find_word(vectors, word) for word in (first, second)]
+    opened = None if corpus is None else Corpus.open(corpus)
+    found = why.why_near(run, *words, corpus=opened, n_contexts=contexts, seed=seed)
+    if as_json:
+        print_json(why.as_json(found))
+    else:
+        _print(found)
+
+
+def _print(found: "Why") -> None:
+    """Print a row per context, then its sentences."""
+    from corpora.common.console import print_table
+
+    rows = [
+        (each.context, f"{each.first:.3f}", f"{each.second:.3f}", f"{each.share:.1%}")
+        for each in found.contexts
+    ]
+    print_table(["context", *found.words, "share"], rows, title=f"{found.measure} of contexts")
+    for each in found.contexts:
+        for line in filter(None, each.lines):
+            click.echo(f"{each.context}: {_sentence(line)}")
+    shown = sum(each.share for each in found.contexts)
+    click.echo(
+        f"cosine {found.cosine:.3f}; by contexts alone {found.by_contexts:.3f}, of which these "
+        f"make {shown:.1%}"
+    )
+
+
+def _sentence(line: "Line") -> str:
+    """Return a line with its word in bold."""
+    marked = click.style(" ".join(line.found), bold=True)
+    return " ".join([*line.left, marked, *line.right])

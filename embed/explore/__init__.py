@@ -1,0 +1,1 @@
+"""Answers about finished vectors and their text together."""

@@ -1,0 +1,250 @@
+"""Why two words are near: the contexts that they share, and how much each is worth."""
+
+import contextlib
+import dataclasses
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.artifact import read_json
+from corpora.artifacts.provenance import PROVENANCE
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.options import take
+from corpora.store.concordance import Line, lines
+from corpora.store.corpus import Corpus
+from corpora.store.search import Hits, Search
+from embed.contextual.encoders import open_encoder
+from embed.protocols import MaskFiller
+from embed.svd.train import METHOD as SVD
+from embed.svd.train import SvdConfig, weighted_matrix
+from embed.vectors.neighbors import similarity
+from embed.vectors.run_files import run_options
+from embed.vectors.word_vectors import WordVectors
+
+_MASK = "[MASK]"
+_SENTENCES = 40  # of each word, in which a masked LM predicts it
+_SIDE = 40  # words on each side that it reads
+_PREDICTED = 1000  # pieces of each sentence
+_NEAR = 10  # words between a word and its context in a sentence that is shown
+_WIDTH = 8
+
+
+@dataclass(frozen=True)
+class SharedContext:
+    """A context of both words."""
+
+    context: str
+    first: float  # its weight for the first word
+    second: float
+    share: float  # of the similarity by contexts
+    lines: tuple[Line | None, Line | None]  # the context near each word, if a corpus is given
+
+
+@dataclass(frozen=True)
+class Why:
+    """Two words with their similarity and the contexts behind it."""
+
+    words: tuple[str, str]
+    cosine: float  # of the vectors
+    by_contexts: float  # the same by contexts alone, of which `contexts` have shares
+    measure: str  # what the weights are
+    contexts: list[SharedContext]  # largest share first
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """The weights of all contexts for two words, scaled so that their products are shares."""
+
+    names: Any  # a sequence of str
+    weights: np.ndarray  # float64 (2, n_contexts), as shown
+    products: np.ndarray  # float64 (n_contexts,), which add up to the similarity
+    measure: str
+
+
+def why_near(
+    run: str | os.PathLike[str],
+    first: str,
+    second: str,
+    *,
+    corpus: Corpus | None = None,
+    n_contexts: int = 10,
+    seed: int = 1,
+) -> Why:
+    """Return the contexts that make two words similar.
+
+    Count-based vectors: the cosine of the words' rows of the weighted matrix is a sum over
+    contexts; it is exact for the matrix, which the run then cuts to its dimensions. Skip-gram and
+    CBOW: the same with max(w.c, 0), which estimates shifted positive PMI (Levy and Goldberg
+    2014). Masked LM: the pieces it predicts in place of each word, averaged over
+    sentences; the sum of sqrt(p q) is the overlap of both distributions (Bhattacharyya).
+
+    Parameters
+    ----------
+    run : str or Path
+        A run of ``train_svd``, ``train_skipgram``, ``train_cbow`` or ``train_mlm``.
+    first, second : str
+        Words that have a vector.
+    corpus : Corpus, optional
+        The corpus of the run, for sentences. Count-based vectors and masked LMs need it.
+    n_contexts : int
+        Contexts to return.
+    seed : int
+        Seed of the choice of sentences.
+
+    Returns
+    -------
+    Why
+
+    Raises
+    ------
+    UnknownWordError
+        A word has no vector.
+    SettingError
+        A corpus is needed, or is not the one of the run.
+    ArtifactError
+        The run has no contexts to show.
+    """
+    if n_contexts < 1:
+        raise SettingError(f"`n_contexts` must be at least 1, got {n_contexts}")
+    vectors, words = WordVectors.open(run), (first, second)
+    cosine = similarity(vectors, *words)
+    search = None if corpus is None else Search(corpus)
+    found = _weights(Path(run), vectors, words, search, seed)
+    total = float(found.products.sum())
+    best = np.argsort(-found.products, kind="stable")[:n_contexts]
+    best = best[found.products[best] > 0]
+    contexts = [
+        SharedContext(
+            context=found.names[each],
+            first=float(found.weights[0, each]),
+            second=float(found.weights[1, each]),
+            share=float(found.products[each] / total),
+            lines=_lines(search, words, found.names[each], seed),
+        )
+        for each in best.tolist()
+    ]
+    return Why(words, cosine, total, found.measure, contexts)
+
+
+def _weights(
+    run: Path, vectors: WordVectors, words: tuple[str, str], search: Search | None, seed: int
+) -> _Weights:
+    """Return the weights of contexts by the method of a run."""
+    if run_options(run).get("method") == SVD:
+        return _of_counts(run, words, _needed(search, run).corpus)
+    if vectors.contexts is not None:
+        return _of_predictions(vectors, words)
+    encoder: object = None
+    with contextlib.suppress(ArtifactError):
+        encoder = open_encoder(run)
+    if isinstance(encoder, MaskFiller):
+        return _of_masks(encoder, words, _needed(search, run), seed)
+    raise ArtifactError(
+        f"{run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or of "
+        "`train_skipgram()` or `train_cbow()` with negative sampling"
+    )
+
+
+def _needed(search: Search | None, run: Path) -> Search:
+    """Return the search of a corpus; raise if none is given."""
+    if search is None:
+        raise SettingError(f"{run}: its contexts are in its corpus; pass `corpus`")
+    return search
+
+
+def _of_counts(run: Path, words: tuple[str, str], corpus: Corpus) -> _Weights:
+    """Return the rows of two words of the matrix that a run factored."""
+    recorded = _recorded_fingerprint(run)
+    if recorded != corpus.fingerprint:
+        raise SettingError(
+            f"{corpus.path}: is not the corpus of {run}, which has the fingerprint {recorded}; "
+            "pass that one"
+        )
+    config = take(SvdConfig, run_options(run))
+    if config.pieces is not None:
+        raise SettingError(f"{run}: counts pieces of words; pass a run without `pieces`")
+    names, matrix = weighted_matrix(corpus, config)
+    rows = np.stack([matrix[names.index(word)].toarray()[0] for word in words]).astype(np.float64)
+    return _Weights(names, rows, _cosine_products(rows), config.weighting.replace("-", " "))
+
+
+def _recorded_fingerprint(run: Path) -> str:
+    """Return the fingerprint of the corpus that a run was trained on."""
+    return str(read_json(run / PROVENANCE).get("corpus"))
+
+
+def _of_predictions(vectors: WordVectors, words: tuple[str, str]) -> _Weights:
+    """Return how strongly two words predict each context word."""
+    contexts = np.asarray(vectors.contexts)
+    own = np.stack([vectors[word] for word in words])
+    weights = np.maximum((own @ contexts.T).astype(np.float64), 0)
+    return _Weights(
+        vectors.vocabulary, weights, _cosine_products(weights), "estimated shifted PPMI"
+    )
+
+
+def _of_masks(encoder: MaskFiller, words: tuple[str, str], search: Search, seed: int) -> _Weights:
+    """Return how likely an encoder finds each piece in place of two words."""
+    number_of: dict[str, int] = {}
+    sums = []
+    for word in words:
+        likely: dict[int, float] = {}
+        texts = _masked_sentences(search, word, seed)
+        for text in texts:
+            [predictions] = encoder.fill_mask(text, _PREDICTED)
+            for piece, probability in predictions:
+                number = number_of.setdefault(piece, len(number_of))
+                likely[number] = likely.get(number, 0.0) + probability / len(texts)
+        sums.append(likely)
+    weights = np.zeros((2, len(number_of)))
+    for row, likely in zip(weights, sums, strict=True):
+        row[list(likely)] = list(likely.values())
+    products = np.sqrt(weights[0] * weights[1])
+    return _Weights(list(number_of), weights, products, "probability when masked")
+
+
+def _masked_sentences(search: Search, word: str, seed: int) -> list[str]:
+    """Return some sentences of a word, in which it is masked once."""
+    hits = _sampled(search.find(word), _SENTENCES, seed)
+    sentences = search.sentences_of(hits.starts)
+    firsts = np.maximum(search.sentence_starts[sentences], hits.starts - _SIDE)
+    lasts = np.minimum(search.sentence_starts[sentences + 1], hits.stops + _SIDE)
+    before, after = search.words(firsts, hits.starts), search.words(hits.stops, lasts)
+    return [" ".join([*left, _MASK, *right]) for left, right in zip(before, after, strict=True)]
+
+
+def _cosine_products(rows: np.ndarray) -> np.ndarray:
+    """Return the products of two rows that add up to their cosine, float64 (n_contexts,)."""
+    # rows: float64 (2, n_contexts)
+    lengths = np.linalg.norm(rows, axis=1).prod()
+    return np.asarray(rows[0] * rows[1] / (lengths or 1.0))
+
+
+def _lines(
+    search: Search | None, words: tuple[str, str], context: str, seed: int
+) -> tuple[Line | None, Line | None]:
+    """Return a line with the context near each word, if there is one."""
+    if search is None or search.corpus.vocabulary.id_of(context) is None:
+        return None, None
+    first, second = (_line(search, word, context, seed) for word in words)
+    return first, second
+
+
+def _line(search: Search, word: str, context: str, seed: int) -> Line | None:
+    """Return a line of a word that has a context near it."""
+    hits = _sampled(search.near(search.find(word), context, _NEAR), 1, seed)
+    return next(iter(lines(search, hits, _WIDTH)), None)
+
+
+def _sampled(hits: Hits, n: int, seed: int) -> Hits:
+    """Return some hits at random, in order of the text."""
+    chosen = np.random.default_rng(seed).permutation(len(hits))[:n]
+    return hits[np.sort(chosen)]
+
+
+def as_json(found: Why) -> dict[str, Any]:
+    """Return an answer as JSON."""
+    return dataclasses.asdict(found)
