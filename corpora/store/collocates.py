@@ -120,7 +120,7 @@ def collocates(
 ) -> Collocates:
     """Return the words that stand near a query more often than elsewhere.
 
-    A word near several occurrences counts once. Windows do not leave the sentence; punctuation
+    A token near several occurrences counts once, and those of the query do not count. Windows do not leave the sentence; punctuation
     has a place in them, but is not counted. Intervals are from a bootstrap of documents
     (percentiles; Poisson weights), so that a word which one document repeats has a wide one.
 

@@ -18,8 +18,8 @@ def place_tokens(token_ids, first, following, positions):
 def count_around(token_ids, bounds, starts, stops, groups, window, column_of_type, counts):
     """Count the types within ``window`` tokens of each occurrence, in its part of the text.
 
-    A token near several occurrences counts once; tokens of an occurrence count for the others
-    of it. Occurrences of one group follow each other, and share no part with others.
+    A token near several occurrences counts once; tokens of occurrences do not count. Occurrences
+    of one group follow each other, and share no part with others.
     """
     # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,), token offsets
     # starts, stops: int64 (n,), ascending; groups: int64 (n,)
@@ -28,11 +28,14 @@ def count_around(token_ids, bounds, starts, stops, groups, window, column_of_typ
     for k in range(starts.shape[0]):
         while bounds[part + 1] <= starts[k]:
             part += 1
-        first = max(bounds[part], starts[k] - window, done)
         last = min(bounds[part + 1], stops[k] + window)
-        for i in range(first, last):
+        following = k  # the occurrence that ends behind token i
+        for i in range(max(bounds[part], starts[k] - window, done), last):
+            while following < starts.shape[0] and stops[following] <= i:
+                following += 1
             column = column_of_type[token_ids[i]]
-            if column >= 0 and (i < starts[k] or i >= stops[k]):
+            inside = following < starts.shape[0] and starts[following] <= i
+            if column >= 0 and not inside:
                 counts[groups[k], column] += 1
         done = max(done, last)
 

@@ -28,8 +28,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
-_NEAR = 10  # words between a word and its context in a sentence that is shown
-_WIDTH = 8
+_WIDTH = 8  # words on each side of a line, in which the context is
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ def _lines(
 
 def _line(search: Search, word: str, context: str, seed: int) -> Line | None:
     """Return a line of a word that has a context near it."""
-    hits = _sampled(search.near(search.find(word), context, _NEAR), 1, seed)
+    hits = _sampled(search.near(search.find(word), context, _WIDTH), 1, seed)
     return next(iter(lines(search, hits, _WIDTH)), None)
 
 

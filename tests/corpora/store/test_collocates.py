@@ -1,0 +1,207 @@
+"""Collocates: counts against the definition, measures by hand, intervals over documents."""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.build.make import make_corpus
+from corpora.build.request import BuildOptions
+from corpora.common.errors import SettingError, UnknownWordError
+from corpora.reading.text_blocks import ReadOptions
+from corpora.store.collocates import Counts, collocates, log_dice, log_likelihood, ppmi, z_score
+from corpora.store.search import Search
+from corpora.store.statistics import frequent_words
+from tests.corpora.store.searched import documents_of, searched_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Return a corpus of several shards."""
+    return searched_corpus(tmp_path_factory.mktemp("collocates"))
+
+
+def counts_near(sentences, phrases, window):
+    """Count the words near phrases by the definition, each token once, without punctuation."""
+    found = Counter()
+    for sentence in sentences:
+        near, own = set(), set()
+        for words in phrases:
+            for place in range(len(sentence)):
+                if sentence[place : place + len(words)] == words:
+                    own |= set(range(place, place + len(words)))
+                    near |= set(range(max(0, place - window), place + len(words) + window))
+        inside = [sentence[i] for i in near - own if i < len(sentence)]
+        found.update(word for word in inside if word not in (",", "."))
+    return found
+
+
+def count_of(rows):
+    """Return the two counts of each word."""
+    return {row.word: (row.near, row.other) for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("query", "phrases", "window"),
+    [
+        ("sea", [["sea"]], 1),
+        ("sea", [["sea"]], 3),
+        ("new york", [["new", "york"], ["new_york"]], 2),
+        ("s*", [["sea"], ["seal"], ["ship"]], 2),
+    ],
+)
+def test_words_near_a_query_are_counted_once_within_the_sentence(corpus, query, phrases, window):
+    sentences = [sentence for each in documents_of(corpus) for sentence in each]
+    near = counts_near(sentences, phrases, window)
+    every = Counter(word for sentence in sentences for word in sentence if word not in (",", "."))
+
+    found = collocates(Search(corpus), query, window=window, min_count=1)
+
+    assert count_of(found.rows) == {word: (n, every[word] - n) for word, n in near.items()}
+    assert (found.n_near, found.n_other) == (near.total(), every.total() - near.total())
+    assert found.lowest == []
+
+
+def test_two_words_are_compared_by_what_is_near_each(corpus):
+    sentences = [sentence for each in documents_of(corpus) for sentence in each]
+    first, second = (counts_near(sentences, [[word]], 2) for word in ("sea", "ship"))
+
+    found = collocates(
+        Search(corpus), "sea", window=2, min_count=1, versus="ship", measure="log-likelihood"
+    )
+
+    expected = {word: (first[word], second[word]) for word in first | second}
+    rows = [*found.rows, *found.lowest]
+    assert count_of(rows).items() <= expected.items()
+    assert len(rows) >= len(expected) - 1  # a word as frequent near both may be on neither side
+    assert all(row.score > 0 for row in found.rows)
+    assert all(row.score < 0 for row in found.lowest)
+    for side, sign in ((found.rows, 1), (found.lowest, -1)):
+        assert [sign * row.score for row in side] == sorted(
+            (sign * row.score for row in side), reverse=True
+        )
+
+
+def test_documents_of_a_field_are_compared_with_the_others(corpus):
+    by_year = [Counter(), Counter()]
+    near = [Counter(), Counter()]
+    for number, sentences in enumerate(documents_of(corpus)):
+        side = int(number % 3 != 1)
+        by_year[side].update(w for each in sentences for w in each if w not in (",", "."))
+        near[side] += counts_near(sentences, [["sea"]], 5)
+
+    whole = collocates(Search(corpus), None, versus_documents="year=1901")
+    words = collocates(Search(corpus), "sea", versus_documents="year=1901", min_count=1)
+
+    for found, expected in ((whole, by_year), (words, near)):
+        for word, pair in count_of([*found.rows, *found.lowest]).items():
+            assert pair == (expected[0][word], expected[1][word])
+        assert (found.n_near, found.n_other) == tuple(each.total() for each in expected)
+
+
+def test_measures_are_their_formulas():
+    near, n_near, other, n_other, share, hits = 20, 100, 30, 900, 0.04, 25
+    c = Counts(*map(np.array, (near, n_near, other, n_other, share, hits)))
+
+    def g(observed, expected):
+        return 2 * observed * math.log(observed / expected)
+
+    p = 50 / 1000
+    g2 = g(20, 100 * p) + g(80, 100 * (1 - p)) + g(30, 900 * p) + g(870, 900 * (1 - p))
+    assert log_likelihood(c) == pytest.approx(g2)
+    assert log_dice(c) == pytest.approx(14 + math.log2(2 * 20 / (25 + 50)))
+    assert ppmi(c) == pytest.approx(math.log2(20 * 1000 / (100 * 50)))
+    # a prior of 1,000 tokens, of which 40 are the word
+    delta = math.log(60 / (1100 - 60)) - math.log(70 / (1900 - 70))
+    assert z_score(c) == pytest.approx(delta / math.sqrt(1 / 60 + 1 / 70))
+    rarer = Counts(*map(np.array, (1, 100, 99, 900, 0.1, 25)))
+    assert log_likelihood(rarer) < 0
+    assert ppmi(rarer) == 0
+
+
+def test_a_word_that_one_document_repeats_has_a_wide_interval(tmp_path):
+    lines = ["sea repeated " * 20 if n == 7 else "sea common sand" for n in range(60)]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    corpus = make_corpus(
+        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
+        options=BuildOptions(held_out=0),
+    )  # fmt: skip
+    search = Search(corpus)
+    found = {row.word: row for row in collocates(search, "sea", measure="log-dice").rows}
+    repeated, common = found["repeated"], found["common"]
+    assert repeated.high - repeated.low > 5 * (common.high - common.low)
+    for row in found.values():
+        assert row.low <= row.score <= row.high
+    again = collocates(search, "sea", measure="log-dice", seed=2).rows
+    assert {row.word: row.score for row in again} == {k: row.score for k, row in found.items()}
+    assert [row.low for row in again] != [row.low for row in found.values()]
+
+
+def test_intervals_hold_the_true_value(tmp_path):
+    """Bootstrap intervals of 95 % hold the population's value in 85 % of 40 texts or more.
+
+    The chance of fewer is below 1 % if they hold it in 94 % of texts.
+    """
+    rng, lines = np.random.default_rng(5), [""] * 300
+    for word in range(40):
+        # in half of the documents, half of all sentences have the word; in others a tenth
+        for number, share in enumerate(rng.choice([0.5, 0.1], size=len(lines))):
+            salt = f"salt{word}" if rng.random() < share else "sand"
+            lines[number] += f"sea{word} {salt} . " * 4
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    corpus = make_corpus(
+        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
+        options=BuildOptions(held_out=0),
+    )  # fmt: skip
+    search, held, expected = Search(corpus), 0, 14 + math.log2(2 * 0.3 / (1 + 0.3))
+    for word in range(40):
+        rows = collocates(search, f"sea{word}", window=1, measure="log-dice").rows
+        [salt] = [row for row in rows if row.word == f"salt{word}"]
+        held += salt.low <= expected <= salt.high
+    assert 34 <= held < 40  # all of them would be held by intervals that are too wide
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "error", "message"),
+    [
+        ("whale", {}, UnknownWordError, "does not contain 'whale'"),
+        (None, {}, SettingError, "pass a word, or `versus_documents`"),
+        ("sea", {"measure": "t"}, SettingError, "`measure=t`: expected one of log-odds"),
+        ("sea", {"window": 0}, SettingError, "must be at least 1"),
+        ("sea", {"versus": "ship", "versus_documents": "year=1901"}, SettingError, "exclude"),
+        ("sea", {"versus": "ship", "measure": "ppmi"}, SettingError, "`measure=ppmi` is of one"),
+    ],
+)
+def test_bad_options_are_refused(corpus, query, options, error, message):
+    with pytest.raises(error, match=message):
+        collocates(Search(corpus), query, **options)
+
+
+def test_a_phrase_that_does_not_occur_has_no_collocates(corpus):
+    found = collocates(Search(corpus), "york ocean york ocean york sea")
+    assert (found.rows, found.n_near) == ([], 0)
+
+
+def test_the_commands_print_tables_csv_and_json(corpus):
+    def run(*arguments):
+        result = CliRunner().invoke(cli.main, [arguments[0], str(corpus.path), *arguments[1:]])
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    rows = json.loads(run("collocates", "sea", "-n", "3", "--json"))["rows"]
+    table = list(csv.DictReader(io.StringIO(run("collocates", "sea", "-n", "3", "--csv"))))
+    assert [row["word"] for row in table] == [row["word"] for row in rows]
+    assert [float(row["log-odds"]) for row in table] == [row["score"] for row in rows]
+    shown = run("collocates", "sea", "-n", "3", "--versus", "ship")
+    assert "near sea" in shown
+    assert "near ship" in shown
+    words = list(csv.DictReader(io.StringIO(run("corpus-info", "--words", "4"))))
+    assert words == [{k: str(v) for k, v in row.items()} for row in frequent_words(corpus, 4)]
+    assert not {",", "."} & {row["word"] for row in words}
+    assert json.loads(run("corpus-info", "--words", "4", "--json")) == frequent_words(corpus, 4)

@@ -1,0 +1,214 @@
+"""The index of occurrences, queries, and lines of text around what they find."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.artifacts.artifact import verify
+from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from corpora.store.concordance import concordance
+from corpora.store.corpus import Corpus
+from corpora.store.occurrences import INDEX, Occurrences
+from corpora.store.search import Search
+from tests.corpora.store.searched import documents_of, occurrences_of, searched_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Return a corpus of several shards."""
+    corpus = searched_corpus(tmp_path_factory.mktemp("search"))
+    assert len(corpus.shards) > 2
+    return corpus
+
+
+@pytest.fixture(scope="module")
+def documents(corpus):
+    """Return its documents as lists of sentences."""
+    return documents_of(corpus)
+
+
+def found_by(corpus, query):
+    """Return (document, first token in it) of each hit, and check its length."""
+    search = Search(corpus)
+    hits = search.find(query)
+    owners = search.documents_of(hits.starts)
+    return list(zip(owners.tolist(), (hits.starts - search.document_starts[owners]).tolist(),
+                    strict=True))  # fmt: skip
+
+
+def test_the_index_has_the_positions_of_every_type_in_order(corpus):
+    text = np.concatenate([shard.ids for shard in corpus.shards])
+    occurrences = Occurrences(corpus)
+    for each in range(len(corpus.vocabulary)):
+        assert occurrences.of(each).tolist() == np.flatnonzero(text == each).tolist()
+        assert occurrences.count(each) == (text == each).sum()
+    assert (corpus.path / INDEX).stat().st_size == 128 + 4 * len(text)
+    verify(corpus.path)  # the index is no part of what was built
+    Corpus.open(corpus.path).verify()
+
+
+@pytest.mark.parametrize(
+    ("query", "phrases"),
+    [
+        ("sea", [["sea"]]),
+        ("SEA", [["sea"]]),
+        ("the sea", [["the", "sea"]]),
+        ("new york", [["new", "york"], ["new_york"]]),
+        ("SEA , *", [["sea", ",", None]]),
+        ("the * sea", [["the", None, "sea"]]),
+        ("* sea", [[None, "sea"]]),
+        ("sea*", [["sea"], ["seal"]]),
+        ("*ea", [["sea"]]),
+        ("of s*", [["of", "sea"], ["of", "seal"], ["of", "ship"]]),
+    ],
+)
+def test_queries_find_what_the_definition_does(corpus, documents, query, phrases):
+    expected = sorted(each for words in phrases for each in occurrences_of(documents, words))
+    assert found_by(corpus, query) == expected
+    assert len(expected) > 1
+    first = Search(corpus).find(query, limit=2)
+    assert first.starts.tolist() == Search(corpus).find(query).starts[:2].tolist()
+
+
+def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, documents):
+    search = Search(corpus)
+    for query, others, within in (
+        ("sea", [["ship"]], 1),
+        ("sea", [["new", "york"], ["new_york"]], 3),
+        ("the", [["the"]], 2),
+    ):
+        near = [
+            (number, first, first + len(words) - 1)
+            for words in others
+            for number, first in occurrences_of(documents, words)
+        ]
+        expected = [
+            (document, place)
+            for document, place in occurrences_of(documents, [query])
+            if any(
+                document == other and (0 < place - first <= within or 0 < last - place <= within)
+                and not first <= place <= last
+                for other, first, last in near
+            )
+        ]  # fmt: skip
+        hits = search.near(search.find(query), " ".join(others[0]), within)
+        owners = search.documents_of(hits.starts)
+        found = list(zip(owners, hits.starts - search.document_starts[owners], strict=True))
+        assert found == expected
+        assert 0 < len(found) < len(search.find(query))
+
+
+def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, documents):
+    found = concordance(Search(corpus), "the sea", width=3, n_lines=1000)
+    places = occurrences_of(documents, ["the", "sea"])
+    assert found.n_found == len(found.lines) == len(places)
+    for line, (number, first) in zip(found.lines, places, strict=True):
+        text = [word for sentence in documents[number] for word in sentence]
+        assert (line.document, line.token) == (number + 1, first + 1)
+        assert line.left == text[max(0, first - 3) : first]
+        assert line.found == ["the", "sea"]
+        assert line.right == text[first + 2 : first + 5]
+        assert line.fields == {"year": str(1900 + number % 3), "title": f"T{number}"}
+        assert line.source.endswith("texts.jsonl")
+        assert line.record == number + 1
+
+
+def test_lines_are_sorted_by_neighbors_or_sampled(corpus):
+    search = Search(corpus)
+    every = concordance(search, "sea", n_lines=1000).lines
+    right = concordance(search, "sea", n_lines=1000, order="right").lines
+    assert [each.right[:3] for each in right] == sorted(each.right[:3] for each in every)
+    left = concordance(search, "sea", n_lines=1000, order="left").lines
+    nearest_first = [each.left[:-4:-1] for each in left]
+    assert nearest_first == sorted(each.left[:-4:-1] for each in every)
+    sample = concordance(search, "sea", n_lines=5, order="sample", seed=3).lines
+    assert sample == concordance(search, "sea", n_lines=5, order="sample", seed=3).lines
+    assert sample != concordance(search, "sea", n_lines=5, order="sample", seed=4).lines
+    assert [each for each in every if each in sample] == sample
+
+
+def test_documents_are_chosen_by_a_kept_field(corpus):
+    search = Search(corpus)
+    every = concordance(search, "sea", n_lines=1000).lines
+    some = concordance(search, "sea", n_lines=1000, documents="year=1901")
+    assert some.lines == [each for each in every if each.fields["year"] == "1901"]
+    assert 0 < some.n_found < len(every)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "error", "message"),
+    [
+        ("whale", {}, UnknownWordError, "does not contain 'whale'"),
+        ("sea", {"near": "whale"}, UnknownWordError, "does not contain 'whale'"),
+        ("* *", {}, SettingError, "expected a word or phrase"),
+        ("", {}, SettingError, "expected a word or phrase"),
+        ("sea", {"order": "up"}, SettingError, "`order=up`: expected one of text, left"),
+        ("sea", {"width": 0}, SettingError, "must be at least 1"),
+        ("sea", {"documents": "year"}, SettingError, "expected FIELD=VALUE"),
+        ("sea", {"documents": "author=x"}, SettingError, "it keeps title, year"),
+        ("sea", {"documents": "year=1"}, SettingError, "values are, for example, 1900, 1901"),
+    ],
+)
+def test_bad_queries_are_refused(corpus, query, options, error, message):
+    with pytest.raises(error, match=message):
+        concordance(Search(corpus), query, **options)
+
+
+def test_a_phrase_of_known_words_may_be_absent(corpus):
+    assert concordance(Search(corpus), "york ocean york ocean york sea").n_found == 0
+
+
+def test_a_damaged_index_is_refused_with_the_remedy(tmp_path):
+    corpus = searched_corpus(tmp_path)
+    np.save(corpus.path / INDEX, np.zeros(3, dtype=np.int32))
+    with pytest.raises(ArtifactError, match=r"does not fit the corpus .*; delete it"):
+        Search(corpus).find("sea")
+    (corpus.path / INDEX).write_bytes(b"no array")
+    with pytest.raises(ArtifactError, match=r"is damaged .*; delete it"):
+        Search(corpus).find("sea")
+
+
+def test_a_corpus_that_cannot_be_written_is_indexed_in_the_cache(tmp_path, monkeypatch):
+    corpus = searched_corpus(tmp_path)
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    assert len(Search(corpus).find("sea")) > 0
+    assert not (corpus.path / INDEX).exists()
+    [index] = (tmp_path / "cache" / "occurrences").iterdir()
+    assert index.name == f"{corpus.fingerprint}.npy"
+
+
+def test_the_command_prints_lines_csv_and_json(corpus):
+    def run(*options):
+        result = CliRunner().invoke(cli.main, ["concordance", str(corpus.path), *options])
+        assert result.exit_code == 0, result.stderr
+        return result
+
+    shown = run("the sea", "-n", "3")
+    assert shown.stderr.startswith("3 of ")
+    assert all("  the sea  " in line for line in shown.stdout.splitlines())
+    assert len({line.index("  the sea  ") for line in shown.stdout.splitlines()}) == 1
+    lines = json.loads(run("the sea", "-n", "3", "--json").stdout)["lines"]
+    rows = list(csv.DictReader(io.StringIO(run("the sea", "-n", "3", "--csv").stdout)))
+    assert [row["left"] for row in rows] == [" ".join(line["left"]) for line in lines]
+    assert [row["year"] for row in rows] == [line["fields"]["year"] for line in lines]
+
+
+def test_two_processes_can_make_the_index_at_once(tmp_path):
+    corpus = searched_corpus(tmp_path)
+    code = (
+        "import sys; from corpora.store.corpus import Corpus; from corpora.store.search import "
+        "Search; print(len(Search(Corpus.open(sys.argv[1])).find('sea')))"
+    )
+    command = [sys.executable, "-c", code, str(corpus.path)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    counts = [process.communicate()[0] for process in both]
+    assert counts == [f"{len(Search(corpus).find('sea'))}\n"] * 2

@@ -1,0 +1,154 @@
+"""Why two words are near: shares of contexts against the definitions."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from corpora.store.corpus import Corpus
+from corpora.store.search import Search
+from embed.explore.why import why_near
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.word_vectors import WordVectors
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
+from tests.corpora.store.searched import searched_corpus
+from tests.pretrain.small_run import small_run
+
+EVERY = 1000
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Corpus:
+    """Return a corpus of a dozen words."""
+    return searched_corpus(tmp_path_factory.mktemp("why"))
+
+
+@pytest.fixture(scope="module")
+def svd(corpus, tmp_path_factory):
+    """Return a run of as many dimensions as words, whose vectors are those of the matrix."""
+    run = tmp_path_factory.mktemp("svd") / "run"
+    n_words = len(corpus.view(min_count=5, punctuation="drop").words)
+    train_svd(corpus, SvdConfig(dim=n_words, singular_power=1), run)
+    return run
+
+
+@pytest.fixture(scope="module")
+def skipgram(corpus, tmp_path_factory):
+    """Return a run of skip-gram."""
+    run = tmp_path_factory.mktemp("skipgram") / "run"
+    train_skipgram(
+        corpus, SkipGramConfig(dim=8, epochs=30, subsample=0, negatives=1, threads=1), run
+    )
+    return run
+
+
+def test_contexts_of_counts_explain_all_of_the_cosine_of_untruncated_vectors(corpus, svd):
+    found = why_near(svd, "sea", "ship", corpus=corpus, n_contexts=EVERY)
+    assert found.by_contexts == pytest.approx(found.cosine, abs=1e-5)
+    assert sum(each.share for each in found.contexts) == pytest.approx(1)
+    shares = [each.share for each in found.contexts]
+    assert shares == sorted(shares, reverse=True)
+    assert len(shares) > 2
+    lengths = [np.linalg.norm(WordVectors.open(svd)[word]) for word in found.words]
+    for each in found.contexts:
+        product = each.first * each.second / np.prod(lengths)
+        assert product / found.by_contexts == pytest.approx(each.share, rel=1e-4)
+
+
+def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgram):
+    vectors = WordVectors.open(skipgram)
+    found = why_near(skipgram, "sea", "ship", n_contexts=EVERY)
+
+    a, b = (np.maximum(np.array(vectors.contexts) @ vectors[word], 0) for word in found.words)
+    products = a * b / np.linalg.norm(a) / np.linalg.norm(b)
+    assert found.by_contexts == pytest.approx(products.sum(), rel=1e-5)
+    expected = {
+        word: (a[n], b[n], products[n] / products.sum())
+        for n, word in enumerate(vectors.vocabulary)
+        if products[n] > 0
+    }
+    assert {each.context for each in found.contexts} == set(expected)
+    for each in found.contexts:
+        assert (each.first, each.second, each.share) == pytest.approx(
+            expected[each.context], rel=1e-4
+        )
+        assert each.lines == (None, None)
+
+
+def test_pieces_that_a_masked_lm_finds_likely_for_both_words_overlap(tmp_path):
+    from corpora.build.open_or_build import open_or_build
+    from embed.contextual.encoders import open_encoder
+
+    run = small_run(tmp_path, seed=4)
+    corpus = open_or_build(tmp_path / "text.txt")
+    encoder = open_encoder(run)
+
+    found = why_near(run, "queen", "sawmill", corpus=corpus, n_contexts=EVERY)
+
+    likely = []
+    for texts in (
+        ["the king saw the [MASK] , and the queen saw the king .",
+         "the king saw the queen , and the [MASK] saw the king .",
+         "the king and the [MASK] went to the mountains ."],
+        ["the [MASK] stands by the river ."],
+    ):  # fmt: skip
+        every = [dict(encoder.fill_mask(text, EVERY)[0]) for text in texts]
+        likely.append({piece: np.mean([each[piece] for each in every]) for piece in every[0]})
+    overlap = {piece: np.sqrt(likely[0][piece] * likely[1][piece]) for piece in likely[0]}
+    assert found.by_contexts == pytest.approx(sum(overlap.values()), rel=1e-5)
+    assert 0 < found.by_contexts <= 1 + 1e-9
+    for each in found.contexts:
+        pair = likely[0][each.context], likely[1][each.context]
+        assert (each.first, each.second) == pytest.approx(pair, rel=1e-4)
+
+
+def test_sentences_have_the_word_and_the_context_near_it(corpus, svd):
+    found = why_near(svd, "sea", "ship", corpus=corpus)
+    assert found.contexts
+    for each in found.contexts:
+        for word, line in zip(found.words, each.lines, strict=True):
+            assert line is None or line.found == [word]
+            near = None if line is None else [*line.left, *line.right]
+            assert near is None or each.context in near
+    assert any(line for each in found.contexts for line in each.lines)
+
+
+def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
+    other = searched_corpus(tmp_path, seed=2)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    WordVectors(["sea", "ship"], np.eye(2, dtype=np.float32)).save(plain)
+    pieces = shutil.copytree(svd, tmp_path / "pieces")
+    config = json.loads((pieces / "config.json").read_text())
+    (pieces / "config.json").write_text(json.dumps({**config, "pieces": 100}))
+    for run, given, error, message in (
+        (svd, None, SettingError, "its contexts are in its corpus; pass `corpus`"),
+        (svd, other, SettingError, "is not the corpus of"),
+        (pieces, corpus, SettingError, "counts pieces of words"),
+        (plain, corpus, ArtifactError, "has no contexts to show; pass a run of"),
+    ):
+        with pytest.raises(error, match=message):
+            why_near(run, "sea", "ship", corpus=given)
+    with pytest.raises(UnknownWordError, match="no vector for 'whale'"):
+        why_near(skipgram, "sea", "whale")
+    with pytest.raises(SettingError, match="`n_contexts` must be at least 1"):
+        why_near(skipgram, "sea", "ship", n_contexts=0)
+
+
+def test_the_command_prints_a_table_with_sentences_and_json(corpus, svd):
+    arguments = ["why", str(svd), "Sea", "ship", "--corpus", str(corpus.path), "-n", "3"]
+    shown = CliRunner().invoke(cli.main, arguments)
+    assert shown.exit_code == 0, shown.stderr
+    assert "ppmi of contexts" in shown.stdout
+    assert "by contexts alone" in shown.stdout
+    answer = json.loads(CliRunner().invoke(cli.main, [*arguments, "--json"]).stdout)
+    assert answer["words"] == ["sea", "ship"]
+    assert len(answer["contexts"]) == 3
+    [first, *_] = answer["contexts"]
+    assert first["context"] in shown.stdout
+    assert Search(corpus).find(first["context"])
