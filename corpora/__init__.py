@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from corpora.common.console import show_progress as show_progress
     from corpora.common.errors import FirthError as FirthError
     from corpora.reading.text_blocks import ReadOptions as ReadOptions
+    from corpora.store.collocates import collocates as collocates
+    from corpora.store.concordance import concordance as concordance
     from corpora.store.corpus import Corpus as Corpus
     from corpora.store.statistics import describe as describe
     from corpora.text.segment import TextSettings as TextSettings
@@ -20,6 +22,8 @@ set_wait_policy()  # here, since every other package imports this one first
 
 HOMES = {
     "corpora.reading.text_blocks": ("ReadOptions",),
+    "corpora.store.collocates": ("collocates",),
+    "corpora.store.concordance": ("concordance",),
     "corpora.store.corpus": ("Corpus",),
     "corpora.common.console": ("show_progress",),
     "corpora.common.errors": ("FirthError",),

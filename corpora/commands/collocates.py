@@ -61,10 +61,9 @@ def command(
     from corpora.common.console import print_csv, print_json
     from corpora.store.collocates import collocates
     from corpora.store.corpus import Corpus
-    from corpora.store.search import Search
 
     found = collocates(
-        Search(Corpus.open(corpus)),
+        Corpus.open(corpus),
         query,
         measure=measure,
         window=window,

@@ -59,10 +59,9 @@ def command(
     from corpora.common.console import print_json
     from corpora.store.concordance import concordance
     from corpora.store.corpus import Corpus
-    from corpora.store.search import Search
 
     found = concordance(
-        Search(Corpus.open(corpus)),
+        Corpus.open(corpus),
         query,
         n_lines=lines,
         order=order,

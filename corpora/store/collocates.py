@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpora.common.errors import SettingError
+from corpora.store.corpus import Corpus
 from corpora.store.occurrence_kernels import count_around, count_by_group
 from corpora.store.search import Hits, Search
 from corpora.store.vocabulary import PRUNED
@@ -107,7 +108,7 @@ class Collocates:
 
 
 def collocates(
-    search: Search,
+    corpus: Corpus,
     query: str | None,
     *,
     measure: str = "log-odds",
@@ -120,14 +121,15 @@ def collocates(
 ) -> Collocates:
     """Return the words that stand near a query more often than elsewhere.
 
-    A token near several occurrences counts once, and those of the query do not count. Windows do not leave the sentence; punctuation
-    has a place in them, but is not counted. Intervals are from a bootstrap of documents
-    (percentiles; Poisson weights), so that a word which one document repeats has a wide one.
+    A token near several occurrences counts once, and those of the query do not count. Windows do
+    not leave the sentence; punctuation has a place in them, but is not counted. Intervals are
+    from a bootstrap of documents (percentiles; Poisson weights), so that a word which one
+    document repeats has a wide one.
 
     Parameters
     ----------
-    search : Search
-        Of a corpus; held-out documents count, too.
+    corpus : Corpus
+        All of its documents count. The first use indexes it.
     query : str, optional
         A word or phrase; None with ``versus_documents`` compares all of the text.
     measure : {'log-odds', 'log-likelihood', 'log-dice', 'ppmi'}
@@ -148,6 +150,7 @@ def collocates(
     Returns
     -------
     Collocates
+        ``rows`` with the highest scores; if two texts are compared, ``lowest`` with the lowest.
 
     Raises
     ------
@@ -157,7 +160,7 @@ def collocates(
         Options do not fit together, or there is no such field or value.
     """
     _check(query, measure, versus, versus_documents, min(window, n_words, min_count))
-    comparison = _Comparison(search, query, window, versus, versus_documents)
+    comparison = _Comparison(Search(corpus), query, window, versus, versus_documents)
     every = comparison.totals()
     counts = comparison.counts(every)
     two = versus is not None or versus_documents is not None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpora.common.errors import SettingError
+from corpora.store.corpus import Corpus
 from corpora.store.search import Hits, Search
 
 ORDERS = ("text", "left", "right", "sample")
@@ -35,7 +36,7 @@ class Concordance:
 
 
 def concordance(
-    search: Search,
+    corpus: Corpus,
     query: str,
     *,
     n_lines: int = 100,
@@ -50,10 +51,11 @@ def concordance(
 
     Parameters
     ----------
-    search : Search
-        Of a corpus; held-out documents are searched, too.
+    corpus : Corpus
+        All of its documents are searched. The first use indexes it.
     query : str
-        A word or phrase, as :meth:`Search.find` takes it.
+        A word or phrase, normalized as the text was. ``*`` stands for any characters of a word,
+        and alone for any word.
     n_lines : int
         Lines at most.
     order : {'text', 'left', 'right', 'sample'}
@@ -71,6 +73,7 @@ def concordance(
     Returns
     -------
     Concordance
+        ``lines``, and ``n_found``, how many there are in all.
 
     Raises
     ------
@@ -78,11 +81,22 @@ def concordance(
         A word of a query is not in the corpus.
     SettingError
         An option is out of range, or there is no such field or value.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from corpora import make_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")
+    ...     corpus = make_corpus(f"{folder}/a.txt", f"{folder}/corpus")
+    ...     [(line.left, line.right) for line in concordance(corpus, "cat", width=2).lines]
+    [(['the'], ['sat', '.']), (['.', 'the'], ['slept', '.'])]
     """
     if order not in ORDERS:
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
     if min(n_lines, width, within) < 1:
         raise SettingError("`n_lines`, `width` and `within` must be at least 1")
+    search = Search(corpus)
     hits = search.find(query)
     if near is not None:
         hits = search.near(hits, near, within)

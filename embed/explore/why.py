@@ -96,6 +96,7 @@ def why_near(
     Returns
     -------
     Why
+        With ``cosine``, ``by_contexts`` and ``contexts``, the largest share first.
 
     Raises
     ------

@@ -16,7 +16,6 @@ from corpora.build.request import BuildOptions
 from corpora.common.errors import SettingError, UnknownWordError
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.collocates import Counts, collocates, log_dice, log_likelihood, ppmi, z_score
-from corpora.store.search import Search
 from corpora.store.statistics import frequent_words
 from tests.corpora.store.searched import documents_of, searched_corpus
 
@@ -61,7 +60,7 @@ def test_words_near_a_query_are_counted_once_within_the_sentence(corpus, query, 
     near = counts_near(sentences, phrases, window)
     every = Counter(word for sentence in sentences for word in sentence if word not in (",", "."))
 
-    found = collocates(Search(corpus), query, window=window, min_count=1)
+    found = collocates(corpus, query, window=window, min_count=1)
 
     assert count_of(found.rows) == {word: (n, every[word] - n) for word, n in near.items()}
     assert (found.n_near, found.n_other) == (near.total(), every.total() - near.total())
@@ -73,7 +72,7 @@ def test_two_words_are_compared_by_what_is_near_each(corpus):
     first, second = (counts_near(sentences, [[word]], 2) for word in ("sea", "ship"))
 
     found = collocates(
-        Search(corpus), "sea", window=2, min_count=1, versus="ship", measure="log-likelihood"
+        corpus, "sea", window=2, min_count=1, versus="ship", measure="log-likelihood"
     )
 
     expected = {word: (first[word], second[word]) for word in first | second}
@@ -96,8 +95,8 @@ def test_documents_of_a_field_are_compared_with_the_others(corpus):
         by_year[side].update(w for each in sentences for w in each if w not in (",", "."))
         near[side] += counts_near(sentences, [["sea"]], 5)
 
-    whole = collocates(Search(corpus), None, versus_documents="year=1901")
-    words = collocates(Search(corpus), "sea", versus_documents="year=1901", min_count=1)
+    whole = collocates(corpus, None, versus_documents="year=1901")
+    words = collocates(corpus, "sea", versus_documents="year=1901", min_count=1)
 
     for found, expected in ((whole, by_year), (words, near)):
         for word, pair in count_of([*found.rows, *found.lowest]).items():
@@ -132,13 +131,12 @@ def test_a_word_that_one_document_repeats_has_a_wide_interval(tmp_path):
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip
-    search = Search(corpus)
-    found = {row.word: row for row in collocates(search, "sea", measure="log-dice").rows}
+    found = {row.word: row for row in collocates(corpus, "sea", measure="log-dice").rows}
     repeated, common = found["repeated"], found["common"]
     assert repeated.high - repeated.low > 5 * (common.high - common.low)
     for row in found.values():
         assert row.low <= row.score <= row.high
-    again = collocates(search, "sea", measure="log-dice", seed=2).rows
+    again = collocates(corpus, "sea", measure="log-dice", seed=2).rows
     assert {row.word: row.score for row in again} == {k: row.score for k, row in found.items()}
     assert [row.low for row in again] != [row.low for row in found.values()]
 
@@ -159,9 +157,9 @@ def test_intervals_hold_the_true_value(tmp_path):
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip
-    search, held, expected = Search(corpus), 0, 14 + math.log2(2 * 0.3 / (1 + 0.3))
+    held, expected = 0, 14 + math.log2(2 * 0.3 / (1 + 0.3))
     for word in range(40):
-        rows = collocates(search, f"sea{word}", window=1, measure="log-dice").rows
+        rows = collocates(corpus, f"sea{word}", window=1, measure="log-dice").rows
         [salt] = [row for row in rows if row.word == f"salt{word}"]
         held += salt.low <= expected <= salt.high
     assert 34 <= held < 40  # all of them would be held by intervals that are too wide
@@ -180,11 +178,11 @@ def test_intervals_hold_the_true_value(tmp_path):
 )
 def test_bad_options_are_refused(corpus, query, options, error, message):
     with pytest.raises(error, match=message):
-        collocates(Search(corpus), query, **options)
+        collocates(corpus, query, **options)
 
 
 def test_a_phrase_that_does_not_occur_has_no_collocates(corpus):
-    found = collocates(Search(corpus), "york ocean york ocean york sea")
+    found = collocates(corpus, "york ocean york ocean york sea")
     assert (found.rows, found.n_near) == ([], 0)
 
 

@@ -107,7 +107,7 @@ def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, do
 
 
 def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, documents):
-    found = concordance(Search(corpus), "the sea", width=3, n_lines=1000)
+    found = concordance(corpus, "the sea", width=3, n_lines=1000)
     places = occurrences_of(documents, ["the", "sea"])
     assert found.n_found == len(found.lines) == len(places)
     for line, (number, first) in zip(found.lines, places, strict=True):
@@ -122,23 +122,21 @@ def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, d
 
 
 def test_lines_are_sorted_by_neighbors_or_sampled(corpus):
-    search = Search(corpus)
-    every = concordance(search, "sea", n_lines=1000).lines
-    right = concordance(search, "sea", n_lines=1000, order="right").lines
+    every = concordance(corpus, "sea", n_lines=1000).lines
+    right = concordance(corpus, "sea", n_lines=1000, order="right").lines
     assert [each.right[:3] for each in right] == sorted(each.right[:3] for each in every)
-    left = concordance(search, "sea", n_lines=1000, order="left").lines
+    left = concordance(corpus, "sea", n_lines=1000, order="left").lines
     nearest_first = [each.left[:-4:-1] for each in left]
     assert nearest_first == sorted(each.left[:-4:-1] for each in every)
-    sample = concordance(search, "sea", n_lines=5, order="sample", seed=3).lines
-    assert sample == concordance(search, "sea", n_lines=5, order="sample", seed=3).lines
-    assert sample != concordance(search, "sea", n_lines=5, order="sample", seed=4).lines
+    sample = concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
+    assert sample == concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
+    assert sample != concordance(corpus, "sea", n_lines=5, order="sample", seed=4).lines
     assert [each for each in every if each in sample] == sample
 
 
 def test_documents_are_chosen_by_a_kept_field(corpus):
-    search = Search(corpus)
-    every = concordance(search, "sea", n_lines=1000).lines
-    some = concordance(search, "sea", n_lines=1000, documents="year=1901")
+    every = concordance(corpus, "sea", n_lines=1000).lines
+    some = concordance(corpus, "sea", n_lines=1000, documents="year=1901")
     assert some.lines == [each for each in every if each.fields["year"] == "1901"]
     assert 0 < some.n_found < len(every)
 
@@ -159,11 +157,11 @@ def test_documents_are_chosen_by_a_kept_field(corpus):
 )
 def test_bad_queries_are_refused(corpus, query, options, error, message):
     with pytest.raises(error, match=message):
-        concordance(Search(corpus), query, **options)
+        concordance(corpus, query, **options)
 
 
 def test_a_phrase_of_known_words_may_be_absent(corpus):
-    assert concordance(Search(corpus), "york ocean york ocean york sea").n_found == 0
+    assert concordance(corpus, "york ocean york ocean york sea").n_found == 0
 
 
 def test_a_damaged_index_is_refused_with_the_remedy(tmp_path):
