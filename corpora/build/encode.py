@@ -8,6 +8,7 @@ import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
 from corpora.build.encode_kernels import hash_documents
+from corpora.build.keep_text import CompressedText, compress_sentences
 from corpora.build.type_table import TypeTable
 from corpora.reading.text_blocks import TextBlock
 from corpora.text.characters import (
@@ -36,6 +37,9 @@ class PreparedBlock:
     documents: np.ndarray
     segmenter: str  # "pretokenized" if tokens and sentences are already separated
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
+    # the text with its sentences before jieba divided it; else text and sentences themselves
+    original: np.ndarray
+    original_sentences: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class EncodedBlock:
     documents: np.ndarray  # int64 (n_documents,): token offsets of all starts, empty ones included
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
     tally: dict[str, int]  # bytes, characters, and what was dropped
+    texts: CompressedText | None  # of the sentences, if they are kept
 
 
 def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
@@ -59,6 +64,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     if settings.strip_accents:
         block = _map_documents(block, strip_accents)
     segmenter = "pretokenized" if block.pretokenized else settings.segmenter
+    uncut = block
     if segmenter == "jieba":
         block = _map_documents(block, _cut_by_jieba)
         segmenter = "pretokenized"
@@ -68,10 +74,20 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         sentences = split_offsets(text, SENTENCE_SEPARATOR, paragraphs)
     else:
         sentences = sentence_offsets(text, paragraphs)
-    return PreparedBlock(text, sentences, paragraphs, block.documents, segmenter, keys)
+    original, original_sentences = text, sentences
+    if uncut is not block:
+        uncut_text = np.frombuffer(uncut.text, dtype=np.uint8)
+        offsets = sentence_offsets(uncut_text, split_offsets(uncut_text, "\n", uncut.documents))
+        if len(offsets) == len(sentences):  # else the divided text is kept
+            original, original_sentences = uncut_text, offsets
+    return PreparedBlock(
+        text, sentences, paragraphs, block.documents, segmenter, keys, original, original_sentences
+    )
 
 
-def encode(prepared: PreparedBlock, settings: TextSettings, table: TypeTable) -> EncodedBlock:
+def encode(
+    prepared: PreparedBlock, settings: TextSettings, table: TypeTable, *, keep_text: bool = False
+) -> EncodedBlock:
     """Encode a prepared block as token ids, adding unseen types to the table."""
     characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
     segmented = table.segment(prepared.text, prepared.sentences, characters)
@@ -89,6 +105,7 @@ def encode(prepared: PreparedBlock, settings: TextSettings, table: TypeTable) ->
             "unspaced_characters": segmented.n_unspaced,
             "dropped_bytes": segmented.n_dropped,
         },
+        texts=_texts(prepared, segmented.offsets) if keep_text else None,
     )
 
 
@@ -98,6 +115,14 @@ def document_keys(block: TextBlock) -> np.ndarray:
     text = np.frombuffer(block.text, dtype=np.uint8)
     hash_documents(text, block.documents, _HASHED_BYTES, np.uint64(HELD_OUT_KEY), keys)
     return keys
+
+
+def _texts(prepared: PreparedBlock, token_offsets: np.ndarray) -> CompressedText:
+    """Compress the original text of the non-empty sentences."""
+    filled = np.flatnonzero(np.diff(token_offsets))
+    starts, stops = (prepared.original_sentences[filled + end] for end in (0, 1))
+    separator = TOKEN_SEPARATOR if prepared.segmenter == "pretokenized" else " "
+    return compress_sentences(prepared.original, starts, stops, separator)
 
 
 def _token_offsets(

@@ -20,6 +20,29 @@ def hash_documents(text, documents, n_bytes, key, keys):
 
 
 @compiled
+def join_sentences(text, starts, stops, separator, joined, ends):
+    """Copy sentences without spaces and controls around them, with a line feed after each.
+
+    Bytes that equal ``separator`` become spaces.
+    """
+    # text: uint8 (n_bytes,); starts, stops: int64 (n_sentences,), byte offsets
+    # joined: uint8 (n_bytes + n_sentences,), output; ends: int64 (n_sentences + 1,), output from 1
+    n_written = 0
+    for s in range(starts.shape[0]):
+        start, stop = starts[s], stops[s]
+        while start < stop and text[start] <= 0x20:
+            start += 1
+        while start < stop and text[stop - 1] <= 0x20:
+            stop -= 1
+        for i in range(start, stop):
+            joined[n_written] = 0x20 if text[i] == separator else text[i]
+            n_written += 1
+        joined[n_written] = 0x0A
+        n_written += 1
+        ends[s + 1] = n_written
+
+
+@compiled
 def take_units(sizes, goal, least, most, taken):
     """Mark units in order until ``goal`` tokens and ``least`` units are taken; return both numbers.
 

@@ -19,7 +19,8 @@ _FORMER_SHARE = 0.01  # the default of ``held_out`` before corpora recorded thei
 def up_to_date(out: Path, request: Request) -> bool:
     """Return whether the corpus at a path has the settings and sources of a request.
 
-    Sources are compared by size and time, or else by content; standard input always differs.
+    It may keep text without being asked to. Sources are compared by size and time, or else by
+    content; standard input always differs.
     """
     if not is_corpus(out):
         return False
@@ -28,6 +29,8 @@ def up_to_date(out: Path, request: Request) -> bool:
     except ArtifactError:
         return False
     if not _has_settings(manifest, request.settings()):
+        return False
+    if request.options.keep_text and not Corpus(out, manifest).keeps_text:
         return False
     files = source_files(request.sources, exclude=out)
     known = manifest["sources"]

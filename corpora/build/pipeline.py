@@ -175,7 +175,7 @@ class _Builder:
         parsed, block = prepared.result() if prepared else _parse(raw, text)
         number, table = tables.take()
         try:
-            encoded = encode(block, text, table)
+            encoded = encode(block, text, table, keep_text=self.options.keep_text)
         finally:
             tables.put_back(number, table)
         return _Encoded(encoded, parsed, number, raw.consumed)

@@ -20,7 +20,7 @@ from corpora.text.segment import TextSettings, lemmatizer
 @describe_settings
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """Held-out share and pruning of a corpus, and the resources to build it.
+    """Held-out share, pruning and kept text of a corpus, and the resources to build it.
 
     Examples
     --------
@@ -37,6 +37,9 @@ class BuildOptions:
     )
     max_types: int | None = setting(
         None, "Keep only the most frequent types; all others become one type.", at_least=1
+    )
+    keep_text: bool = setting(
+        False, "Keep the original text of every sentence, compressed, to show words in it."
     )
     memory: str | None = setting(
         None, "Working memory, such as 4G (default: half of the machine's).", metavar="SIZE"
@@ -63,7 +66,10 @@ class Request:
     options: BuildOptions
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that determine the corpus, as JSON; memory and threads do not."""
+        """Return the settings that determine the tokens, as JSON.
+
+        Memory, threads and ``keep_text`` do not, so that they are not part of the fingerprint.
+        """
         settings = {
             "read": asdict(self.read),
             "text": self.text.to_json(),

@@ -8,6 +8,7 @@ import numpy as np
 
 from corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
 from corpora.build.encode import EncodedBlock
+from corpora.build.keep_text import TextWriter
 from corpora.store.shards import field_array
 
 # Small enough to balance threads, large enough that 10G tokens need few files.
@@ -27,6 +28,7 @@ class ShardWriter:
         self._sources = self._writer("document_sources", np.int32)
         self._positions = self._writer("document_positions", np.int64)
         self._fields: dict[str, StringWriter] = {}
+        self._texts: TextWriter | None = None  # of all blocks or of none
         # first token, token after the last, number of the type table, for each block
         self.segments: list[tuple[int, int, int]] = []
 
@@ -65,6 +67,9 @@ class ShardWriter:
         self._sources.append(np.full(len(block.documents) - skip, source, dtype=np.int32))
         self._positions.append(np.asarray(positions)[skip:])
         self._append_fields(fields, len(block.documents) - skip, skip)
+        if block.texts is not None:
+            self._texts = self._texts or TextWriter(self.directory)
+            self._texts.append(block.texts)
 
     def close(self) -> dict[str, Any]:
         """Finish the files and return the manifest entry of the shard."""
@@ -78,6 +83,8 @@ class ShardWriter:
             writer.close()
         for strings in self._fields.values():
             strings.close()
+        if self._texts:
+            self._texts.close()
         return entry
 
     def discard(self) -> None:
@@ -88,6 +95,8 @@ class ShardWriter:
             writer.discard()
         for strings in self._fields.values():
             strings.discard()
+        if self._texts:
+            self._texts.discard()
 
     def _append_fields(self, fields: Mapping[str, Sequence[str]], n_new: int, skip: int) -> None:
         """Append kept fields; sources without a field that others have get empty values."""

@@ -82,6 +82,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
         ("duplicate lines", f"{stats['duplicate_lines']:,}"),
         ("held out", held_out_text(stats)),
         ("text", text),
+        *([("original text", "kept")] if stats["keeps_text"] else []),
     ]
     print_table(("", stats["path"]), rows)
     frequent = [

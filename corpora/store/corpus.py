@@ -215,6 +215,11 @@ class Corpus:
         names = [entry["name"] for entry in self.manifest["shards"]]
         return [Shard(self.path / "shards" / name, self.held_out_unit) for name in names]
 
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the text of sentences is kept as written, for ``Shard.sentence_texts``."""
+        return any(shard.keeps_text for shard in self.shards)
+
     @cached_property
     def stored(self) -> StoredText:
         """Types, shards and sampled documents, as views need them."""

@@ -1,11 +1,13 @@
 """Shards of a corpus: document-aligned ranges of token ids."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import open_array, read_strings
+from corpora.artifacts.arrays import array_path, open_array, read_strings
+from corpora.store.kept_text import BLOCKS, KeptText
 
 FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
 _FIELD = "field."  # how the names of arrays of kept fields begin
@@ -69,6 +71,20 @@ class Shard:
         """Read a kept field of a range of documents, by default all."""
         text, offsets = (self.array(f"{field_array(name)}.{part}") for part in ("text", "offsets"))
         return read_strings(text, offsets, first, len(offsets) - 1 if stop is None else stop)
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the original text of the sentences is kept."""
+        return array_path(self.directory, BLOCKS).exists()
+
+    def sentence_texts(self, numbers: Sequence[int] | np.ndarray) -> list[str]:
+        """Return the original texts of sentences by their numbers in the shard, in any order."""
+        return self._kept_text.texts(numbers)
+
+    @cached_property
+    def _kept_text(self) -> KeptText:
+        """The reader of the original text."""
+        return KeptText(self.directory)
 
 
 def field_array(name: str) -> str:
