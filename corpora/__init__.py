@@ -8,6 +8,7 @@ from corpora.common.openmp import set_wait_policy
 if TYPE_CHECKING:
     from corpora.build.make import make_corpus as make_corpus
     from corpora.build.open_or_build import open_or_build as open_or_build
+    from corpora.build.phrase_options import PhraseOptions as PhraseOptions
     from corpora.build.request import BuildOptions as BuildOptions
     from corpora.common.console import show_progress as show_progress
     from corpora.common.errors import FirthError as FirthError
@@ -30,6 +31,7 @@ HOMES = {
     "corpora.store.statistics": ("describe",),
     "corpora.build.make": ("make_corpus",),
     "corpora.build.open_or_build": ("open_or_build",),
+    "corpora.build.phrase_options": ("PhraseOptions",),
     "corpora.build.request": ("BuildOptions",),
     "corpora.text.segment": ("TextSettings",),
 }

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corpora.build.open_or_build import build, up_to_date
+from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
@@ -18,6 +19,7 @@ def make_corpus(
     read: ReadOptions | None = None,
     text: TextSettings | None = None,
     options: BuildOptions | None = None,
+    phrases: PhraseOptions | None = None,
     force: bool = False,
 ) -> Corpus:
     """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
@@ -35,6 +37,8 @@ def make_corpus(
         Normalization and segmentation.
     options : BuildOptions, optional
         Held-out share, pruning, memory and threads.
+    phrases : PhraseOptions, optional
+        Phrases that become one word, such as ``new_york``; by default none.
     force : bool
         Build even if the corpus is up to date, and replace what is at ``out``.
 
@@ -60,7 +64,8 @@ def make_corpus(
     (8, ['.', 'cat', 'the'])
     """
     source_list = [sources] if isinstance(sources, str | os.PathLike) else sources
-    request, out = make_request(source_list, read=read, text=text, options=options), Path(out)
+    request = make_request(source_list, read=read, text=text, options=options, phrases=phrases)
+    out = Path(out)
     if not force and up_to_date(out, request):
         return Corpus.open(out)
     return build(request, out, force=force)

@@ -10,7 +10,7 @@ import shutil
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from corpora.artifacts.provenance import now, provenance
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
 from corpora.build.encode_kernels import count_documents, renumber
 from corpora.build.held_out import hold_out
+from corpora.build.phrases import find_phrases, join_phrases, write_joined
 from corpora.build.processes import worker_processes
 from corpora.build.readable import check_readable
 from corpora.build.request import Request
@@ -119,6 +120,7 @@ class _Builder:
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
         self.pretokenized: bool | None = None
+        self.phrases: list[dict[str, int]] = []  # types and tokens that each pass joined
         self.held_out: dict[str, Any] = {}  # what the manifest says about the held-out slice
 
     def run(self) -> dict[str, Any]:
@@ -139,6 +141,8 @@ class _Builder:
             tables.close_all(threads)
             self._check_not_empty()
             self._renumber(threads, *self._merge())
+            for left in reversed(range(self.request.n_phrase_passes)):
+                self._join_phrases(threads, last=left == 0)
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
@@ -239,6 +243,8 @@ class _Builder:
         With ``lemmatize`` these are ids of forms; the second array has the lemma of each form.
         """
         words, max_types = self.directory / "vocabulary", self.options.max_types
+        if self.request.phrases:
+            max_types = None  # rare words may be parts of phrases; the last pass leaves words out
         if not self.text.lemmatize:
             return self.runs.merge(words, max_types), None
         new_ids = self.runs.merge(self.directory / FORMS, None)
@@ -292,6 +298,26 @@ class _Builder:
         documents = open_array(shard.directory, "documents")
         count_documents(ids, documents, last_seen, document_counts)
 
+    def _join_phrases(self, threads: ThreadPoolExecutor, *, last: bool) -> None:
+        """Replace phrases by words of their own; the ``last`` pass prunes the vocabulary."""
+        rules, words = self.request.phrases, self.directory / "vocabulary"
+        assert rules is not None
+        text = replace(self.text, segmenter="whitespace") if self.pretokenized else self.text
+        directories = [shard.directory for shard in self.shards]
+        n_threads, memory = self.options.n_threads, parse_memory(self.options.memory) // 4
+        vocabulary = Vocabulary(words)
+        trie = find_phrases(directories, vocabulary, rules, text, threads, n_threads, memory)
+        sizes, n_joined = join_phrases(directories, trie, len(vocabulary), threads)
+        self.runs = TypeRuns(self.directory / SCRATCH / "phrases")
+        max_types = self.options.max_types if last else None
+        new_ids = write_joined(words, self.runs, trie, n_joined, max_types)
+        for shard, entry, size in zip(self.shards, self.entries, sizes, strict=True):
+            shard.segments, entry["tokens"] = [(0, size, 0)], size
+        self.run_of_table = {0: 0}
+        self._renumber(threads, [new_ids], None)
+        types, tokens = int(np.count_nonzero(n_joined)), int(n_joined.sum())
+        self.phrases.append({"types": types, "tokens": tokens})
+
     def _manifest(self) -> dict[str, Any]:
         """Return the manifest: settings, sizes, sources and arrays."""
         text = self.text.to_json()
@@ -310,6 +336,7 @@ class _Builder:
             **{name: sum(entry[name] for entry in self.entries) for name in sizes},
             "types": len(open_array(self.directory / "vocabulary", "counts")),
             **self.held_out,
+            **({"phrases": self.phrases} if self.phrases else {}),
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
             "sources": sources,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
-from corpora.common.errors import SourceError
+from corpora.build.phrase_options import PhraseOptions, PhraseRules, read_rules
+from corpora.common.errors import SettingError, SourceError
 from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, describe_settings, setting
 from corpora.datasets.named import is_named_corpus, named_source
@@ -64,17 +65,26 @@ class Request:
     read: ReadOptions
     text: TextSettings
     options: BuildOptions
+    phrases: PhraseRules | None = None
+
+    @property
+    def n_phrase_passes(self) -> int:
+        """How often phrases are joined."""
+        return self.phrases.options.phrase_passes if self.phrases else 0
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that determine the tokens, as JSON.
 
         Memory, threads and ``keep_text`` do not, so that they are not part of the fingerprint.
         """
+        # corpora without phrases have the settings of versions without the option
+        phrases = {"phrases": self.phrases.settings()} if self.phrases else {}
         settings = {
             "read": asdict(self.read),
             "text": self.text.to_json(),
             "held_out": self.options.held_out,
             "max_types": self.options.max_types,
+            **phrases,
         }
         as_json: dict[str, Any] = json.loads(json.dumps(settings))
         return as_json
@@ -86,11 +96,12 @@ def make_request(
     read: ReadOptions | None = None,
     text: TextSettings | None = None,
     options: BuildOptions | None = None,
+    phrases: PhraseOptions | None = None,
 ) -> Request:
     """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
 
-    Raises SourceError for a name among other sources, options that the named corpus excludes, and
-    sources that are not paths, or are corpora or runs.
+    Raises SourceError for a name among other sources, options that the named corpus excludes,
+    sources that are not paths, or are corpora or runs, and lists of words that cannot be read.
     """
     sources = _checked_sources(sources)
     read = read or ReadOptions()
@@ -103,11 +114,19 @@ def make_request(
     text = text or TextSettings()
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work
+    rules = read_rules(phrases or PhraseOptions())
+    if rules and text.lemmatize is not None:
+        name = "phrases_from" if rules.listed else "phrases"
+        raise SettingError(
+            f"`{name}` joins words of the text, which `lemmatize={text.lemmatize}` replaces; drop "
+            "one of them"
+        )
     return Request(
         sources=tuple(sources),
         read=read,
         text=text,
         options=options or BuildOptions(),
+        phrases=rules,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.options import click_options, take
 from corpora.reading.text_blocks import ReadOptions
@@ -16,6 +17,7 @@ from corpora.text.segment import TextSettings
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to create.")
 @click_options(ReadOptions)
 @click_options(TextSettings)
+@click_options(PhraseOptions)
 @click_options(BuildOptions)
 @click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
 def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
@@ -31,6 +33,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         firth build-corpus wiki-sample --out out/wiki
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
+        firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
     """
     from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
@@ -40,6 +43,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         read=take(ReadOptions, options),
         text=take(TextSettings, options),
         options=take(BuildOptions, options),
+        phrases=take(PhraseOptions, options),
     )
     if not force and up_to_date(out, request):
         click.echo(f"{out}: up to date")
@@ -50,3 +54,6 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "
         f"held out: {held_out_text(size)}"
     )
+    for joined in size.get("phrases", ()):
+        types, tokens = joined["types"], joined["tokens"]
+        click.echo(f"{out}: joined {types:,} phrase{'s' * (types != 1)}, {tokens:,} times")

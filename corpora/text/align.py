@@ -22,16 +22,25 @@ from corpora.text.segment import TextSettings, jieba_cutter
 def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tuple[int, int]] | None:
     """Return where each token starts and stops in the text; None if the text has other tokens.
 
-    An empty token, as pruned types are, equals every word; with lemmas only numbers are compared.
+    An empty token, as pruned types are, equals every word; a phrase (``new_york``) the words that
+    it consists of. With lemmas only numbers are compared.
     """
     pieces = _pieces(text, settings.before_lemmas)
-    if len(pieces) != len(tokens):
-        return None
-    if settings.lemmatize is None and any(
-        token not in ("", word) for token, (word, _, _) in zip(tokens, pieces, strict=True)
-    ):
-        return None
-    return [(start, stop) for _, start, stop in pieces]
+    if settings.lemmatize is not None:
+        same = len(pieces) == len(tokens)
+        return [(start, stop) for _, start, stop in pieces] if same else None
+    places, next_piece = [], 0
+    for token in tokens:
+        first, last = next_piece, next_piece + 1
+        if token and "_".join(word for word, _, _ in pieces[first:last]) != token:
+            last += token.count("_")
+            if "_".join(word for word, _, _ in pieces[first:last]) != token:
+                return None
+        if last > len(pieces):
+            return None
+        places.append((pieces[first][1], pieces[last - 1][2]))
+        next_piece = last
+    return places if next_piece == len(pieces) else None
 
 
 def _pieces(text: str, settings: TextSettings) -> list[tuple[str, int, int]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.build.open_or_build import up_to_date
+from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.console import escape_leading_dash
 from corpora.common.display import html_table
@@ -154,6 +155,7 @@ def _corpus_request(study: Study) -> Request | None:
         read=make_config(ReadOptions, options),
         text=make_config(TextSettings, options),
         options=make_config(BuildOptions, options),
+        phrases=make_config(PhraseOptions, options),
     )
 
 

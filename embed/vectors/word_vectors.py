@@ -332,6 +332,7 @@ class WordVectors:
 
         Without text settings, the whole text is one word if it has a vector; otherwise it is split
         at white space. Each word is lower-cased if only that form has a vector.
+        The text of a phrase in the vocabulary, "new york" of ``new_york``, is that one word.
 
         Parameters
         ----------
@@ -344,12 +345,11 @@ class WordVectors:
             Words, with or without a vector.
         """
         if self.text is not None:
-            split: list[str] = self.text.words(text)
-            return split
+            return self._as_phrase(self.text.words(text))
         whole = self._as_spelled(text)
         if self.row(whole) is not None:
             return [whole]
-        return [self._as_spelled(part) for part in text.split()]
+        return self._as_phrase([self._as_spelled(part) for part in text.split()])
 
     def nearest(self, word: str | np.ndarray, k: int = 10) -> Neighbors:
         """Find the words nearest to a word or a vector by cosine.
@@ -510,6 +510,12 @@ class WordVectors:
         """Return the matrix as a new dense array."""
         dense = isinstance(self.matrix, np.ndarray)
         return np.array(self.matrix if dense else self.matrix.toarray(), dtype=np.float32)
+
+    def _as_phrase(self, words: list[str]) -> list[str]:
+        """Return words as one if that is in the vocabulary, joined like the phrases of a corpus."""
+        parts = [word for word in words if word != "_"]  # the segmenter splits new_york, too
+        joined = "_".join(parts)
+        return [joined] if len(parts) > 1 and self.row(joined) is not None else words
 
     def _as_spelled(self, word: str) -> str:
         """Return the word as written, or lower-cased if only that has a vector."""

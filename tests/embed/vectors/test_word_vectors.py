@@ -14,6 +14,7 @@ from corpora.common.errors import ArtifactError, FirthError, SettingError, Unkno
 from corpora.text.segment import TextSettings
 from embed.formats.vector_files import load_vectors
 from embed.protocols import StaticVectors
+from embed.query.prompt import find_word
 from embed.vectors.onehot import one_hot
 from embed.vectors.search import zero_rows
 from embed.vectors.subwords import SubwordTable, ngram_buckets
@@ -396,3 +397,17 @@ def test_vectors_in_memory_outlive_their_run(vectors, run):
     assert np.array_equal(kept.matrix, vectors.matrix)
     assert list(kept) == list(vectors)
     assert np.array_equal(kept.counts, vectors.counts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TextSettings(), TextSettings(segmenter="whitespace"), None],
+    ids=["words", "spaces", "none"],
+)
+def test_the_text_of_a_phrase_is_a_query_of_its_word(text):
+    vectors = WordVectors(["new_york", "new", "york", "a"], np.eye(4, dtype=np.float32), text=text)
+    for query in ("new york", "new_york", "New York", "new  york"):
+        assert find_word(vectors, query) == "new_york"
+    assert vectors.words("york new") == ["york", "new"]
+    assert vectors.words("in new york") == ["in", "new", "york"]
+    assert len(vectors.words("a _")) == 2
