@@ -88,7 +88,7 @@ def _print_csv(found: "Concordance") -> None:
     rows = [
         [line.document, line.source, line.record, line.token]
         + [line.fields[name] for name in fields]
-        + [" ".join(words) for words in (line.left, line.found, line.right)]
+        + [line.left, line.found, line.right]
         for line in found.lines
     ]
     print_csv(columns, rows)
@@ -101,11 +101,9 @@ def _print(found: "Concordance") -> None:
 
     for line in found.lines:
         label = " ".join([str(line.document), *_short_fields(line.fields)])
-        left = fitted(" ".join(line.left), _SIDE, end=True)
-        marked = click.style(" ".join(line.found), bold=True)
-        click.echo(
-            f"{padded(fitted(label, _LABEL), _LABEL)} {left}  {marked}  {' '.join(line.right)}"
-        )
+        left = fitted(line.left, _SIDE, end=True)
+        marked = click.style(line.found, bold=True)
+        click.echo(f"{padded(fitted(label, _LABEL), _LABEL)} {left}  {marked}  {line.right}")
     note(f"{len(found.lines):,} of {found.n_found:,} occurrences")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from corpora.common.errors import SettingError
 from corpora.store.corpus import Corpus
 from corpora.store.search import Hits, Search
+from corpora.store.spelling import Spelling
 
 ORDERS = ("text", "left", "right", "sample")
 _SORTED_BY = 3  # words on the left or right that decide the order
@@ -21,9 +22,9 @@ class Line:
     source: str  # the file that the document is from
     record: int  # its line or record in the source, from 1
     token: int  # number of the first found token in the document, from 1
-    left: list[str]  # words before it, in the same document
-    found: list[str]
-    right: list[str]
+    left: str  # before it, in the same document; as written if the corpus keeps its text
+    found: str
+    right: str
     fields: dict[str, str]  # kept fields of the document
 
 
@@ -90,7 +91,7 @@ def concordance(
     ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")
     ...     corpus = make_corpus(f"{folder}/a.txt", f"{folder}/corpus")
     ...     [(line.left, line.right) for line in concordance(corpus, "cat", width=2).lines]
-    [(['the'], ['sat', '.']), (['.', 'the'], ['slept', '.'])]
+    [('the', 'sat .'), ('. the', 'slept .')]
     """
     if order not in ORDERS:
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
@@ -112,9 +113,10 @@ def lines(search: Search, hits: Hits, width: int) -> list[Line]:
     firsts = np.maximum(search.document_starts[documents], hits.starts - width)
     lasts = np.minimum(search.document_starts[documents + 1], hits.stops + width)
     found = []
-    for number, first, start, stop, words in zip(
-        *(each.tolist() for each in (documents, firsts, hits.starts, hits.stops)),
-        search.words(firsts, lasts),
+    for number, start, (left, middle, right) in zip(
+        documents.tolist(),
+        hits.starts.tolist(),
+        Spelling(search).parts((firsts, hits.starts, hits.stops, lasts)),
         strict=True,
     ):
         source, record = search.origin(number)
@@ -124,9 +126,9 @@ def lines(search: Search, hits: Hits, width: int) -> list[Line]:
                 source=source,
                 record=record,
                 token=start - int(search.document_starts[number]) + 1,
-                left=words[: start - first],
-                found=words[start - first : stop - first],
-                right=words[stop - first :],
+                left=left,
+                found=middle,
+                right=right,
                 fields=search.fields(number),
             )
         )

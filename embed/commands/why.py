@@ -72,5 +72,4 @@ def _print(found: "Why") -> None:
 
 def _sentence(line: "Line") -> str:
     """Return a line with its word in bold."""
-    marked = click.style(" ".join(line.found), bold=True)
-    return " ".join([*line.left, marked, *line.right])
+    return " ".join([line.left, click.style(line.found, bold=True), line.right]).strip()

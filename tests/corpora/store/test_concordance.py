@@ -13,7 +13,11 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import verify
+from corpora.build.make import make_corpus
+from corpora.build.phrase_options import PhraseOptions
+from corpora.build.request import BuildOptions
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from corpora.reading.text_blocks import ReadOptions
 from corpora.store.concordance import concordance
 from corpora.store.corpus import Corpus
 from corpora.store.occurrences import INDEX, Occurrences
@@ -113,9 +117,9 @@ def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, d
     for line, (number, first) in zip(found.lines, places, strict=True):
         text = [word for sentence in documents[number] for word in sentence]
         assert (line.document, line.token) == (number + 1, first + 1)
-        assert line.left == text[max(0, first - 3) : first]
-        assert line.found == ["the", "sea"]
-        assert line.right == text[first + 2 : first + 5]
+        assert line.left.split() == text[max(0, first - 3) : first]
+        assert line.found == "the sea"
+        assert line.right.split() == text[first + 2 : first + 5]
         assert line.fields == {"year": str(1900 + number % 3), "title": f"T{number}"}
         assert line.source.endswith("texts.jsonl")
         assert line.record == number + 1
@@ -124,14 +128,33 @@ def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, d
 def test_lines_are_sorted_by_neighbors_or_sampled(corpus):
     every = concordance(corpus, "sea", n_lines=1000).lines
     right = concordance(corpus, "sea", n_lines=1000, order="right").lines
-    assert [each.right[:3] for each in right] == sorted(each.right[:3] for each in every)
+    following = [each.right.split()[:3] for each in right]
+    assert following == sorted(each.right.split()[:3] for each in every)
     left = concordance(corpus, "sea", n_lines=1000, order="left").lines
-    nearest_first = [each.left[:-4:-1] for each in left]
-    assert nearest_first == sorted(each.left[:-4:-1] for each in every)
+    nearest_first = [each.left.split()[:-4:-1] for each in left]
+    assert nearest_first == sorted(each.left.split()[:-4:-1] for each in every)
     sample = concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
     assert sample == concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
     assert sample != concordance(corpus, "sea", n_lines=5, order="sample", seed=4).lines
     assert [each for each in every if each in sample] == sample
+
+
+def test_lines_are_as_written_if_the_corpus_keeps_its_text(tmp_path):
+    text = "We saw The Sea,\tthe big sea!  It's\nNew York City's (old) sea.\n\nNo Sea."
+    (tmp_path / "a.txt").write_text(text)
+    phrases = tmp_path / "phrases.txt"
+    phrases.write_text("new york")
+    corpus = make_corpus(
+        tmp_path / "a.txt", tmp_path / "out",
+        read=ReadOptions(wrapped=True),
+        options=BuildOptions(keep_text=True),
+        phrases=PhraseOptions(phrases_from=str(phrases)),
+    )  # fmt: skip
+    found = [(each.left, each.found, each.right) for each in concordance(corpus, "sea").lines]
+    assert found[0] == ("We saw The", "Sea", ", the big sea! It's")
+    assert found[2] == ("s New York City's (old)", "sea", ". No Sea.")
+    [line] = concordance(corpus, "new york", width=2).lines
+    assert (line.left, line.found, line.right) == ("'s", "New York", "City'")
 
 
 def test_documents_are_chosen_by_a_kept_field(corpus):
@@ -196,7 +219,7 @@ def test_the_command_prints_lines_csv_and_json(corpus):
     assert len({line.index("  the sea  ") for line in shown.stdout.splitlines()}) == 1
     lines = json.loads(run("the sea", "-n", "3", "--json").stdout)["lines"]
     rows = list(csv.DictReader(io.StringIO(run("the sea", "-n", "3", "--csv").stdout)))
-    assert [row["left"] for row in rows] == [" ".join(line["left"]) for line in lines]
+    assert [row["left"] for row in rows] == [line["left"] for line in lines]
     assert [row["year"] for row in rows] == [line["fields"]["year"] for line in lines]
 
 

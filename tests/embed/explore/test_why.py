@@ -112,8 +112,8 @@ def test_sentences_have_the_word_and_the_context_near_it(corpus, svd):
     assert found.contexts
     for each in found.contexts:
         for word, line in zip(found.words, each.lines, strict=True):
-            assert line is None or line.found == [word]
-            near = None if line is None else [*line.left, *line.right]
+            assert line is None or line.found == word
+            near = None if line is None else [*line.left.split(), *line.right.split()]
             assert near is None or each.context in near
     assert any(line for each in found.contexts for line in each.lines)
 
