@@ -36,6 +36,7 @@ embed.protocols embed.registry
 embed.vectors
 embed.formats embed.svd embed.query
 embed.word2vec embed.contextual
+embed.explore
 embed.compare.config
 embed.compare.statistics embed.compare.datasets embed.compare.probes embed.compare.inputs
 embed.compare.task

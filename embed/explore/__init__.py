@@ -1,0 +1,1 @@
+"""What vectors show about a text."""
