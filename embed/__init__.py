@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from embed.contextual.in_context import nearest_in_context as nearest_in_context
     from embed.contextual.pooled_run import pool_run as pool_run
     from embed.contextual.pooling import PoolConfig as PoolConfig
+    from embed.explore.differ import differ as differ
     from embed.explore.why import why_near as why_near
     from embed.formats.vector_files import load_vectors as load_vectors
     from embed.formats.vector_files import write_vectors as write_vectors
@@ -47,6 +48,7 @@ HOMES = {
     "embed.compare.recommend": ("recommend",),
     "embed.vectors.context_vectors": ("with_contexts",),
     "embed.contextual.encoders": ("open_encoder",),
+    "embed.explore.differ": ("differ",),
     "embed.explore.why": ("why_near",),
     "embed.formats.vector_files": ("load_vectors", "write_vectors"),
     "embed.contextual.in_context": ("nearest_in_context",),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
-    help="The corpus of the run, for sentences; runs of train-svd and train-mlm need it.",
+    help="The corpus of the run, if it is no longer where it was.",
 )
 @click.option("-n", "--contexts", default=10, show_default=True, help="Contexts to show.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the choice of sentences.")
@@ -32,19 +32,17 @@ def command(
 
     \b
     Example:
-        firth why out/svd sea ocean --corpus out/wiki
-        firth why out/skipgram sea ocean
+        firth why out/svd sea ocean
+        firth why out/skipgram sea ocean --corpus out/wiki
     """
     from corpora.common.console import print_json
-    from corpora.store.corpus import Corpus
     from embed.explore import why
     from embed.query.prompt import find_word
     from embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
-    opened = None if corpus is None else Corpus.open(corpus)
-    found = why.why_near(run, *words, corpus=opened, n_contexts=contexts, seed=seed)
+    found = why.why_near(run, *words, corpus=corpus, n_contexts=contexts, seed=seed)
     if as_json:
         print_json(why.as_json(found))
     else:

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import read_json
-from corpora.artifacts.provenance import PROVENANCE
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.options import take
 from corpora.store.concordance import Line, lines
 from corpora.store.corpus import Corpus
 from corpora.store.search import Hits, Search
 from embed.contextual.encoders import open_encoder
+from embed.explore.own_corpus import training_corpus
 from embed.protocols import MaskFiller
 from embed.svd.train import METHOD as SVD
 from embed.svd.train import SvdConfig, weighted_matrix
@@ -68,7 +67,7 @@ def why_near(
     first: str,
     second: str,
     *,
-    corpus: Corpus | None = None,
+    corpus: Corpus | str | Path | None = None,
     n_contexts: int = 10,
     seed: int = 1,
 ) -> Why:
@@ -86,8 +85,9 @@ def why_near(
         A run of ``train_svd``, ``train_skipgram``, ``train_cbow`` or ``train_mlm``.
     first, second : str
         Words that have a vector.
-    corpus : Corpus, optional
-        The corpus of the run, for sentences. Count-based vectors and masked LMs need it.
+    corpus : Corpus, str or Path, optional
+        The corpus of the run, if it is no longer where it was. Without it there are no
+        sentences, and count-based vectors and masked LMs cannot be explained.
     n_contexts : int
         Contexts to return.
     seed : int
@@ -103,16 +103,20 @@ def why_near(
     UnknownWordError
         A word has no vector.
     SettingError
-        A corpus is needed, or is not the one of the run.
+        ``n_contexts`` is less than 1, or the run counts pieces.
     ArtifactError
-        The run has no contexts to show.
+        The run has no contexts to show, or its corpus is needed and not found.
     """
     if n_contexts < 1:
         raise SettingError(f"`n_contexts` must be at least 1, got {n_contexts}")
     vectors, words = WordVectors.open(run), (first, second)
     cosine = similarity(vectors, *words)
-    search = None if corpus is None else Search(corpus)
-    found = _weights(Path(run), vectors, words, search, seed)
+    run = Path(run)
+    given = [] if corpus is None else [corpus.path if isinstance(corpus, Corpus) else corpus]
+    search = None
+    with contextlib.nullcontext() if given else contextlib.suppress(ArtifactError):
+        search = Search(training_corpus(run, given))
+    found = _weights(run, vectors, words, search, seed)
     total = float(found.products.sum())
     best = np.argsort(-found.products, kind="stable")[:n_contexts]
     best = best[found.products[best] > 0]
@@ -134,46 +138,28 @@ def _weights(
 ) -> _Weights:
     """Return the weights of contexts by the method of a run."""
     if run_options(run).get("method") == SVD:
-        return _of_counts(run, words, _needed(search, run).corpus)
+        return _of_counts(run, words, (search or Search(training_corpus(run))).corpus)
     if vectors.contexts is not None:
         return _of_predictions(vectors, words)
     encoder: object = None
     with contextlib.suppress(ArtifactError):
         encoder = open_encoder(run)
     if isinstance(encoder, MaskFiller):
-        return _of_masks(encoder, words, _needed(search, run), seed)
+        return _of_masks(encoder, words, search or Search(training_corpus(run)), seed)
     raise ArtifactError(
         f"{run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or of "
         "`train_skipgram()` or `train_cbow()` with negative sampling"
     )
 
 
-def _needed(search: Search | None, run: Path) -> Search:
-    """Return the search of a corpus; raise if none is given."""
-    if search is None:
-        raise SettingError(f"{run}: its contexts are in its corpus; pass `corpus`")
-    return search
-
-
 def _of_counts(run: Path, words: tuple[str, str], corpus: Corpus) -> _Weights:
     """Return the rows of two words of the matrix that a run factored."""
-    recorded = _recorded_fingerprint(run)
-    if recorded != corpus.fingerprint:
-        raise SettingError(
-            f"{corpus.path}: is not the corpus of {run}, which has the fingerprint {recorded}; "
-            "pass that one"
-        )
     config = take(SvdConfig, run_options(run))
     if config.pieces is not None:
         raise SettingError(f"{run}: counts pieces of words; pass a run without `pieces`")
     names, matrix = weighted_matrix(corpus, config)
     rows = np.stack([matrix[names.index(word)].toarray()[0] for word in words]).astype(np.float64)
     return _Weights(names, rows, _cosine_products(rows), config.weighting.replace("-", " "))
-
-
-def _recorded_fingerprint(run: Path) -> str:
-    """Return the fingerprint of the corpus that a run was trained on."""
-    return str(read_json(run / PROVENANCE).get("corpus"))
 
 
 def _of_predictions(vectors: WordVectors, words: tuple[str, str]) -> _Weights:

@@ -1,0 +1,104 @@
+"""``firth differ``: sort words by how much their neighborhoods differ between two runs."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from embed.explore.differ import Differing
+
+_SHOWN = 5  # neighbors of each run in the table
+
+
+@click.command("differ")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option("--words", metavar="WORD,...", help="Show these words only.")
+@click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
+@click.option("-k", "k", default=25, show_default=True, help="Neighbors in each run.")
+@click.option(
+    "--min-count", default=1, show_default=True, help="Leave out words with fewer tokens in A or B."
+)
+@click.option(
+    "--resamples",
+    default=20,
+    show_default=True,
+    help="How often the text is dealt out to measure chance, with two trainings each; 0 for no p.",
+)
+@click.option(
+    "--corpus",
+    "corpora",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="CORPUS",
+    help="Where the corpus of A or B is, if it was moved; repeatable.",
+)
+@click.option("--seed", default=1, show_default=True, help="Seed of dealing out the text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def command(
+    a: Path, b: Path, words: str | None, top: int, as_json: bool, as_csv: bool, **options: Any
+) -> None:
+    """Sort words by how much their neighborhoods differ between two runs.
+
+    A and B are run directories, vectors files or Hugging Face folders. The
+    distance compares a word's cosines with its nearest neighbors in both. Rare
+    words differ by chance, so p is the probability of a distance as large by
+    chance among words as frequent, and q is p corrected for the number of words
+    (false discovery rate). Chance is measured by training --resamples times two
+    runs on random parts of the text: the documents of both corpora mixed, or,
+    if there is one corpus, halves of it. This needs the corpora, and runs of
+    train-svd, train-skipgram or train-cbow; otherwise there is no p.
+
+    \b
+    Example:
+        firth differ out/svd-1990 out/svd-2020
+        firth differ out/svd out/skipgram --words bank,cell --resamples 0
+    """
+    from corpora.common.console import print_json
+    from corpora.common.options import split_list
+    from corpora.common.reporting import note
+    from embed.compare.report.csv_table import write_csv
+    from embed.explore.differ import differ
+    from embed.formats.vector_files import load_vectors
+    from embed.query.prompt import find_words
+
+    if as_json and as_csv:
+        raise click.UsageError("--csv cannot be combined with --json")
+    first = load_vectors(a)
+    asked = None if words is None else find_words(first, split_list(words), skip_unknown=False)
+    differing = differ(
+        first, b, words=[w for w in asked if w] if asked is not None else None,
+        top=top or None, **options,
+    )  # fmt: skip
+    if as_json:
+        print_json({"a": str(a), "b": str(b), **differing.to_json()})
+    elif as_csv:
+        if differing.no_chance is not None:
+            note(f"no p: {differing.no_chance}")
+        rows = [vars(word) for word in differing.words]
+        lists = ("only_a", "only_b")
+        write_csv([row | {n: " ".join(row[n]) for n in lists} for row in rows], sys.stdout, ())
+    else:
+        _print(differing)
+
+
+def _print(differing: "Differing") -> None:
+    """Print a row per word, and what the numbers are."""
+    from corpora.common.console import print_table
+    from corpora.common.options import as_command_line
+
+    tested = differing.no_chance is None
+    columns = ["word", "count A", "count B", "distance", *(["chance", "p", "q"] if tested else [])]
+    rows = []
+    for word in differing.words:
+        counts = ["" if n is None else f"{n:,}" for n in (word.count_a, word.count_b)]
+        by_chance = [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
+        names = [", ".join(near[:_SHOWN]) for near in (word.only_a, word.only_b)]
+        rows.append([word.word, *counts, f"{word.distance:.3f}", *by_chance, *names])
+    print_table([*columns, "near in A only", "near in B only"], rows)
+    click.echo(f"{differing.n_shared:,} shared words, {differing.k} neighbors each")
+    if differing.no_chance is not None:
+        click.echo(f"no p: {as_command_line(differing.no_chance)}")

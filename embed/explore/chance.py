@@ -1,0 +1,185 @@
+"""How much neighborhoods of words differ by chance: between runs on random parts of the text."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError, FirthError
+from corpora.common.reporting import SilentReporter, progress, reporting_to
+from corpora.store.corpus import Corpus
+from corpora.store.view import StoredText
+from embed.explore.drawn_text import (
+    DrawnCorpus,
+    count_documents,
+    joined_text,
+    training_documents,
+)
+from embed.explore.own_corpus import training_corpus
+from embed.registry import METHODS
+from embed.vectors.run_files import run_options
+from embed.vectors.word_vectors import WordVectors
+
+_METHODS = ("svd", "skipgram", "cbow")  # those that train in minutes
+_FEWEST = 10  # documents of each part
+# settings that change vectors by chance at most
+_INCIDENTAL = ("seed", "threads", "memory", "device", "deterministic")
+_BINS, _SPREAD = 20, 0.9
+_TINY = 1e-6  # distances below are rounding errors of float32
+_LEAST_SPREAD = 0.01
+
+Pair = tuple[np.ndarray, np.ndarray]  # float64 (n,): of each word a size and a distance
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """How a run was made."""
+
+    corpus: Corpus
+    method: str
+    config: Any
+
+    def train(self, text: StoredText, copies: np.ndarray, name: str, seed: int = 0) -> WordVectors:
+        """Train on other documents, with ``seed`` added to the run's own."""
+        drawn = DrawnCorpus(self.corpus, text, copies, name)
+        config = dataclasses.replace(self.config, seed=self.config.seed + seed)
+        with reporting_to(SilentReporter()):  # no notes and progress of each training
+            vectors: WordVectors = METHODS[self.method].train_function()(drawn, config)
+        return vectors
+
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """The settings that change vectors."""
+        options = dataclasses.asdict(self.config).items()
+        return {"method": self.method} | {n: v for n, v in options if n not in _INCIDENTAL}
+
+
+def random_pairs(
+    a: WordVectors,
+    b: WordVectors,
+    measure: Callable[[WordVectors, WordVectors], Pair],
+    *,
+    resamples: int,
+    seed: int,
+    corpora: Sequence[str | Path] = (),
+) -> list[list[Pair]]:
+    """Measure pairs of runs that differ by chance alone; a list of pairs for each kind of chance.
+
+    Raise FirthError with the reason if the runs cannot be trained again.
+    """
+    first, second = _recipe(a, corpora), _recipe(b, corpora)
+    generator = np.random.default_rng(seed)
+    if first.corpus.fingerprint != second.corpus.fingerprint:
+        kinds = [_exchanged(first, second, resamples, generator)]
+    else:
+        kinds = [_halved(first, resamples, generator)]
+        if first.decisive != second.decisive:
+            kinds.append(_halved(second, resamples, generator))
+    total = 2 * resamples * len(kinds)
+    measured: list[list[Pair]] = [[] for _ in kinds]
+    with progress("resampling", "runs") as show:
+        show(0, total)
+        for number, kind in enumerate(kinds):
+            for done, (one, other) in enumerate(kind, 1):
+                measured[number].append(measure(one, other))
+                show(2 * (number * resamples + done), total)
+    return measured
+
+
+def _exchanged(
+    a: _Recipe, b: _Recipe, resamples: int, generator: np.random.Generator
+) -> Iterator[tuple[WordVectors, WordVectors]]:
+    """Yield runs on the documents of both corpora, dealt out at random to parts of their sizes.
+
+    If the documents of both are drawn alike, these pairs are exchangeable with the pair of the
+    corpora themselves (Fisher's permutation test), whatever the methods and settings.
+    """
+    whole = len(training_documents(a.corpus.stored))
+    _require(a, whole)
+    _require(b, len(training_documents(b.corpus.stored)))
+    text = joined_text(a.corpus, b.corpus)
+    documents, n = training_documents(text), count_documents(text)
+    for number in range(resamples):
+        order = generator.permutation(documents)
+        parts = [np.bincount(each, minlength=n) for each in (order[:whole], order[whole:])]
+        yield (
+            a.train(text, parts[0], f"exchanged-{number}a"),
+            b.train(text, parts[1], f"exchanged-{number}b"),
+        )
+
+
+def _halved(
+    recipe: _Recipe, resamples: int, generator: np.random.Generator
+) -> Iterator[tuple[WordVectors, WordVectors]]:
+    """Yield runs on random halves of the documents, each taken twice, with different seeds."""
+    text = recipe.corpus.stored
+    documents, n = training_documents(text), count_documents(text)
+    half = len(documents) // 2
+    _require(recipe, half)
+    for number in range(resamples):
+        order = generator.permutation(documents)
+        parts = [2 * np.bincount(each, minlength=n) for each in (order[:half], order[half:])]
+        yield (
+            recipe.train(text, parts[0], f"half-{number}a"),
+            recipe.train(text, parts[1], f"half-{number}b", seed=1),
+        )
+
+
+def _require(recipe: _Recipe, n_documents: int) -> None:
+    """Raise if there are hardly different ways to deal out the documents."""
+    if n_documents < _FEWEST:
+        raise FirthError(
+            f"{recipe.corpus.path}: parts of {n_documents} documents are too small to measure "
+            f"chance, which needs {_FEWEST}; build it with more, shorter documents"
+        )
+
+
+def _recipe(vectors: WordVectors, corpora: Sequence[str | Path]) -> _Recipe:
+    """Find out how a run was made; raise FirthError if it cannot be made again."""
+    if vectors.path is None:
+        raise ArtifactError(f"{vectors.name}: does not say what text it was trained on")
+    options = run_options(vectors.path)
+    method = options.get("method")
+    if method not in _METHODS:
+        raise ArtifactError(f"{vectors.name}: only {', '.join(_METHODS)} are trained again")
+    config_class = METHODS[method].config_class()
+    names = {field.name for field in dataclasses.fields(config_class)}
+    config = config_class(**{name: value for name, value in options.items() if name in names})
+    return _Recipe(training_corpus(vectors.path, corpora), method, config)
+
+
+def surprise(observed: Pair, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
+    """Return each word's p, and the median distance by chance of words as frequent.
+
+    The logarithm of each distance is standardized by median and spread (90th percentile minus
+    median) of chance at that size, which are taken in bins of equal numbers of words and
+    interpolated. p is then the share of all standardized distances by chance that are as large
+    (with the observed one: Phipson & Smyth 2010, "Permutation p-values should never be zero").
+    """
+    # returns p: float64 (n,); chance: float64 (n,)
+    sizes = np.log(np.concatenate([size for size, _ in pairs]))
+    distances = _logs(np.concatenate([distance for _, distance in pairs]))
+    n_bins = max(1, min(_BINS, len(sizes) // 100))
+    bins = np.array_split(np.argsort(sizes, kind="stable"), n_bins)
+    centers = [sizes[rows].mean() for rows in bins]
+    medians = np.array([np.median(distances[rows]) for rows in bins])
+    uppers = np.array([np.quantile(distances[rows], _SPREAD) for rows in bins])
+    spreads = np.maximum(uppers - medians, _LEAST_SPREAD)
+
+    def standardized(size: np.ndarray, distance: np.ndarray) -> np.ndarray:
+        middle = np.interp(size, centers, medians)
+        return np.asarray((distance - middle) / np.interp(size, centers, spreads))
+
+    by_chance = np.sort(standardized(sizes, distances))
+    size = np.log(observed[0])
+    seen = standardized(size, _logs(observed[1]))
+    beyond = len(by_chance) - np.searchsorted(by_chance, seen, side="left")
+    return (1 + beyond) / (1 + len(by_chance)), np.exp(np.interp(size, centers, medians))
+
+
+def _logs(distances: np.ndarray) -> np.ndarray:
+    """Return logarithms, of a tiny number for equal neighborhoods."""
+    return np.log(np.maximum(distances, _TINY))

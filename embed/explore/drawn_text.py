@@ -1,0 +1,118 @@
+"""Corpora of documents drawn from one or two others, which training functions read as any other.
+
+A document that is drawn twice is there twice: the shards are listed once for each copy, with a
+mask of the documents that have so many. Nothing is written to disk.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+from corpora.store.corpus import Corpus
+from corpora.store.shards import Shard
+from corpora.store.view import StoredText
+from corpora.store.vocabulary import PRUNED
+
+
+class DrawnCorpus(Corpus):
+    """The training text of each document of some shards, a number of times."""
+
+    def __init__(self, like: Corpus, text: StoredText, copies: np.ndarray, name: str) -> None:
+        # copies: int64 (n_documents,), numbered over all shards
+        documents = _documents_of_units(text)
+        times = [np.where(each >= 0, copies[each], 0) for each in documents]  # by unit
+        n_tokens = sum(
+            int(np.diff(shard.units) @ each) for shard, each in zip(text.shards, times, strict=True)
+        )
+        changed = {
+            "fingerprint": name,
+            "tokens": n_tokens + int(like.manifest["held_out_tokens"]),
+            "documents": int(copies.sum()) + int(like.manifest["held_out_documents"]),
+        }
+        most = range(max(1, int(copies.max(initial=0))))
+        masks = [each > copy for copy in most for each in times]
+        super().__init__(like.path, {**like.manifest, **changed}, masks)
+        self.vocabulary = text.vocabulary
+        self.shards = [*text.shards] * len(most)
+
+
+def training_documents(text: StoredText) -> np.ndarray:
+    """Return the numbers of the documents with training text, int64 (n,), over all shards."""
+    return np.unique(np.concatenate([each[each >= 0] for each in _documents_of_units(text)]))
+
+
+def count_documents(text: StoredText) -> int:
+    """Return the number of documents, held-out and empty ones included."""
+    return sum(len(shard.documents) - 1 for shard in text.shards)
+
+
+def _documents_of_units(text: StoredText) -> list[np.ndarray]:
+    """Return the document of each unit of each shard, -1 if it is held out or empty.
+
+    Text may be held out and sampled by smaller units than documents.
+    """
+    # returns list of int64 (n_units,)
+    documents, first = [], 0
+    for shard in text.shards:
+        inside = np.searchsorted(shard.documents, shard.units[:-1], side="right") - 1
+        usable = ~np.asarray(shard.held_out) & (np.diff(shard.units) > 0)
+        documents.append(np.where(usable, first + inside, -1))
+        first += len(shard.documents) - 1
+    return documents
+
+
+def joined_text(a: Corpus, b: Corpus) -> StoredText:
+    """Return the shards of ``a``, then those of ``b``, in memory with one vocabulary.
+
+    Raise SettingError if they split text differently, or hold out text by different units.
+    """
+    if a.text != b.text or a.held_out_unit != b.held_out_unit:
+        raise SettingError(f"{a.path} and {b.path} differ in how text is split; build both alike")
+    words = [corpus.vocabulary.words() for corpus in (a, b)]
+    vocabulary = _JoinedVocabulary(words, [corpus.vocabulary for corpus in (a, b)])
+    shards = [
+        _RenumberedShard(shard, vocabulary.ids[number])
+        for number, corpus in enumerate((a, b))
+        for shard in corpus.shards
+    ]
+    return StoredText(vocabulary, shards, None, a.held_out_unit)  # type: ignore[arg-type]
+
+
+class _JoinedVocabulary:
+    """The types of two corpora, ids by descending count, as views read a vocabulary."""
+
+    def __init__(self, words: Sequence[list[str]], vocabularies: Sequence[Any]) -> None:
+        known = sorted({*words[0], *words[1]})
+        place = {word: row for row, word in enumerate(known)}
+        rows = [np.array([place[word] for word in each], np.int64) for each in words]
+        counts, punctuation = np.zeros(len(known), np.int64), np.zeros(len(known), bool)
+        for each, vocabulary in zip(rows, vocabularies, strict=True):
+            counts[each] += vocabulary.counts
+            punctuation[each] = vocabulary.punctuation
+        sizes = np.where(np.array(known) == PRUNED, -1, counts)  # that entry is the last one
+        order = np.argsort(-sizes, kind="stable")
+        self._words = [known[row] for row in order.tolist()]
+        self.counts, self.punctuation = counts[order], punctuation[order]
+        ids = np.empty(len(known), np.int32)
+        ids[order] = np.arange(len(known), dtype=np.int32)
+        self.ids = [ids[each] for each in rows]  # new id of each type of either corpus
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, type_id: int) -> str:
+        return self._words[type_id]
+
+    def words(self, first: int = 0, stop: int | None = None) -> list[str]:
+        """Return a range of types, by default all."""
+        return self._words[first:stop]
+
+
+class _RenumberedShard(Shard):
+    """A shard whose types have other ids."""
+
+    def __init__(self, shard: Shard, ids: np.ndarray) -> None:
+        super().__init__(shard.directory, shard.unit)
+        self.ids = ids[shard.ids]

@@ -1,0 +1,364 @@
+"""Words whose neighborhoods differ: the distance, what chance does, planted changes."""
+
+import csv
+import io
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+import corpora
+from corpora.common.errors import SettingError, UnknownWordError
+from corpora.store.view import StoredText
+from embed.explore.chance import surprise
+from embed.explore.differ import differ, neighborhoods
+from embed.explore.drawn_text import DrawnCorpus, joined_text, training_documents
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.search import unit_length
+from embed.vectors.word_vectors import WordVectors
+
+TOPICS, WORDS, DOCUMENTS, PARAGRAPHS = 8, 12, 30, 20
+# "x" is near "w" in the first space and near "y" in the second
+FIRST = WordVectors(list("wxy"), np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32), name="first")
+SECOND = WordVectors(list("ywx"), np.array([[4, 3], [2, 0], [0, 1]], np.float32), name="second")
+
+
+def random_units(n_words, dim, seed):
+    """Return random vectors of unit length."""
+    vectors = np.random.default_rng(seed).standard_normal((n_words, dim))
+    return unit_length(vectors).astype(np.float32)
+
+
+def naive_distance(a, b, row, k):
+    """The definition: 1 - cosine of the cosines with the union of both neighborhoods."""
+    others = [other for other in range(len(a)) if other != row]
+    near = [sorted(others, key=lambda o, u=u: -float(u[row] @ u[o]))[:k] for u in (a, b)]
+    union = sorted({*near[0], *near[1]})
+    x, y = (np.array([float(u[row] @ u[other]) for other in union]) for u in (a, b))
+    return 1 - x @ y / np.sqrt((x @ x) * (y @ y)), near
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+@pytest.mark.parametrize("k", [1, 4, 28])
+def test_distances_and_neighbors_match_the_definition(k, block):
+    a, b = random_units(30, 5, 1), random_units(30, 7, 2)
+    distances, nearest = neighborhoods(a, b, k, block=block)
+    for row in range(30):
+        distance, near = naive_distance(a, b, row, k)
+        assert distances[row] == pytest.approx(distance, abs=1e-5)  # float32 products
+        assert [each[row].tolist() for each in nearest] == near
+
+
+def test_a_rotated_space_has_equal_neighborhoods():
+    a = random_units(40, 6, 3)
+    rotation, _ = np.linalg.qr(np.random.default_rng(4).standard_normal((6, 6)))
+    distances, _ = neighborhoods(a, (a @ rotation).astype(np.float32), 5)
+    np.testing.assert_allclose(distances, 0, atol=1e-5)
+
+
+def test_a_hand_worked_example():
+    found = differ(FIRST, SECOND, k=1, resamples=0)
+    # w: cosines with x and y are (.8, 0) and (0, .8); x with w and y: (.8, .6) and (0, .6);
+    # y with w and x: (0, .6) and (.8, .6)
+    assert [(each.word, each.only_a, each.only_b) for each in found.words] == [
+        ("w", ["x"], ["y"]), ("x", ["w"], ["y"]), ("y", ["x"], ["w"]),
+    ]  # fmt: skip
+    assert [each.distance for each in found.words] == pytest.approx([1, 0.4, 0.4], abs=1e-6)
+    assert (found.n_shared, found.no_chance) == (3, "`resamples=0`")
+    assert {(each.p, each.q, each.chance, each.count_a) for each in found.words} == {(None,) * 4}
+
+
+def test_p_is_the_share_of_chance_at_least_as_large():
+    sizes, distances = np.full(4, 10.0), np.array([0.1, 0.2, 0.3, 0.4])
+    p, chance = surprise((np.full(3, 10.0), np.array([0.05, 0.3, 0.5])), [(sizes, distances)])
+    np.testing.assert_allclose(p, [5 / 5, 3 / 5, 1 / 5])
+    np.testing.assert_allclose(chance, np.sqrt(0.2 * 0.3))  # the median of the logarithms
+
+
+def test_p_is_uniform_at_every_size_if_only_chance_is_at_work():
+    rng = np.random.default_rng(5)
+
+    def draw():
+        sizes = np.exp(rng.uniform(1, 8, 2000))
+        return sizes, np.exp(-0.3 * np.log(sizes) + rng.gamma(2, 0.1, 2000))
+
+    observed = draw()
+    p, _ = surprise(observed, [draw() for _ in range(10)])
+    for part in np.array_split(np.argsort(observed[0]), 3):
+        # 667 words with standard error .0084: a limit that chance alone exceeds once in 10^4
+        assert abs((p[part] <= 0.05).mean() - 0.05) < 4 * 0.0084
+
+
+def write_text(folder, seed, company=0):
+    """Write documents of paragraphs on one topic each; ``bank`` is a word of one of them."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir()
+    for number in range(DOCUMENTS):
+        paragraphs = []
+        for topic in rng.integers(0, TOPICS, PARAGRAPHS):
+            words = [f"t{topic}w{n}" for n in rng.integers(0, WORDS, 8)]
+            paragraphs.append(" ".join(words + ["bank"] * int(topic == company)))
+        (folder / f"{number}.txt").write_text("\n\n".join(paragraphs))
+    return folder
+
+
+def make_run(folder, name, seed, *, company=0, **options):
+    """Make a corpus and a run of it; return the run and the corpus."""
+    read, built = corpora.ReadOptions(documents="file"), corpora.BuildOptions(held_out=0.1)
+    text = write_text(folder / f"{name}-text", seed, company)
+    corpus = corpora.make_corpus(text, folder / f"{name}-corpus", read=read, options=built)
+    return train_svd(corpus, settings(**options), folder / name), corpus
+
+
+def settings(**options):
+    return SvdConfig(**{"dim": 20, "min_count": 1, "threads": 1, "device": "cpu", **options})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("differ")
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    """Runs of two corpora, in which ``bank`` keeps different company."""
+    return [make_run(folder, f"run{n}", n, company=n) for n in range(2)]
+
+
+@pytest.fixture(scope="module")
+def at(runs):
+    """Where their corpora are."""
+    return {"corpora": [corpus.path for _, corpus in runs]}
+
+
+def words_of(view):
+    """Return the words of each unit of a view."""
+    return [
+        [view.words[row] for row in rows[start:stop].tolist()]
+        for rows, offsets in view.shards()
+        for start, stop in itertools.pairwise(offsets)
+    ]
+
+
+def test_documents_are_drawn_as_often_as_asked(runs):
+    _, corpus = runs[0]
+    documents = words_of(corpus.view(boundary="paragraph", documents="all"))
+    held_out = words_of(corpus.view(boundary="paragraph", documents="held-out"))
+    assert held_out  # paragraphs, since the text is short
+    numbers = np.repeat(np.arange(DOCUMENTS), PARAGRAPHS)
+    assert training_documents(corpus.stored).tolist() == list(range(DOCUMENTS))
+    copies = np.zeros(DOCUMENTS, np.int64)
+    copies[:3] = [2, 0, 3]
+    drawn = DrawnCorpus(corpus, corpus.stored, copies, "drawn")
+    expected = [
+        words
+        for words, number in zip(documents, numbers, strict=True)
+        for _ in range(copies[number])
+        if words not in held_out
+    ]
+    assert sorted(words_of(drawn.view(boundary="paragraph"))) == sorted(expected)
+    assert drawn.training_tokens == sum(map(len, expected))
+    assert drawn.training_documents == 5
+
+
+def test_joined_corpora_have_the_text_of_both(runs):
+    both = [corpus for _, corpus in runs]
+    text = joined_text(*both)
+    assert isinstance(text, StoredText)
+    whole = DrawnCorpus(both[0], text, np.ones(2 * DOCUMENTS, np.int64), "whole")
+    expected = [unit for corpus in both for unit in words_of(corpus.view(boundary="paragraph"))]
+    view = whole.view(boundary="paragraph")
+    assert words_of(view) == expected
+    assert view.counts.sum() == whole.training_tokens == sum(map(len, expected))
+    assert (np.diff(text.vocabulary.counts) <= 0).all()
+
+
+def test_a_word_in_other_company_is_found(runs, at):
+    (a, _), (b, _) = runs
+    found = differ(a, b, k=8, resamples=20, **at)
+    first = found.words[0]
+    assert first.word == "bank"
+    assert first.q <= 0.05
+    # a word of these topics has or loses a neighbor; other words are false alarms, of which a share
+    # of .05 is expected
+    named = [word.word for word in found.words if word.q <= 0.05]
+    assert {word[:2] for word in named} <= {"ba", "t0", "t1"}
+    assert first.distance > 3 * first.chance
+    assert {near[:2] for near in first.only_a} == {"t0"}
+    assert {near[:2] for near in first.only_b} == {"t1"}
+    assert (first.count_a, first.count_b) == (a.counts[a.row("bank")], b.counts[b.row("bank")])
+    assert [word.p for word in found.words] == sorted(word.p for word in found.words)
+    assert found.n_shared == TOPICS * WORDS + 1
+
+
+def test_samples_of_one_language_differ_by_chance(folder):
+    shares = []
+    for seed in range(10, 16, 2):
+        made = [make_run(folder, f"alike{n}", n) for n in (seed, seed + 1)]
+        places = [corpus.path for _, corpus in made]
+        found = differ(made[0][0], made[1][0], k=8, resamples=10, corpora=places)
+        shares.append(np.mean([word.p <= 0.05 for word in found.words]))
+        assert found.words[0].q > 0.05  # fails by chance in one of 20 cases
+    # the share of 3 x 97 words has a standard error of .013 if words are independent, as they
+    # nearly are: a limit that chance alone exceeds once in 10^4
+    assert np.mean(shares) < 0.1
+
+
+def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, at):
+    (a, corpus), _ = runs
+    other = train_svd(corpus, settings(window=2, seed=2), folder / "narrow")
+    found = differ(a, other, k=8, resamples=5, **at)
+    assert found.resamples == 5
+    # halves differ more than the wholes, so that p <= .05 is rarer than one in 20
+    assert np.mean([word.p <= 0.05 for word in found.words]) < 0.05
+    assert found.words[0].count_a == found.words[0].count_b
+
+
+def test_the_same_seed_gives_the_same_p(runs, at):
+    (a, _), (b, _) = runs
+    once, again = (differ(a, b, k=8, resamples=2, seed=3, **at) for _ in range(2))
+    assert once == again
+
+
+def test_words_and_top_choose_what_is_returned_but_not_what_is_tested(runs, at):
+    (a, _), (b, _) = runs
+    every = {word.word: word for word in differ(a, b, k=8, resamples=2, **at).words}
+    asked = differ(a, b, k=8, resamples=2, words=["t3w1", "bank", "t3w1"], **at)
+    assert asked.words == [every["t3w1"], every["bank"]]
+    assert len(differ(a, b, k=8, resamples=0, top=3).words) == 3
+
+
+def test_rare_words_are_left_out(runs):
+    (a, _), (b, _) = runs
+    counts = {word: min(a.counts[a.row(word)], b.counts[b.row(word)]) for word in a}
+    found = differ(a, b, k=8, resamples=0, min_count=45)
+    assert {word.word for word in found.words} == {w for w, n in counts.items() if n >= 45}
+
+
+def test_runs_that_cannot_be_trained_again_have_distances_and_a_reason(runs, folder, capsys):
+    (a, _), (b, corpus) = runs
+    lost = differ(a, b, k=8)
+    assert lost.no_chance == f"{a.name}: its corpus was not found; pass `corpus`"
+    assert lost.words == differ(a, b, k=8, resamples=0).words
+    moved = shutil.copytree(corpus.path, folder / "moved")
+    assert differ(a, b, k=8, resamples=1, corpora=[moved, runs[0][1].path]).no_chance is None
+    assert differ(FIRST, SECOND, k=1).no_chance == (
+        "first: does not say what text it was trained on"
+    )
+    config = folder / "other"
+    shutil.copytree(a.path, config)
+    (config / "config.json").write_text(json.dumps({"method": "mlm"}))
+    assert differ(config, b, k=8).no_chance == (
+        f"{config}: only svd, skipgram, cbow are trained again"
+    )
+
+
+def test_corpora_that_split_text_differently_are_not_mixed(runs, folder, at):
+    (a, corpus), _ = runs
+    options = {
+        "read": corpora.ReadOptions(documents="file"),
+        "text": corpora.TextSettings(keep_case=True),
+    }
+    cased = corpora.make_corpus(folder / "run1-text", folder / "cased", **options)
+    b = train_svd(cased, settings(), folder / "of-cased")
+    found = differ(a, b, k=8, corpora=[*at["corpora"], cased.path])
+    assert found.no_chance == (
+        f"{corpus.path} and {cased.path} differ in how text is split; build both alike"
+    )
+
+
+def test_few_documents_are_too_few_for_chance(tmp_path):
+    text = tmp_path / "text"
+    text.mkdir()
+    for number in range(6):
+        (text / f"{number}.txt").write_text(" ".join(f"w{n}" for n in range(number, 30)))
+    read, built = corpora.ReadOptions(documents="file"), corpora.BuildOptions(held_out=0)
+    corpus = corpora.make_corpus(text, tmp_path / "corpus", read=read, options=built)
+    a, b = (train_svd(corpus, settings(seed=n), tmp_path / str(n)) for n in (1, 2))
+    assert differ(a, b, k=8, corpora=[corpus.path]).no_chance == (
+        f"{corpus.path}: parts of 3 documents are too small to measure chance, which needs 10; "
+        "build it with more, shorter documents"
+    )
+
+
+@pytest.mark.parametrize(
+    ("b", "options", "message"),
+    [
+        (SECOND, {"k": 3}, "first and second share 3 words with vectors, too few for k = 3"),
+        (WordVectors(["z"], np.ones((1, 2), np.float32), name="z"), {"k": 1},
+         "first and z share 0 words with vectors, too few for k = 1"),
+        (FIRST, {}, "first: is compared with itself; pass two runs"),
+        (SECOND, {"k": 0}, "k must be at least 1, got 0"),
+        (SECOND, {"resamples": -1}, "`resamples` must be at least 0, got -1"),
+        (SECOND, {"top": 0}, "`top` must be at least 1, got 0"),
+        (SECOND, {"min_count": 0}, "`min_count` must be at least 1, got 0"),
+        (SECOND, {"min_count": 2}, "first: has no counts, which `min_count` needs"),
+    ],
+    ids=["k", "nothing shared", "itself", "k 0", "resamples", "top", "min count", "no counts"],
+)  # fmt: skip
+def test_refused(b, options, message):
+    with pytest.raises(SettingError) as refused:
+        differ(FIRST, b, **options)
+    assert str(refused.value) == message
+
+
+def test_a_word_that_is_not_shared_is_refused():
+    with pytest.raises(UnknownWordError, match=r"^'q' is not one of the 3 shared words$"):
+        differ(FIRST, SECOND, k=1, words=["q"])
+
+
+def command(*arguments):
+    """Run ``firth differ``."""
+    return CliRunner().invoke(cli.main, ["differ", *map(str, arguments)])
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """The two spaces of the hand-worked example as runs without a corpus."""
+    for vectors in (FIRST, SECOND):
+        (tmp_path / vectors.name).mkdir()
+        vectors.save(tmp_path / vectors.name)
+    return tmp_path / "first", tmp_path / "second"
+
+
+def test_the_command_prints_a_table_with_the_reason_for_the_lack_of_p(saved):
+    result = command(*saved, "-k", 1, "--top", 1)
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stdout.splitlines() if line.strip(" ─")]
+    assert lines[1] == ["w", "1.000", "x", "y"]
+    assert result.stdout.splitlines()[-2:] == [
+        "3 shared words, 1 neighbors each",
+        f"no p: {saved[0]}: only svd, skipgram, cbow are trained again",
+    ]
+
+
+def test_the_command_prints_p_and_q(runs, at):
+    where = [part for path in at["corpora"] for part in ("--corpus", path)]
+    result = command(*(run.path for run, _ in runs), *where, "-k", 8, "--resamples", 2, "--top", 1)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.split()[:9] == [
+        "word", "count", "A", "count", "B", "distance", "chance", "p", "q",
+    ]  # fmt: skip
+    assert result.stdout.splitlines()[-1] == "97 shared words, 8 neighbors each"
+
+
+def test_json_and_csv_have_all_neighbors(saved):
+    options = ("-k", 2, "--resamples", 0, "--words", "x")
+    document = json.loads(command(*saved, *options, "--json").stdout)
+    assert (document["a"], document["k"]) == (str(saved[0]), 2)
+    [row] = csv.DictReader(io.StringIO(command(*saved, *options, "--csv").stdout))
+    assert float(row["distance"]) == document["words"][0]["distance"]
+    assert (row["word"], row["p"], row["only_a"]) == ("x", "", "")
+
+
+def test_an_input_error_of_the_command_is_one_line(saved):
+    result = command(*saved, "-k", 9)
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {saved[0]} and {saved[1]} share 3 words with vectors, too few for k = 9\n"
+    )
+    assert command(saved[0], saved[0]).stderr.endswith("is compared with itself; pass two runs\n")
