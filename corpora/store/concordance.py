@@ -86,6 +86,7 @@ def concordance(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from corpora import make_corpus
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")

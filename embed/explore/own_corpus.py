@@ -10,18 +10,20 @@ from corpora.common.errors import ArtifactError
 from corpora.store.corpus import Corpus, is_corpus
 
 
-def training_corpus(run: Path, corpora: Sequence[str | Path] = ()) -> Corpus:
-    """Open the corpus of a run: one of ``corpora``, or where it was when the run was trained.
+def training_corpus(
+    run: Path, corpora: Sequence[str | Path] = (), *, recorded: bool = True
+) -> Corpus:
+    """Open the corpus of a run: one of ``corpora``, or else where it was when the run was trained.
 
     Runs of earlier versions do not record that place, but the arguments of their command.
     """
     file = run / PROVENANCE
     made: Any = read_json(file) if file.is_file() else {}
-    recorded = [made.get("corpus_path"), *made.get("command", [])]
-    places = [*corpora, *(each for each in recorded if isinstance(each, str))]
+    known = [made.get("corpus_path"), *made.get("command", [])] if recorded else []
+    places = [*corpora, *(each for each in known if isinstance(each, str))]
     for path in map(Path, places):
         if is_corpus(path) and (corpus := Corpus.open(path)).fingerprint == made.get("corpus"):
             return corpus
-    if corpora:
-        raise ArtifactError(f"{corpora[0]}: is not the corpus of {run}; pass the one it is of")
-    raise ArtifactError(f"{run}: its corpus was not found; pass `corpus`")
+    if recorded:
+        raise ArtifactError(f"{run}: its corpus was not found; pass `corpus`")
+    raise ArtifactError(f"{corpora[0]}: is not the corpus of {run}; pass the one it is of")

@@ -115,7 +115,7 @@ def why_near(
     given = [] if corpus is None else [corpus.path if isinstance(corpus, Corpus) else corpus]
     search = None
     with contextlib.nullcontext() if given else contextlib.suppress(ArtifactError):
-        search = Search(training_corpus(run, given))
+        search = Search(training_corpus(run, given, recorded=not given))
     found = _weights(run, vectors, words, search, seed)
     total = float(found.products.sum())
     best = np.argsort(-found.products, kind="stable")[:n_contexts]
