@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     help="What words are sorted by; log-odds by their z-scores.",
 )
 @click.option("--window", default=5, show_default=True, help="Words on each side.")
-@click.option("-n", "--words", "n_words", default=20, show_default=True, help="Words to print.")
+@click.option("-n", "--words", default=20, show_default=True, help="Words to print.")
 @click.option("--min-count", default=5, show_default=True, help="Leave out rarer collocates.")
 @click.option("--versus", metavar="QUERY", help="Compare with the words near this one.")
 @click.option(
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     metavar="FIELD=VALUE",
     help="Compare documents that have this kept field with the others; QUERY may be left out.",
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of the bootstrap.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of the bootstrap.",
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -38,7 +44,7 @@ def command(
     query: str | None,
     measure: str,
     window: int,
-    n_words: int,
+    words: int,
     min_count: int,
     versus: str | None,
     versus_documents: str | None,
@@ -59,15 +65,19 @@ def command(
         firth collocates out/news --versus-documents year=1990
     """
     from corpora.common.console import print_csv, print_json
+    from corpora.common.reporting import note
     from corpora.store.collocates import collocates
     from corpora.store.corpus import Corpus
+
+    if as_csv and as_json:
+        raise click.UsageError("--csv cannot be combined with --json")
 
     found = collocates(
         Corpus.open(corpus),
         query,
         measure=measure,
         window=window,
-        n_words=n_words,
+        words=words,
         min_count=min_count,
         versus=versus,
         versus_documents=versus_documents,
@@ -87,6 +97,8 @@ def command(
         _print(columns, found.rows)
         if found.lowest:
             _print(columns, found.lowest)
+        if found.drawn != "document":
+            note(f"few documents, so intervals are over {found.drawn}s")
 
 
 def _print(columns: Sequence[str], rows: "Sequence[Collocate]") -> None:

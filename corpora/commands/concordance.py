@@ -27,9 +27,13 @@ _LABEL = 24  # columns for the document
 )
 @click.option("--width", default=8, show_default=True, help="Words on each side.")
 @click.option("--near", metavar="QUERY", help="Only where this word or phrase is near.")
-@click.option("--within", default=5, show_default=True, help="With --near, words at most between.")
+@click.option(
+    "--within", default=5, show_default=True, help="With --near, how many words away at most."
+)
 @click.option("--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.")
-@click.option("--seed", default=1, show_default=True, help="Seed of the sample.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -60,10 +64,13 @@ def command(
     from corpora.store.concordance import concordance
     from corpora.store.corpus import Corpus
 
+    if as_csv and as_json:
+        raise click.UsageError("--csv cannot be combined with --json")
+
     found = concordance(
         Corpus.open(corpus),
         query,
-        n_lines=lines,
+        lines=lines,
         order=order,
         width=width,
         near=near,

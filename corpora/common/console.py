@@ -270,6 +270,7 @@ def fitted(text: str, columns: int, *, end: bool = False) -> str:
 
     if not end:
         return text if cell_len(text) <= columns else set_cell_size(text, columns - 1) + "…"
+    text = text[-columns:]
     while cell_len(text) > columns:
         text = text[1:]
     return " " * (columns - cell_len(text)) + text

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpora.common.errors import SettingError
+from corpora.store.concordance import require_at_least
 from corpora.store.corpus import Corpus
 from corpora.store.occurrence_kernels import count_around, count_by_group
 from corpora.store.search import Hits, Search
 from corpora.store.vocabulary import PRUNED
 
 _PRIOR = 1000.0  # tokens that the prior counts for
-_GROUPS = 2000  # of documents, drawn together, so that memory does not grow with the corpus
+_GROUPS = 2000  # of units, drawn together, so that memory does not grow with the corpus
+_FEWEST = 20  # units of either side
 _DRAWS = 1000
 _LEVEL = 0.95
 
@@ -60,10 +62,14 @@ def log_likelihood(c: Counts) -> np.ndarray:
     return np.asarray(np.where(more, found, -found))
 
 
+@_quiet
 def log_dice(c: Counts) -> np.ndarray:
-    """Return logDice (Rychly 2008): 14 if both words occur only together, 1 less for half of it."""
-    near = np.maximum(c.near, 0.5)  # finite where a bootstrap sample lacks the word
-    return np.asarray(14 + np.log2(2 * near / np.maximum(c.n_hits + c.near + c.other, 1)))
+    """Return logDice (Rychly 2008): 14 if both words occur only together, 1 less for half of it.
+
+    A query counts once though a word may be near it twice; words that do not occur have 0.
+    """
+    found = 14 + np.log2(2 * np.minimum(c.near, c.n_hits) / (c.n_hits + c.near + c.other))
+    return np.asarray(np.where(np.isfinite(found), found, 0.0))
 
 
 @_quiet
@@ -105,6 +111,7 @@ class Collocates:
     lowest: list[Collocate]
     n_near: int  # tokens near the query without punctuation, or of the chosen documents
     n_other: int
+    drawn: str  # the unit of text that the bootstrap draws
 
 
 def collocates(
@@ -113,7 +120,7 @@ def collocates(
     *,
     measure: str = "log-odds",
     window: int = 5,
-    n_words: int = 20,
+    words: int = 20,
     min_count: int = 5,
     versus: str | None = None,
     versus_documents: str | None = None,
@@ -124,7 +131,8 @@ def collocates(
     A token near several occurrences counts once, and those of the query do not count. Windows do
     not leave the sentence; punctuation has a place in them, but is not counted. Intervals are
     from a bootstrap of documents (percentiles; Poisson weights), so that a word which one
-    document repeats has a wide one.
+    document repeats has a wide one. With fewer than 20 documents on a side, paragraphs or
+    sentences are drawn.
 
     Parameters
     ----------
@@ -136,7 +144,7 @@ def collocates(
         Log-odds with an informative prior (Monroe et al. 2008) are sorted by their z-scores.
     window : int
         Words on each side.
-    n_words : int
+    words : int
         Words to return; as many of the lowest scores if two texts are compared.
     min_count : int
         Words that are nearer less often are left out; of both texts together if two are compared.
@@ -159,7 +167,9 @@ def collocates(
     SettingError
         Options do not fit together, or there is no such field or value.
     """
-    _check(query, measure, versus, versus_documents, min(window, n_words, min_count))
+    _check(query, measure, versus, versus_documents)
+    require_at_least(1, window=window, words=words, min_count=min_count)
+    require_at_least(0, seed=seed)
     comparison = _Comparison(Search(corpus), query, window, versus, versus_documents)
     every = comparison.totals()
     counts = comparison.counts(every)
@@ -171,25 +181,21 @@ def collocates(
     order = candidates[np.lexsort((np.arange(len(candidates)), -keys))]
     if two:
         n_positive = int((keys > 0).sum())
-        best, worst = order[: min(n_words, n_positive)], order[::-1][:n_words]
+        best, worst = order[: min(words, n_positive)], order[::-1][:words]
         worst = worst[: len(order) - n_positive]
     else:
-        best, worst = order[:n_words], order[:0]
+        best, worst = order[:words], order[:0]
     rows = comparison.scored(np.concatenate([best, worst]), every, measure, seed)
     return Collocates(
         measure, rows[: len(best)], rows[len(best) :],
-        int(counts.n_near), int(counts.n_other),
+        int(counts.n_near), int(counts.n_other), comparison.unit,
     )  # fmt: skip
 
 
-def _check(
-    query: str | None, measure: str, versus: str | None, documents: str | None, least: int
-) -> None:
+def _check(query: str | None, measure: str, versus: str | None, documents: str | None) -> None:
     """Raise if options do not fit together."""
     if measure not in MEASURES:
         raise SettingError(f"`measure={measure}`: expected one of {', '.join(MEASURES)}")
-    if least < 1:
-        raise SettingError("`window`, `n_words` and `min_count` must be at least 1")
     if versus is not None and documents is not None:
         raise SettingError("`versus` and `versus_documents` exclude each other; pass one of them")
     if query is None and documents is None:
@@ -225,12 +231,20 @@ class _Comparison:
         elif chosen is not None:
             self._texts.append((hits, ~chosen))
         self.n_hits = 0 if hits is None else len(hits)
+        sides = [search.corpus.n_documents]
+        if chosen is not None:
+            sides += [int(chosen.sum()), int((~chosen).sum())]
+        self.unit = "document"
+        if min(sides) < _FEWEST:
+            enough = len(search.bounds("paragraph")) > _FEWEST
+            self.unit = "paragraph" if enough else "sentence"
+        self._starts = search.bounds(self.unit)  # int64 (n_units + 1,)
 
     def totals(self) -> np.ndarray:
         """Return the counts of all types in both texts, int64 (2, n_types)."""
         n_types = len(self.search.corpus.vocabulary)
         columns = np.where(self.is_word, np.arange(n_types), -1)
-        groups = np.zeros(self.search.corpus.n_documents, dtype=np.int64)
+        groups = np.zeros(len(self._starts) - 1, dtype=np.int64)
         return self._count(columns, groups, n_types)[:, 0]
 
     def counts(self, totals: np.ndarray) -> Counts:
@@ -261,16 +275,16 @@ class _Comparison:
         ]
 
     def _drawn(self, types: np.ndarray, exact: Counts, seed: int) -> Counts:
-        """Return counts of some types in bootstrap samples of the documents."""
-        n_documents, n_chosen = self.search.corpus.n_documents, len(types)
-        groups = np.arange(n_documents, dtype=np.int64) % min(_GROUPS, n_documents)
+        """Return counts of some types in bootstrap samples of the text."""
+        n_units, n_chosen = len(self._starts) - 1, len(types)
+        groups = np.arange(n_units, dtype=np.int64) % min(_GROUPS, n_units)
         columns = np.where(self.is_word, n_chosen, -1)  # the last column has all other words
         columns[types] = np.arange(n_chosen)
         near, other = self._count(columns, groups, n_chosen + 1)  # int64 (n_groups, n_chosen + 1)
         draws = np.random.default_rng(seed).poisson(1.0, (_DRAWS, len(near))).astype(np.float64)
         hits, _ = self._texts[0]
         starts = np.zeros(0, dtype=np.int64) if hits is None else hits.starts
-        in_group = np.bincount(groups[self.search.documents_of(starts)], minlength=len(near))
+        in_group = np.bincount(groups[self._units_of(starts)], minlength=len(near))
         firsts, seconds = draws @ near, draws @ other
         return Counts(
             firsts[:, :-1], firsts.sum(1, keepdims=True), seconds[:, :-1],
@@ -278,8 +292,8 @@ class _Comparison:
         )  # fmt: skip
 
     def _count(self, columns: np.ndarray, groups: np.ndarray, n_columns: int) -> np.ndarray:
-        """Count the types of each column in both texts by groups of documents."""
-        # columns: int64 (n_types,), -1 if not counted; groups: int64 (n_documents,)
+        """Count the types of each column in both texts by groups of units."""
+        # columns: int64 (n_types,), -1 if not counted; groups: int64 (n_units,)
         # returns int64 (2, n_groups, n_columns)
         counts = np.zeros((2, int(groups.max()) + 1, n_columns), dtype=np.int64)
         for which, (hits, chosen) in enumerate(self._texts):
@@ -287,7 +301,23 @@ class _Comparison:
         if self._elsewhere:
             self._add(None, None, columns, groups, counts[1])
             counts[1] -= counts[0]
+            self._leave_out_hits(columns, groups, counts[1])
         return counts
+
+    def _units_of(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers of the units that hold some positions, int64 (n,)."""
+        return np.asarray(np.searchsorted(self._starts, positions, "right") - 1)
+
+    def _leave_out_hits(self, columns: np.ndarray, groups: np.ndarray, counts: np.ndarray) -> None:
+        """Subtract the tokens of the query itself."""
+        hits, _ = self._texts[0]
+        assert hits is not None
+        longest = int((hits.stops - hits.starts).max(initial=0))
+        inside = [hits.starts[hits.stops > hits.starts + n] + n for n in range(longest)]
+        own = np.unique(np.concatenate([hits.starts, *inside]))
+        column = columns[self.search.take(own)]
+        known = column >= 0
+        np.subtract.at(counts, (groups[self._units_of(own)][known], column[known]), 1)
 
     def _add(
         self,
@@ -301,17 +331,19 @@ class _Comparison:
         search, first = self.search, 0
         if hits is not None and chosen is not None:
             hits = hits[chosen[search.documents_of(hits.starts)]]
-        groups = groups if chosen is None else np.where(chosen, groups, -1)
+        if chosen is not None:
+            groups = np.where(chosen[search.documents_of(self._starts[:-1])], groups, -1)
         for shard, start in search.shards():
-            documents = groups[first : first + len(shard.documents) - 1]
-            first += len(documents)
+            bounds = shard.offsets(self.unit)
+            units = groups[first : first + len(bounds) - 1]
+            first += len(units)
             if hits is None:
-                count_by_group(shard.ids, shard.documents, documents, columns, counts)
+                count_by_group(shard.ids, bounds, units, columns, counts)
                 continue
             inside = slice(*np.searchsorted(hits.starts, [start, start + len(shard.ids)]))
             own = hits[inside]
-            numbers = search.documents_of(own.starts) - (first - len(documents))
+            numbers = self._units_of(own.starts) - (first - len(units))
             count_around(
                 shard.ids, shard.offsets("sentence"), own.starts - start, own.stops - start,
-                documents[numbers], self.window, columns, counts,
+                units[numbers], self.window, columns, counts,
             )  # fmt: skip

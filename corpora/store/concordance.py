@@ -40,7 +40,7 @@ def concordance(
     corpus: Corpus,
     query: str,
     *,
-    n_lines: int = 100,
+    lines: int = 100,
     order: str = "text",
     width: int = 8,
     near: str | None = None,
@@ -57,7 +57,7 @@ def concordance(
     query : str
         A word or phrase, normalized as the text was. ``*`` stands for any characters of a word,
         and alone for any word.
-    n_lines : int
+    lines : int
         Lines at most.
     order : {'text', 'left', 'right', 'sample'}
         Order of the text, alphabetical by the words on one side, or a random sample in order of
@@ -96,19 +96,31 @@ def concordance(
     """
     if order not in ORDERS:
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
-    if min(n_lines, width, within) < 1:
-        raise SettingError("`n_lines`, `width` and `within` must be at least 1")
+    require_at_least(1, lines=lines, width=width, within=within)
+    require_at_least(0, seed=seed)
     search = Search(corpus)
+    if order == "text" and near is None and documents is None:
+        n_found = search.count(query)
+        if n_found is not None:  # do not look for more than what is shown
+            return Concordance(lines_of(search, search.find(query, lines), width), n_found)
     hits = search.find(query)
     if near is not None:
-        hits = search.near(hits, near, within)
+        hits = search.near(hits, search.find(near), within)
     if documents is not None:
         chosen = search.documents_where(documents)
         hits = hits[chosen[search.documents_of(hits.starts)]]
-    return Concordance(lines(search, _choose(search, hits, n_lines, order, seed), width), len(hits))
+    shown = _choose(search, hits, lines, order, seed)
+    return Concordance(lines_of(search, shown, width), len(hits))
 
 
-def lines(search: Search, hits: Hits, width: int) -> list[Line]:
+def require_at_least(least: int, **values: int) -> None:
+    """Raise for the first value that is smaller."""
+    for name, value in values.items():
+        if value < least:
+            raise SettingError(f"`{name}` must be at least {least}, got {value}")
+
+
+def lines_of(search: Search, hits: Hits, width: int) -> list[Line]:
     """Return occurrences with up to ``width`` words on each side."""
     documents = search.documents_of(hits.starts)
     firsts = np.maximum(search.document_starts[documents], hits.starts - width)

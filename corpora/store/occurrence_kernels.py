@@ -41,14 +41,14 @@ def count_around(token_ids, bounds, starts, stops, groups, window, column_of_typ
 
 
 @compiled
-def count_by_group(token_ids, documents, groups, column_of_type, counts):
-    """Count the types in the documents of each group."""
-    # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,), token offsets
-    # groups: int64 (n_documents,), -1 if not counted
+def count_by_group(token_ids, bounds, groups, column_of_type, counts):
+    """Count the types in the parts of the text of each group."""
+    # token_ids: int32 (n_tokens,); bounds: int64 (n_parts + 1,), token offsets
+    # groups: int64 (n_parts,), -1 if not counted
     # column_of_type: int64 (n_types,), -1 if not counted; counts: int64 (n_groups, n_columns)
     for d in range(groups.shape[0]):
         if groups[d] >= 0:
-            for i in range(documents[d], documents[d + 1]):
+            for i in range(bounds[d], bounds[d + 1]):
                 column = column_of_type[token_ids[i]]
                 if column >= 0:
                     counts[groups[d], column] += 1

@@ -3,6 +3,7 @@
 import os
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from corpora.store.corpus import Corpus
 from corpora.store.occurrence_kernels import place_tokens
 
 INDEX = "occurrences.npy"
+_AGAIN = "delete it; it is made again on the next use"
 
 
 class Occurrences:
@@ -42,11 +44,20 @@ class Occurrences:
         path = self._path()
         if not path.exists():
             self._write(path)
-        again = "delete it; it is made again on the next use"
-        positions = map_array(path, again=again, missing=f"the index is missing; {again}")
-        if positions.shape != (self._starts[-1],):
-            raise ArtifactError(f"{path}: does not fit the corpus {self._corpus.path}; {again}")
+        positions = map_array(path, again=_AGAIN, missing=f"the index is missing; {_AGAIN}")
+        if positions.shape != (self._starts[-1],) or positions.dtype != self._dtype:
+            self.refuse()
         return positions
+
+    def refuse(self) -> NoReturn:
+        """Raise since the index has other positions than the corpus."""
+        raise ArtifactError(
+            f"{self._path()}: does not fit the corpus {self._corpus.path}; {_AGAIN}"
+        )
+
+    @property
+    def _dtype(self) -> type[np.integer[Any]]:
+        return np.int32 if self._starts[-1] < 2**31 else np.int64
 
     def _path(self) -> Path:
         """Return where the index is, or is to be written."""
@@ -58,10 +69,9 @@ class Occurrences:
     def _write(self, path: Path) -> None:
         """Write the index, by counting sort, shard by shard."""
         n_tokens = int(self._starts[-1])
-        dtype = np.int32 if n_tokens < 2**31 else np.int64
         following, first = self._starts[:-1].copy(), 0
         with atomic_output(path, force=True) as partial, progress("indexing", "tokens") as show:
-            positions = np.lib.format.open_memmap(partial, "w+", dtype, (n_tokens,))
+            positions = np.lib.format.open_memmap(partial, "w+", self._dtype, (n_tokens,))
             for shard in self._corpus.shards:
                 place_tokens(shard.ids, first, following, positions)
                 first += len(shard.ids)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from typing import NoReturn
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from corpora.common.errors import SettingError, UnknownWordError
 from corpora.store.corpus import Corpus
 from corpora.store.occurrences import Occurrences
 from corpora.store.shards import Shard
+from corpora.store.vocabulary import PRUNED
 
 _ANY = "*"
 _JOINED = "_"  # between the words of a phrase that is one word of the corpus
@@ -36,6 +38,8 @@ class Search:
     """Finds queries in all documents of a corpus."""
 
     def __init__(self, corpus: Corpus) -> None:
+        if corpus.sampled is not None:
+            raise SettingError(f"{corpus.path}: a sample is not searched; pass the whole corpus")
         self.corpus = corpus
         self.occurrences = Occurrences(corpus)
         self._shard_starts = np.cumsum([0, *(len(shard.ids) for shard in corpus.shards)])
@@ -47,25 +51,33 @@ class Search:
         alone for any word. A phrase lies within a sentence; words that the corpus joined into one
         are found, too.
         """
-        slots = self._slots(query)
-        found = [self._phrase(slots, limit)]
-        if len(slots) > 1 and (joined := self._joined(query)) is not None:
-            found.append(self._phrase([np.array([joined])], limit))
-        if not any(map(len, found)):
-            self._refuse_unknown(query, slots)
-        starts, stops = (np.concatenate([getattr(hits, side) for hits in found])
-                         for side in ("starts", "stops"))  # fmt: skip
+        found = [self._phrase(slots, limit) for slots in self._readings(query)]
+        if len(found) == 1:
+            return found[0]
+        starts = np.concatenate([hits.starts for hits in found])
+        stops = np.concatenate([hits.stops for hits in found])
         order = np.argsort(starts, kind="stable")[:limit]
         return Hits(starts[order], stops[order])
 
-    def near(self, hits: Hits, query: str, within: int) -> Hits:
-        """Return the hits that have another query within some tokens, in the same document."""
-        others = self.find(query)
-        if not len(others):
+    def count(self, query: str) -> int | None:
+        """Return how often a word occurs, without looking for it; None for phrases."""
+        readings = self._readings(query)
+        if any(len(slots) > 1 for slots in readings):
+            return None
+        return sum(self._n_tokens(types) for [types] in readings if types is not None)
+
+    def of_word(self, word: str) -> Hits:
+        """Return the occurrences of a word of the vocabulary, as it is spelled there."""
+        return self._phrase([self._types_of(word)], None)
+
+    def near(self, hits: Hits, others: Hits, within: int, unit: str = "document") -> Hits:
+        """Return the hits that have others within some tokens, in the same document or sentence."""
+        if not len(others) or not len(hits):
             return hits[slice(0)]
-        documents = self.documents_of(hits.starts)
-        firsts = np.maximum(self.document_starts[documents], hits.starts - within)
-        lasts = np.minimum(self.document_starts[documents + 1], hits.stops + within)
+        bounds = self.document_starts if unit == "document" else self.sentence_starts
+        owners = np.searchsorted(bounds, hits.starts, "right") - 1
+        firsts = np.maximum(bounds[owners], hits.starts - within)
+        lasts = np.minimum(bounds[owners + 1], hits.stops + within)
         nearest = np.searchsorted(others.stops, hits.starts, "right") - 1
         before = (nearest >= 0) & (others.starts[nearest] >= firsts)
         nearest = np.searchsorted(others.starts, hits.stops)
@@ -97,12 +109,12 @@ class Search:
     @cached_property
     def document_starts(self) -> np.ndarray:
         """Positions at which documents begin, and the end, int64 (n_documents + 1,)."""
-        return self._bounds("document")
+        return self.bounds("document")
 
     @cached_property
     def sentence_starts(self) -> np.ndarray:
         """Positions at which sentences begin, and the end, int64 (n_sentences + 1,)."""
-        return self._bounds("sentence")
+        return self.bounds("sentence")
 
     def documents_of(self, positions: np.ndarray) -> np.ndarray:
         """Return the numbers of the documents that hold some positions, from 0, int64 (n,)."""
@@ -121,7 +133,10 @@ class Search:
     def fields(self, document: int) -> dict[str, str]:
         """Return the kept fields of a document."""
         shard, inner = self._locate(document)
-        return {name: shard.field(name, inner, inner + 1)[0] for name in shard.field_names}
+        return {
+            name: shard.field(name, inner, inner + 1)[0] if name in shard.field_names else ""
+            for name in self.field_names
+        }
 
     def _locate(self, document: int) -> tuple[Shard, int]:
         """Return the shard of a document, and its number there."""
@@ -167,21 +182,47 @@ class Search:
             raise SettingError(f"no document has {name}={value}; values are, for example, {some}")
         return chosen
 
-    def _slots(self, query: str) -> list[np.ndarray | None]:
-        """Return the types that may stand at each place of a query; None for any."""
-        slots: list[np.ndarray | None] = []
+    def _readings(self, query: str) -> list[list[np.ndarray | None]]:
+        """Return the ways to read a query: for each place the types that may stand there.
+
+        None is any word. There are several ways if the corpus joined words of the query.
+        """
+        parts: list[tuple[str, np.ndarray | None]] = []  # a word, or "" of a pattern; its types
         for part in query.split():
-            if part == _ANY:
-                slots.append(None)
+            if not part.strip(_ANY):
+                parts.append(("", None))
             elif _ANY in part:
-                slots.append(self._matching(part))
-            else:
-                ids = map(self.corpus.vocabulary.id_of, self.corpus.text.words(part))
-                slots += [np.array([each for each in (found,) if each is not None], dtype=np.int64)
-                          for found in ids]  # fmt: skip
-        if all(slot is None for slot in slots):
+                parts.append(("", self._matching(part)))
+            else:  # the segmenter splits new_york, too
+                words = [word for word in self.corpus.text.words(part) if word != _JOINED]
+                parts += [(word, self._types_of(word)) for word in words or [part]]
+        if all(types is None for _, types in parts):
             raise SettingError(f"{query!r}: expected a word or phrase, such as sea or 'the * sea'")
-        return slots
+        found = list(self._joined(parts))
+        known = [all(types is None or len(types) for types in slots) for slots in found]
+        if not any(known):
+            self._refuse_unknown(query, parts)
+        return [slots for slots, one in zip(found, known, strict=True) if one]
+
+    def _joined(
+        self, parts: Sequence[tuple[str, np.ndarray | None]]
+    ) -> Iterator[list[np.ndarray | None]]:
+        """Yield the types of each place, with and without words joined into one."""
+        if not parts:
+            yield []
+        for stop in range(1, len(parts) + 1):
+            words, types = [word for word, _ in parts[:stop]], parts[0][1]
+            if stop > 1:
+                types = self._types_of(_JOINED.join(words))
+                if "" in words or not len(types):
+                    continue
+            for rest in self._joined(parts[stop:]):
+                yield [types, *rest]
+
+    def _types_of(self, word: str) -> np.ndarray:
+        """Return the type of a word, int64 (1,), or none."""
+        found = self.corpus.vocabulary.id_of(word)
+        return np.array([] if found is None else [found], dtype=np.int64)
 
     def _matching(self, pattern: str) -> np.ndarray:
         """Return the types that match a pattern with ``*``, int64 (n,)."""
@@ -189,10 +230,6 @@ class Search:
         matches = re.compile(".*".join(map(re.escape, parts)), re.DOTALL).fullmatch
         found = [n for n, word in enumerate(self.corpus.vocabulary.words()) if matches(word)]
         return np.array(found, dtype=np.int64)
-
-    def _joined(self, query: str) -> int | None:
-        """Return the type of a phrase that is one word of the corpus, or None."""
-        return self.corpus.vocabulary.id_of(_JOINED.join(self.corpus.text.words(query)))
 
     def _phrase(self, slots: Sequence[np.ndarray | None], limit: int | None) -> Hits:
         """Return where types of the slots follow each other in a sentence."""
@@ -218,19 +255,25 @@ class Search:
         """Return the first positions of some types, ascending, int64 (n,)."""
         parts = [self.occurrences.of(each)[:limit].astype(np.int64) for each in types.tolist()]
         found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        if len(found) and not np.isin(self.take(found[[0, -1]]), types).all():
+            self.occurrences.refuse()
         return np.sort(found)[:limit] if len(parts) > 1 else found
 
     def _n_tokens(self, types: np.ndarray) -> int:
         """Return the number of tokens of some types."""
         return sum(map(self.occurrences.count, types.tolist()))
 
-    def _refuse_unknown(self, query: str, slots: Sequence[np.ndarray | None]) -> None:
-        """Raise if a word of a query is not in the corpus."""
-        if any(types is not None and not len(types) for types in slots):
-            words = " ".join(self.corpus.text.words(query)) or query
-            raise UnknownWordError(f"{self.corpus.path}: does not contain {words!r}")
+    def _refuse_unknown(
+        self, query: str, parts: Sequence[tuple[str, np.ndarray | None]]
+    ) -> NoReturn:
+        """Raise for the first word of a query that is not in the corpus."""
+        word = next(word for word, types in parts if types is not None and not len(types))
+        vocabulary = self.corpus.vocabulary
+        pruned = vocabulary[len(vocabulary) - 1] == PRUNED
+        why = "; it may be one of the words that `max_types` left out" if pruned else ""
+        raise UnknownWordError(f"{self.corpus.path}: does not contain {word or query!r}{why}")
 
-    def _bounds(self, unit: str) -> np.ndarray:
+    def bounds(self, unit: str) -> np.ndarray:
         """Return the positions at which units of all shards begin, and the end."""
         parts = [shard.offsets(unit)[:-1] + start for shard, start in self.shards()]
         return np.concatenate([*parts, self._shard_starts[-1:]])

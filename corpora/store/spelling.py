@@ -11,6 +11,7 @@ from corpora.store.search import Search
 from corpora.text.align import align
 
 _SENTENCES = 1000  # remembered
+_PRUNED = "…"  # stands for types that the vocabulary left out
 
 
 class Spelling:
@@ -31,7 +32,7 @@ class Spelling:
             return
         words = [self._search.words(first, last) for first, last in pairwise(bounds)]
         for parts in zip(*words, strict=True):
-            yield [" ".join(part) for part in parts]
+            yield [" ".join(word or _PRUNED for word in part) for part in parts]
 
     def _text(self, first: int, last: int) -> str:
         """Return the text from one token to another."""
@@ -52,6 +53,6 @@ class Spelling:
         [text] = corpus.shards[shard].sentence_texts([inner])
         places = align(text, words, corpus.text)
         if places is None:
-            return [f"{word} " for word in words]
+            return [f"{word or _PRUNED} " for word in words]
         starts = [start for start, _ in places]
         return [text[a:b] for a, b in pairwise([*starts, len(text)])]

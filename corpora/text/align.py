@@ -22,8 +22,8 @@ from corpora.text.segment import TextSettings, jieba_cutter
 def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tuple[int, int]] | None:
     """Return where each token starts and stops in the text; None if the text has other tokens.
 
-    An empty token, as pruned types are, equals every word; a phrase (``new_york``) the words that
-    it consists of. With lemmas only numbers are compared.
+    An empty token, as pruned types are, equals one word, whatever it is; a phrase (``new_york``)
+    the words that it consists of. With lemmas only numbers are compared.
     """
     pieces = _pieces(text, settings.before_lemmas)
     if settings.lemmatize is not None:

@@ -103,7 +103,7 @@ def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, do
                 for other, first, last in near
             )
         ]  # fmt: skip
-        hits = search.near(search.find(query), " ".join(others[0]), within)
+        hits = search.near(search.find(query), search.find(" ".join(others[0])), within)
         owners = search.documents_of(hits.starts)
         found = list(zip(owners, hits.starts - search.document_starts[owners], strict=True))
         assert found == expected
@@ -111,7 +111,7 @@ def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, do
 
 
 def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, documents):
-    found = concordance(corpus, "the sea", width=3, n_lines=1000)
+    found = concordance(corpus, "the sea", width=3, lines=1000)
     places = occurrences_of(documents, ["the", "sea"])
     assert found.n_found == len(found.lines) == len(places)
     for line, (number, first) in zip(found.lines, places, strict=True):
@@ -126,16 +126,16 @@ def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, d
 
 
 def test_lines_are_sorted_by_neighbors_or_sampled(corpus):
-    every = concordance(corpus, "sea", n_lines=1000).lines
-    right = concordance(corpus, "sea", n_lines=1000, order="right").lines
+    every = concordance(corpus, "sea", lines=1000).lines
+    right = concordance(corpus, "sea", lines=1000, order="right").lines
     following = [each.right.split()[:3] for each in right]
     assert following == sorted(each.right.split()[:3] for each in every)
-    left = concordance(corpus, "sea", n_lines=1000, order="left").lines
+    left = concordance(corpus, "sea", lines=1000, order="left").lines
     nearest_first = [each.left.split()[:-4:-1] for each in left]
     assert nearest_first == sorted(each.left.split()[:-4:-1] for each in every)
-    sample = concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
-    assert sample == concordance(corpus, "sea", n_lines=5, order="sample", seed=3).lines
-    assert sample != concordance(corpus, "sea", n_lines=5, order="sample", seed=4).lines
+    sample = concordance(corpus, "sea", lines=5, order="sample", seed=3).lines
+    assert sample == concordance(corpus, "sea", lines=5, order="sample", seed=3).lines
+    assert sample != concordance(corpus, "sea", lines=5, order="sample", seed=4).lines
     assert [each for each in every if each in sample] == sample
 
 
@@ -158,8 +158,8 @@ def test_lines_are_as_written_if_the_corpus_keeps_its_text(tmp_path):
 
 
 def test_documents_are_chosen_by_a_kept_field(corpus):
-    every = concordance(corpus, "sea", n_lines=1000).lines
-    some = concordance(corpus, "sea", n_lines=1000, documents="year=1901")
+    every = concordance(corpus, "sea", lines=1000).lines
+    some = concordance(corpus, "sea", lines=1000, documents="year=1901")
     assert some.lines == [each for each in every if each.fields["year"] == "1901"]
     assert 0 < some.n_found < len(every)
 
@@ -172,7 +172,7 @@ def test_documents_are_chosen_by_a_kept_field(corpus):
         ("* *", {}, SettingError, "expected a word or phrase"),
         ("", {}, SettingError, "expected a word or phrase"),
         ("sea", {"order": "up"}, SettingError, "`order=up`: expected one of text, left"),
-        ("sea", {"width": 0}, SettingError, "must be at least 1"),
+        ("sea", {"width": 0}, SettingError, "`width` must be at least 1, got 0"),
         ("sea", {"documents": "year"}, SettingError, "expected FIELD=VALUE"),
         ("sea", {"documents": "author=x"}, SettingError, "it keeps title, year"),
         ("sea", {"documents": "year=1"}, SettingError, "values are, for example, 1900, 1901"),
