@@ -133,7 +133,7 @@ class Corpus:
 
     @property
     def trained_on(self) -> dict[str, Any]:
-        """The JSON that a run stores in its provenance: fingerprint, path, and what the text is.
+        """The JSON that a run stores in its provenance: fingerprint, path, sample, and the text.
 
         ``text`` has the names of the first :data:`_NAMED` sources and their number, and the
         sizes of the training text.
@@ -145,8 +145,9 @@ class Corpus:
             "tokens": self.training_tokens,
             "documents": self.training_documents,
         }
-        path = str(self.path.resolve())
-        return {"corpus": self.fingerprint, "corpus_path": path, "text": text}
+        place = self.reference
+        about = {"corpus": place.pop("fingerprint"), "corpus_path": place.pop("path")}
+        return {**about, **place, "text": text}
 
     def restore_sample(self, sample: dict[str, Any]) -> "Corpus":
         """Take the same sample again from its description.

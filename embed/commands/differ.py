@@ -1,6 +1,6 @@
 """``firth differ``: sort words by how much their neighborhoods differ between two runs."""
 
-import sys
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,13 @@ _SHOWN = 5  # neighbors of each run in the table
     metavar="CORPUS",
     help="Where the corpus of A or B is, if it was moved; repeatable.",
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of dealing out the text.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Seed of dealing out the text.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
@@ -57,30 +63,26 @@ def command(
         firth differ out/svd-1990 out/svd-2020
         firth differ out/svd out/skipgram --words bank,cell --resamples 0
     """
-    from corpora.common.console import print_json
+    from corpora.common.console import print_csv, print_json
     from corpora.common.options import split_list
     from corpora.common.reporting import note
-    from embed.compare.report.csv_table import write_csv
-    from embed.explore.differ import differ
+    from embed.explore.differ import DifferingWord, differ
     from embed.formats.vector_files import load_vectors
-    from embed.query.prompt import find_words
+    from embed.query.prompt import find_word
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
     first = load_vectors(a)
-    asked = None if words is None else find_words(first, split_list(words), skip_unknown=False)
-    differing = differ(
-        first, b, words=[w for w in asked if w] if asked is not None else None,
-        top=top or None, **options,
-    )  # fmt: skip
+    asked = None if words is None else [find_word(first, word) for word in split_list(words)]
+    differing = differ(first, b, words=asked, top=top or None, **options)
     if as_json:
         print_json({"a": str(a), "b": str(b), **differing.to_json()})
     elif as_csv:
         if differing.no_chance is not None:
             note(f"no p: {differing.no_chance}")
-        rows = [vars(word) for word in differing.words]
-        lists = ("only_a", "only_b")
-        write_csv([row | {n: " ".join(row[n]) for n in lists} for row in rows], sys.stdout, ())
+        columns = [field.name for field in dataclasses.fields(DifferingWord)]
+        rows = [[getattr(word, name) for name in columns] for word in differing.words]
+        print_csv(columns, [[*row[:-2], *map(" ".join, row[-2:])] for row in rows])
     else:
         _print(differing)
 

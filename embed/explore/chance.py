@@ -148,7 +148,12 @@ def _recipe(vectors: WordVectors, corpora: Sequence[str | Path]) -> _Recipe:
     config_class = METHODS[method].config_class()
     names = {field.name for field in dataclasses.fields(config_class)}
     config = config_class(**{name: value for name, value in options.items() if name in names})
-    return _Recipe(training_corpus(vectors.path, corpora), method, config)
+    corpus = training_corpus(vectors.path, corpora)
+    if corpus.sampled is not None:
+        raise ArtifactError(
+            f"{vectors.name}: was trained on a sample of a corpus, not on all of it"
+        )
+    return _Recipe(corpus, method, config)
 
 
 def surprise(observed: Pair, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:

@@ -108,7 +108,9 @@ def differ(
     UnknownWordError
         One of ``words`` is not shared.
     """
-    _check(k=(k, 1), min_count=(min_count, 1), resamples=(resamples, 0), top=(top, 1))
+    _check(
+        k=(k, 1), min_count=(min_count, 1), resamples=(resamples, 0), top=(top, 1), seed=(seed, 0)
+    )
     first, second = (v if isinstance(v, WordVectors) else load_vectors(v) for v in (a, b))
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")

@@ -70,6 +70,14 @@ def joined_text(a: Corpus, b: Corpus) -> StoredText:
     """
     if a.text != b.text or a.held_out_unit != b.held_out_unit:
         raise SettingError(f"{a.path} and {b.path} differ in how text is split; build both alike")
+    made = [corpus.manifest["settings"] for corpus in (a, b)]
+    types = [[each.get(name) for name in ("phrases", "max_types")] for each in made]
+    learned = isinstance(types[0][0], dict) and "formula" in types[0][0]
+    if types[0] != types[1] or learned:
+        raise SettingError(
+            f"{a.path} and {b.path} have phrases or types of their own; build both with the same "
+            "`phrases_from` and `max_types`"
+        )
     words = [corpus.vocabulary.words() for corpus in (a, b)]
     vocabulary = _JoinedVocabulary(words, [corpus.vocabulary for corpus in (a, b)])
     shards = [

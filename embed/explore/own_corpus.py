@@ -20,10 +20,12 @@ def training_corpus(
     file = run / PROVENANCE
     made: Any = read_json(file) if file.is_file() else {}
     known = [made.get("corpus_path"), *made.get("command", [])] if recorded else []
-    places = [*corpora, *(each for each in known if isinstance(each, str))]
-    for path in map(Path, places):
-        if is_corpus(path) and (corpus := Corpus.open(path)).fingerprint == made.get("corpus"):
-            return corpus
+    places = [Path(each) for each in known if isinstance(each, str)]
+    opened = [*map(Corpus.open, map(Path, corpora)), *map(Corpus.open, filter(is_corpus, places))]
+    for corpus in opened:
+        found = corpus.restore_sample(made["sample"]) if "sample" in made else corpus
+        if found.fingerprint == made.get("corpus"):
+            return found
     if recorded:
         raise ArtifactError(f"{run}: its corpus was not found; pass `corpus`")
     raise ArtifactError(f"{corpora[0]}: is not the corpus of {run}; pass the one it is of")

@@ -127,7 +127,7 @@ class Answers:
                 self._text_corpus(),
                 _text(ask, "query"),
                 order=ask.query_params.get("sort", "text"),
-                n_lines=_number(ask, "n", 50, 1, 10_000),
+                lines=_number(ask, "n", 50, 1, 10_000),
             )
         return {"found": found.n_found, "lines": as_objects(found.lines)}
 
@@ -135,7 +135,7 @@ class Answers:
         """Return collocates of a query."""
         with self._corpus_lock:
             n_words = _number(ask, "n", 20, 1, 1000)
-            found = collocates(self._text_corpus(), _text(ask, "query"), n_words=n_words)
+            found = collocates(self._text_corpus(), _text(ask, "query"), words=n_words)
         return as_objects([found])[0]
 
     def _differ(self, ask: "Request") -> dict[str, Any]:

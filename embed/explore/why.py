@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.options import take
-from corpora.store.concordance import Line, lines
+from corpora.store.concordance import Line, lines_of, require_at_least
 from corpora.store.corpus import Corpus
 from corpora.store.search import Hits, Search
 from embed.contextual.encoders import open_encoder
@@ -61,6 +62,7 @@ class _Weights:
     weights: np.ndarray  # float64 (2, n_contexts), as shown
     products: np.ndarray  # float64 (n_contexts,), which add up to the similarity
     measure: str
+    hits: np.ndarray | None = None  # int64 (2, n_contexts), where a masked LM predicts each most
 
 
 def why_near(
@@ -69,7 +71,7 @@ def why_near(
     second: str,
     *,
     corpus: Corpus | str | Path | None = None,
-    n_contexts: int = 10,
+    contexts: int = 10,
     seed: int = 1,
 ) -> Why:
     """Return the contexts that make two words similar.
@@ -89,7 +91,7 @@ def why_near(
     corpus : Corpus, str or Path, optional
         The corpus of the run, if it is no longer where it was. Without it there are no
         sentences, and count-based vectors and masked LMs cannot be explained.
-    n_contexts : int
+    contexts : int
         Contexts to return.
     seed : int
         Seed of the choice of sentences.
@@ -104,11 +106,11 @@ def why_near(
     UnknownWordError
         A word has no vector.
     SettingError
-        ``n_contexts`` is less than 1, or the run counts pieces.
+        An option is out of range, or the run counts pieces.
     ArtifactError
         The run has no contexts to show, or its corpus is needed and not found.
     """
-    return Explainer(run, corpus).why(first, second, n_contexts=n_contexts, seed=seed)
+    return Explainer(run, corpus).why(first, second, contexts=contexts, seed=seed)
 
 
 class Explainer:
@@ -123,28 +125,27 @@ class Explainer:
         self._run = Path(run)
         self._given = corpus
 
-    def why(self, first: str, second: str, *, n_contexts: int = 10, seed: int = 1) -> Why:
+    def why(self, first: str, second: str, *, contexts: int = 10, seed: int = 1) -> Why:
         """Do what :func:`why_near` does."""
-        if n_contexts < 1:
-            raise SettingError(f"`n_contexts` must be at least 1, got {n_contexts}")
+        require_at_least(1, contexts=contexts)
+        require_at_least(0, seed=seed)
         words = (first, second)
         cosine = similarity(self._vectors, *words)
-        search = self._search
         found = self._weights(words, seed)
         total = float(found.products.sum())
-        best = np.argsort(-found.products, kind="stable")[:n_contexts]
+        best = np.argsort(-found.products, kind="stable")[:contexts]
         best = best[found.products[best] > 0]
-        contexts = [
+        shared = [
             SharedContext(
                 context=found.names[each],
                 first=float(found.weights[0, each]),
                 second=float(found.weights[1, each]),
                 share=float(found.products[each] / total),
-                lines=_lines(search, words, found.names[each], seed),
+                lines=_lines(self._search, words, found, each, seed),
             )
             for each in best.tolist()
         ]
-        return Why(words, cosine, total, found.measure, contexts)
+        return Why(words, cosine, total, found.measure, shared)
 
     @cached_property
     def encoder(self) -> ContextualEncoder:
@@ -156,18 +157,23 @@ class Explainer:
         return WordVectors.open(self._run)
 
     @cached_property
-    def _search(self) -> Search | None:
-        """The text of the run; None if no corpus is given and its own is not found."""
+    def _corpus(self) -> Corpus:
+        """What the run was trained on, which may be a sample."""
         if self._given is None:
-            with contextlib.suppress(ArtifactError):
-                return Search(training_corpus(self._run))
-            return None
+            return training_corpus(self._run)
         given = self._given.path if isinstance(self._given, Corpus) else self._given
-        return Search(training_corpus(self._run, [given], recorded=False))
+        return training_corpus(self._run, [given], recorded=False)
+
+    @cached_property
+    def _search(self) -> Search | None:
+        """The whole text; None if no corpus is given and its own is not found."""
+        with contextlib.suppress(*[ArtifactError] * (self._given is None)):
+            return Search(Corpus.open(self._corpus.path))
+        return None
 
     def _required_search(self) -> Search:
-        """Return the text of the run; raise if it is not found."""
-        return self._search or Search(training_corpus(self._run))
+        """Return the whole text; raise if it is not found."""
+        return self._search or Search(Corpus.open(self._corpus.path))
 
     def _weights(self, words: tuple[str, str], seed: int) -> _Weights:
         """Return the weights of contexts by the method of the run."""
@@ -199,7 +205,7 @@ class Explainer:
     def _matrix(self) -> tuple[list[str], Any]:
         """The matrix that the run factored, float32 CSR (V, V), with the words of its rows."""
         config = take(SvdConfig, run_options(self._run))
-        return weighted_matrix(self._required_search().corpus, config)
+        return weighted_matrix(self._corpus, config)
 
 
 def _of_predictions(vectors: WordVectors, words: tuple[str, str]) -> _Weights:
@@ -215,31 +221,42 @@ def _of_predictions(vectors: WordVectors, words: tuple[str, str]) -> _Weights:
 def _of_masks(encoder: MaskFiller, words: tuple[str, str], search: Search, seed: int) -> _Weights:
     """Return how likely an encoder finds each piece in place of two words."""
     number_of: dict[str, int] = {}
-    sums = []
+    found: list[dict[int, tuple[float, float, int]]] = []  # mean, most, and where
     for word in words:
-        likely: dict[int, float] = {}
-        texts = _masked_sentences(search, word, seed)
-        for text in texts:
-            [predictions] = encoder.fill_mask(text, _PREDICTED)
-            for piece, probability in predictions:
+        hits = _sampled(search.of_word(word), _SENTENCES, seed)
+        likely: dict[int, tuple[float, float, int]] = {}
+        for start, left, right in zip(hits.starts.tolist(), *_sides(search, hits), strict=True):
+            for piece, probability in _predict(encoder, left, right):
                 number = number_of.setdefault(piece, len(number_of))
-                likely[number] = likely.get(number, 0.0) + probability / len(texts)
-        sums.append(likely)
-    weights = np.zeros((2, len(number_of)))
-    for row, likely in zip(weights, sums, strict=True):
-        row[list(likely)] = list(likely.values())
+                mean, most, where = likely.get(number, (0.0, -1.0, start))
+                most, where = max((most, where), (probability, start))
+                likely[number] = mean + probability / len(hits), most, where
+        found.append(likely)
+    weights, places = np.zeros((2, len(number_of))), np.full((2, len(number_of)), -1)
+    for row, place, likely in zip(weights, places, found, strict=True):
+        row[list(likely)] = [mean for mean, _, _ in likely.values()]
+        place[list(likely)] = [where for _, _, where in likely.values()]
     products = np.sqrt(weights[0] * weights[1])
-    return _Weights(list(number_of), weights, products, "probability when masked")
+    return _Weights(list(number_of), weights, products, "probability when masked", places)
 
 
-def _masked_sentences(search: Search, word: str, seed: int) -> list[str]:
-    """Return some sentences of a word, in which it is masked once."""
-    hits = _sampled(search.find(word), _SENTENCES, seed)
+def _sides(search: Search, hits: Hits) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the words before and after each hit, in its sentence."""
     sentences = search.sentences_of(hits.starts)
     firsts = np.maximum(search.sentence_starts[sentences], hits.starts - _SIDE)
     lasts = np.minimum(search.sentence_starts[sentences + 1], hits.stops + _SIDE)
-    before, after = search.words(firsts, hits.starts), search.words(hits.stops, lasts)
-    return [" ".join([*left, _MASK, *right]) for left, right in zip(before, after, strict=True)]
+    return search.words(firsts, hits.starts), search.words(hits.stops, lasts)
+
+
+def _predict(encoder: MaskFiller, left: list[str], right: list[str]) -> Sequence[tuple[str, float]]:
+    """Return predictions between some words, of which as many are read as fit in a row."""
+    while True:
+        try:
+            return encoder.fill_mask(" ".join([*left, _MASK, *right]), _PREDICTED)[0]
+        except SettingError:
+            if not left and not right:
+                raise
+        left, right = left[len(left) // 2 + 1 :], right[: len(right) // 2]
 
 
 def _cosine_products(rows: np.ndarray) -> np.ndarray:
@@ -250,19 +267,21 @@ def _cosine_products(rows: np.ndarray) -> np.ndarray:
 
 
 def _lines(
-    search: Search | None, words: tuple[str, str], context: str, seed: int
+    search: Search | None, words: tuple[str, str], found: _Weights, context: int, seed: int
 ) -> tuple[Line | None, Line | None]:
-    """Return a line with the context near each word, if there is one."""
-    if search is None or search.corpus.vocabulary.id_of(context) is None:
+    """Return a line of each word with the context near it, or in which it is predicted most."""
+    if search is None:
         return None, None
-    first, second = (_line(search, word, context, seed) for word in words)
-    return first, second
-
-
-def _line(search: Search, word: str, context: str, seed: int) -> Line | None:
-    """Return a line of a word that has a context near it."""
-    hits = _sampled(search.near(search.find(word), context, _WIDTH), 1, seed)
-    return next(iter(lines(search, hits, _WIDTH)), None)
+    lines = []
+    for number, word in enumerate(words):
+        if found.hits is None:
+            hits, others = search.of_word(word), search.of_word(found.names[context])
+            hits = search.near(hits, others, _WIDTH, unit="sentence")
+        else:
+            starts = found.hits[number, context : context + 1]
+            hits = Hits(starts, starts + 1)
+        lines.append(next(iter(lines_of(search, _sampled(hits, 1, seed), _WIDTH)), None))
+    return lines[0], lines[1]
 
 
 def _sampled(hits: Hits, n: int, seed: int) -> Hits:

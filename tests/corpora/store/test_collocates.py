@@ -27,8 +27,11 @@ def corpus(tmp_path_factory):
 
 
 def counts_near(sentences, phrases, window):
-    """Count the words near phrases by the definition, each token once, without punctuation."""
-    found = Counter()
+    """Count the words near phrases by the definition, and those of the phrases.
+
+    Each token counts once, and punctuation does not.
+    """
+    found, of_phrases = Counter(), Counter()
     for sentence in sentences:
         near, own = set(), set()
         for words in phrases:
@@ -38,7 +41,8 @@ def counts_near(sentences, phrases, window):
                     near |= set(range(max(0, place - window), place + len(words) + window))
         inside = [sentence[i] for i in near - own if i < len(sentence)]
         found.update(word for word in inside if word not in (",", "."))
-    return found
+        of_phrases.update(sentence[i] for i in own)
+    return found, of_phrases
 
 
 def count_of(rows):
@@ -57,8 +61,9 @@ def count_of(rows):
 )
 def test_words_near_a_query_are_counted_once_within_the_sentence(corpus, query, phrases, window):
     sentences = [sentence for each in documents_of(corpus) for sentence in each]
-    near = counts_near(sentences, phrases, window)
+    near, own = counts_near(sentences, phrases, window)
     every = Counter(word for sentence in sentences for word in sentence if word not in (",", "."))
+    every -= own
 
     found = collocates(corpus, query, window=window, min_count=1)
 
@@ -69,7 +74,7 @@ def test_words_near_a_query_are_counted_once_within_the_sentence(corpus, query, 
 
 def test_two_words_are_compared_by_what_is_near_each(corpus):
     sentences = [sentence for each in documents_of(corpus) for sentence in each]
-    first, second = (counts_near(sentences, [[word]], 2) for word in ("sea", "ship"))
+    first, second = (counts_near(sentences, [[word]], 2)[0] for word in ("sea", "ship"))
 
     found = collocates(
         corpus, "sea", window=2, min_count=1, versus="ship", measure="log-likelihood"
@@ -93,7 +98,7 @@ def test_documents_of_a_field_are_compared_with_the_others(corpus):
     for number, sentences in enumerate(documents_of(corpus)):
         side = int(number % 3 != 1)
         by_year[side].update(w for each in sentences for w in each if w not in (",", "."))
-        near[side] += counts_near(sentences, [["sea"]], 5)
+        near[side] += counts_near(sentences, [["sea"]], 5)[0]
 
     whole = collocates(corpus, None, versus_documents="year=1901")
     words = collocates(corpus, "sea", versus_documents="year=1901", min_count=1)
@@ -141,6 +146,23 @@ def test_a_word_that_one_document_repeats_has_a_wide_interval(tmp_path):
     assert [row.low for row in again] != [row.low for row in found.values()]
 
 
+def test_nothing_is_associated_with_a_frequent_word_of_random_text(tmp_path):
+    rng = np.random.default_rng(3)
+    words = [["sea", *(f"w{n}" for n in range(30))][n] for n in rng.choice(31, 9000, p=[
+        0.4, *[0.02] * 30
+    ])]  # fmt: skip
+    lines = [" ".join(words[n : n + 30]) for n in range(0, len(words), 30)]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    corpus = make_corpus(
+        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
+        options=BuildOptions(held_out=0),
+    )  # fmt: skip
+    rows = collocates(corpus, "sea", window=1, words=30).rows
+    # a mean of 30 log odds, each with a standard error of some .2; 4 standard errors
+    assert len(rows) == 30
+    assert abs(np.mean([row.score for row in rows])) < 4 * 0.2 / math.sqrt(30)
+
+
 def test_intervals_hold_the_true_value(tmp_path):
     """Bootstrap intervals of 95 % hold the population's value in 85 % of 40 texts or more.
 
@@ -171,7 +193,8 @@ def test_intervals_hold_the_true_value(tmp_path):
         ("whale", {}, UnknownWordError, "does not contain 'whale'"),
         (None, {}, SettingError, "pass a word, or `versus_documents`"),
         ("sea", {"measure": "t"}, SettingError, "`measure=t`: expected one of log-odds"),
-        ("sea", {"window": 0}, SettingError, "must be at least 1"),
+        ("sea", {"window": 0}, SettingError, "`window` must be at least 1, got 0"),
+        ("sea", {"seed": -1}, SettingError, "`seed` must be at least 0, got -1"),
         ("sea", {"versus": "ship", "versus_documents": "year=1901"}, SettingError, "exclude"),
         ("sea", {"versus": "ship", "measure": "ppmi"}, SettingError, "`measure=ppmi` is of one"),
     ],
@@ -179,6 +202,23 @@ def test_intervals_hold_the_true_value(tmp_path):
 def test_bad_options_are_refused(corpus, query, options, error, message):
     with pytest.raises(error, match=message):
         collocates(corpus, query, **options)
+
+
+def test_paragraphs_are_drawn_if_there_are_few_documents(tmp_path):
+    (tmp_path / "a.txt").write_text("\n\n".join(["the salt sea", "the old sea"] * 40))
+    corpus = make_corpus(
+        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="file"),
+        options=BuildOptions(held_out=0),
+    )  # fmt: skip
+    found = collocates(corpus, "sea", measure="log-dice")
+    assert (corpus.n_documents, found.drawn) == (1, "paragraph")
+    salt = {row.word: row for row in found.rows}["salt"]
+    assert 12 < salt.low < salt.score < salt.high < 14
+
+
+def test_samples_are_refused(corpus):
+    with pytest.raises(SettingError, match="a sample is not searched"):
+        collocates(corpus.sample(100), "sea")
 
 
 def test_a_phrase_that_does_not_occur_has_no_collocates(corpus):

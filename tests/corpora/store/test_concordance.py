@@ -66,6 +66,7 @@ def test_the_index_has_the_positions_of_every_type_in_order(corpus):
         ("SEA", [["sea"]]),
         ("the sea", [["the", "sea"]]),
         ("new york", [["new", "york"], ["new_york"]]),
+        ("a new york", [["a", "new", "york"], ["a", "new_york"]]),
         ("SEA , *", [["sea", ",", None]]),
         ("the * sea", [["the", None, "sea"]]),
         ("* sea", [[None, "sea"]]),
@@ -153,6 +154,8 @@ def test_lines_are_as_written_if_the_corpus_keeps_its_text(tmp_path):
     found = [(each.left, each.found, each.right) for each in concordance(corpus, "sea").lines]
     assert found[0] == ("We saw The", "Sea", ", the big sea! It's")
     assert found[2] == ("s New York City's (old)", "sea", ". No Sea.")
+    assert concordance(corpus, "new_york", width=2) == concordance(corpus, "new york", width=2)
+    assert concordance(corpus, "new york city").n_found == 1
     [line] = concordance(corpus, "new york", width=2).lines
     assert (line.left, line.found, line.right) == ("'s", "New York", "City'")
 
@@ -192,6 +195,10 @@ def test_a_damaged_index_is_refused_with_the_remedy(tmp_path):
     np.save(corpus.path / INDEX, np.zeros(3, dtype=np.int32))
     with pytest.raises(ArtifactError, match=r"does not fit the corpus .*; delete it"):
         Search(corpus).find("sea")
+    n_tokens = corpus.n_tokens
+    np.save(corpus.path / INDEX, np.zeros(n_tokens, dtype=np.int32))
+    with pytest.raises(ArtifactError, match=r"does not fit the corpus .*; delete it"):
+        Search(corpus).find("ship")
     (corpus.path / INDEX).write_bytes(b"no array")
     with pytest.raises(ArtifactError, match=r"is damaged .*; delete it"):
         Search(corpus).find("sea")

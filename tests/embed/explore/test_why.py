@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from corpora.store.corpus import Corpus
 from corpora.store.search import Search
@@ -48,7 +49,7 @@ def skipgram(corpus, tmp_path_factory):
 
 
 def test_contexts_of_counts_explain_all_of_the_cosine_of_untruncated_vectors(corpus, svd):
-    found = why_near(svd, "sea", "ship", corpus=corpus, n_contexts=EVERY)
+    found = why_near(svd, "sea", "ship", corpus=corpus, contexts=EVERY)
     assert found.by_contexts == pytest.approx(found.cosine, abs=1e-5)
     assert sum(each.share for each in found.contexts) == pytest.approx(1)
     shares = [each.share for each in found.contexts]
@@ -62,7 +63,7 @@ def test_contexts_of_counts_explain_all_of_the_cosine_of_untruncated_vectors(cor
 
 def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgram):
     vectors = WordVectors.open(skipgram)
-    found = why_near(skipgram, "sea", "ship", n_contexts=EVERY)
+    found = why_near(skipgram, "sea", "ship", contexts=EVERY)
 
     a, b = (np.maximum(np.array(vectors.contexts) @ vectors[word], 0) for word in found.words)
     products = a * b / np.linalg.norm(a) / np.linalg.norm(b)
@@ -81,14 +82,13 @@ def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgra
 
 
 def test_pieces_that_a_masked_lm_finds_likely_for_both_words_overlap(tmp_path):
-    from corpora.build.open_or_build import open_or_build
     from embed.contextual.encoders import open_encoder
 
     run = small_run(tmp_path, seed=4)
     corpus = open_or_build(tmp_path / "text.txt")
     encoder = open_encoder(run)
 
-    found = why_near(run, "queen", "sawmill", corpus=corpus, n_contexts=EVERY)
+    found = why_near(run, "queen", "sawmill", corpus=corpus, contexts=EVERY)
 
     likely = []
     for texts in (
@@ -105,6 +105,27 @@ def test_pieces_that_a_masked_lm_finds_likely_for_both_words_overlap(tmp_path):
     for each in found.contexts:
         pair = likely[0][each.context], likely[1][each.context]
         assert (each.first, each.second) == pytest.approx(pair, rel=1e-4)
+
+
+def test_long_sentences_are_shortened_until_they_fit_a_masked_lm(tmp_path):
+    run = small_run(tmp_path, seed=4)  # reads 16 pieces
+    text = tmp_path / "long.txt"
+    text.write_text("the river and the mountains are old " * 9 + "queen " + "the old mill " * 9)
+    made = json.loads((run / "provenance.json").read_text())
+    corpus = open_or_build(text)
+    (run / "provenance.json").write_text(json.dumps({**made, "corpus": corpus.fingerprint}))
+    found = why_near(run, "queen", "mill", corpus=corpus)
+    assert found.contexts
+    assert {line.found for each in found.contexts for line in each.lines} == {"queen", "mill"}
+
+
+def test_runs_on_samples_are_explained_by_the_sample(corpus, tmp_path):
+    sample = corpus.sample(600)
+    train_svd(sample, SvdConfig(dim=5, singular_power=1, min_count=2), tmp_path / "run")
+    for given in (None, corpus):
+        found = why_near(tmp_path / "run", "sea", "ship", corpus=given, contexts=EVERY)
+        assert found.contexts
+        assert any(any(each.lines) for each in found.contexts)
 
 
 def test_sentences_have_the_word_and_the_context_near_it(corpus, svd):
@@ -140,8 +161,8 @@ def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
             why_near(run, "sea", "ship", corpus=given)
     with pytest.raises(UnknownWordError, match="no vector for 'whale'"):
         why_near(skipgram, "sea", "whale")
-    with pytest.raises(SettingError, match="`n_contexts` must be at least 1"):
-        why_near(skipgram, "sea", "ship", n_contexts=0)
+    with pytest.raises(SettingError, match="`contexts` must be at least 1"):
+        why_near(skipgram, "sea", "ship", contexts=0)
 
 
 def test_the_command_prints_a_table_with_sentences_and_json(corpus, svd):
