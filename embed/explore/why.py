@@ -29,6 +29,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
+_TRIED = 10_000  # occurrences of a word in which a context is sought first
 _WIDTH = 8  # words on each side of a line, in which the context is
 
 
@@ -275,8 +276,7 @@ def _lines(
     lines = []
     for number, word in enumerate(words):
         if found.hits is None:
-            hits, others = search.of_word(word), search.of_word(found.names[context])
-            hits = search.near(hits, others, _WIDTH, unit="sentence")
+            hits = _near(search, word, found.names[context], seed)
         else:
             starts = found.hits[number, context : context + 1]
             hits = Hits(starts, starts + 1)
@@ -284,8 +284,18 @@ def _lines(
     return lines[0], lines[1]
 
 
+def _near(search: Search, word: str, context: str, seed: int) -> Hits:
+    """Return occurrences of a word with a context in the same sentence, if possible among few."""
+    every, others = search.of_word(word), search.of_word(context)
+    some = _sampled(every, _TRIED, seed) if len(every) > _TRIED else every
+    found = search.near(some, others, _WIDTH, unit="sentence")
+    return found if len(found) else search.near(every, others, _WIDTH, unit="sentence")
+
+
 def _sampled(hits: Hits, n: int, seed: int) -> Hits:
     """Return some hits at random, in order of the text."""
+    if len(hits) <= n:
+        return hits
     chosen = np.random.default_rng(seed).permutation(len(hits))[:n]
     return hits[np.sort(chosen)]
 
