@@ -371,7 +371,19 @@ def test_kernels_are_compiled_only_by_our_decorator():
 
 
 @pytest.mark.parametrize(
-    "slow", ["torch", "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib", "jinja2"]
+    "slow",
+    [
+        "torch",
+        "gensim",
+        "sklearn",
+        "tokenizers",
+        "rich",
+        "pyarrow",
+        "matplotlib",
+        "jinja2",
+        "starlette",
+        "uvicorn",
+    ],
 )
 def test_slow_packages_are_imported_where_they_are_used(slow):
     assert offenders("corpora/", (slow,), only_early=True) == []

@@ -86,7 +86,19 @@ def nearest_in_context(
     SettingError
         If a context has no bracketed word, or the encoder has no such layer.
     """
-    encoder = open_encoder(run, device)
+    return nearest_in_space(open_encoder(run, device), run, vectors, contexts, k, layers=layers)
+
+
+def nearest_in_space(
+    encoder: ContextualEncoder,
+    run: str | os.PathLike[str],
+    vectors: WordVectors,
+    contexts: Sequence[str],
+    k: int = 10,
+    *,
+    layers: str | None = None,
+) -> list[ContextAnswer]:
+    """Do what :func:`nearest_in_context` does, with the encoder of the run already open."""
     pooled, masked = _pooled_layers(Path(run))
     if layers is None and not pooled:
         raise SettingError(

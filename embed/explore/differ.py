@@ -253,7 +253,7 @@ def neighborhoods(
         cosines = [units[start:stop] @ units.T for units in (a, b)]
         for each, found in zip(cosines, nearest, strict=True):
             each[np.arange(stop - start), np.arange(start, stop)] = -np.inf  # the word itself
-            found[start:stop] = _largest(each, k)
+            found[start:stop] = largest(each, k)
         union = np.sort(np.concatenate([found[start:stop] for found in nearest], axis=1), axis=1)
         once = np.diff(union, axis=1, prepend=-1) > 0
         x, y = (np.where(once, np.take_along_axis(each, union, 1), 0.0) for each in cosines)
@@ -263,7 +263,7 @@ def neighborhoods(
     return np.maximum(distances, 0.0), nearest
 
 
-def _largest(values: np.ndarray, k: int) -> np.ndarray:
+def largest(values: np.ndarray, k: int) -> np.ndarray:
     """Return the columns of each row's k largest values, largest first; ties by column."""
     # values: float32 (m, n); returns int64 (m, k)
     # six times as fast as argpartition

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from corpora.store.corpus import Corpus
 from corpora.store.search import Hits, Search
 from embed.contextual.encoders import open_encoder
 from embed.explore.own_corpus import training_corpus
-from embed.protocols import MaskFiller
+from embed.protocols import ContextualEncoder, MaskFiller
 from embed.svd.train import METHOD as SVD
 from embed.svd.train import SvdConfig, weighted_matrix
 from embed.vectors.neighbors import similarity
@@ -107,59 +108,98 @@ def why_near(
     ArtifactError
         The run has no contexts to show, or its corpus is needed and not found.
     """
-    if n_contexts < 1:
-        raise SettingError(f"`n_contexts` must be at least 1, got {n_contexts}")
-    vectors, words = WordVectors.open(run), (first, second)
-    cosine = similarity(vectors, *words)
-    run = Path(run)
-    given = [] if corpus is None else [corpus.path if isinstance(corpus, Corpus) else corpus]
-    search = None
-    with contextlib.nullcontext() if given else contextlib.suppress(ArtifactError):
-        search = Search(training_corpus(run, given, recorded=not given))
-    found = _weights(run, vectors, words, search, seed)
-    total = float(found.products.sum())
-    best = np.argsort(-found.products, kind="stable")[:n_contexts]
-    best = best[found.products[best] > 0]
-    contexts = [
-        SharedContext(
-            context=found.names[each],
-            first=float(found.weights[0, each]),
-            second=float(found.weights[1, each]),
-            share=float(found.products[each] / total),
-            lines=_lines(search, words, found.names[each], seed),
+    return Explainer(run, corpus).why(first, second, n_contexts=n_contexts, seed=seed)
+
+
+class Explainer:
+    """Answers :func:`why_near` for one run; the matrix, the text and the encoder stay open.
+
+    The parameters are those of :func:`why_near`.
+    """
+
+    def __init__(
+        self, run: str | os.PathLike[str], corpus: Corpus | str | Path | None = None
+    ) -> None:
+        self._run = Path(run)
+        self._given = corpus
+
+    def why(self, first: str, second: str, *, n_contexts: int = 10, seed: int = 1) -> Why:
+        """Do what :func:`why_near` does."""
+        if n_contexts < 1:
+            raise SettingError(f"`n_contexts` must be at least 1, got {n_contexts}")
+        words = (first, second)
+        cosine = similarity(self._vectors, *words)
+        search = self._search
+        found = self._weights(words, seed)
+        total = float(found.products.sum())
+        best = np.argsort(-found.products, kind="stable")[:n_contexts]
+        best = best[found.products[best] > 0]
+        contexts = [
+            SharedContext(
+                context=found.names[each],
+                first=float(found.weights[0, each]),
+                second=float(found.weights[1, each]),
+                share=float(found.products[each] / total),
+                lines=_lines(search, words, found.names[each], seed),
+            )
+            for each in best.tolist()
+        ]
+        return Why(words, cosine, total, found.measure, contexts)
+
+    @cached_property
+    def encoder(self) -> ContextualEncoder:
+        """The encoder of the run; raise ArtifactError if it has none."""
+        return open_encoder(self._run)
+
+    @cached_property
+    def _vectors(self) -> WordVectors:
+        return WordVectors.open(self._run)
+
+    @cached_property
+    def _search(self) -> Search | None:
+        """The text of the run; None if no corpus is given and its own is not found."""
+        if self._given is None:
+            with contextlib.suppress(ArtifactError):
+                return Search(training_corpus(self._run))
+            return None
+        given = self._given.path if isinstance(self._given, Corpus) else self._given
+        return Search(training_corpus(self._run, [given], recorded=False))
+
+    def _required_search(self) -> Search:
+        """Return the text of the run; raise if it is not found."""
+        return self._search or Search(training_corpus(self._run))
+
+    def _weights(self, words: tuple[str, str], seed: int) -> _Weights:
+        """Return the weights of contexts by the method of the run."""
+        if run_options(self._run).get("method") == SVD:
+            return self._of_counts(words)
+        if self._vectors.contexts is not None:
+            return _of_predictions(self._vectors, words)
+        encoder: object = None
+        with contextlib.suppress(ArtifactError):
+            encoder = self.encoder
+        if isinstance(encoder, MaskFiller):
+            return _of_masks(encoder, words, self._required_search(), seed)
+        raise ArtifactError(
+            f"{self._run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or "
+            "of `train_skipgram()` or `train_cbow()` with negative sampling"
         )
-        for each in best.tolist()
-    ]
-    return Why(words, cosine, total, found.measure, contexts)
 
+    def _of_counts(self, words: tuple[str, str]) -> _Weights:
+        """Return the rows of two words of the matrix that the run factored."""
+        config = take(SvdConfig, run_options(self._run))
+        if config.pieces is not None:
+            raise SettingError(f"{self._run}: counts pieces of words; pass a run without `pieces`")
+        names, matrix = self._matrix
+        rows = np.stack([matrix[names.index(word)].toarray()[0] for word in words])
+        rows = rows.astype(np.float64)
+        return _Weights(names, rows, _cosine_products(rows), config.weighting.replace("-", " "))
 
-def _weights(
-    run: Path, vectors: WordVectors, words: tuple[str, str], search: Search | None, seed: int
-) -> _Weights:
-    """Return the weights of contexts by the method of a run."""
-    if run_options(run).get("method") == SVD:
-        return _of_counts(run, words, (search or Search(training_corpus(run))).corpus)
-    if vectors.contexts is not None:
-        return _of_predictions(vectors, words)
-    encoder: object = None
-    with contextlib.suppress(ArtifactError):
-        encoder = open_encoder(run)
-    if isinstance(encoder, MaskFiller):
-        return _of_masks(encoder, words, search or Search(training_corpus(run)), seed)
-    raise ArtifactError(
-        f"{run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or of "
-        "`train_skipgram()` or `train_cbow()` with negative sampling"
-    )
-
-
-def _of_counts(run: Path, words: tuple[str, str], corpus: Corpus) -> _Weights:
-    """Return the rows of two words of the matrix that a run factored."""
-    config = take(SvdConfig, run_options(run))
-    if config.pieces is not None:
-        raise SettingError(f"{run}: counts pieces of words; pass a run without `pieces`")
-    names, matrix = weighted_matrix(corpus, config)
-    rows = np.stack([matrix[names.index(word)].toarray()[0] for word in words]).astype(np.float64)
-    return _Weights(names, rows, _cosine_products(rows), config.weighting.replace("-", " "))
+    @cached_property
+    def _matrix(self) -> tuple[list[str], Any]:
+        """The matrix that the run factored, float32 CSR (V, V), with the words of its rows."""
+        config = take(SvdConfig, run_options(self._run))
+        return weighted_matrix(self._required_search().corpus, config)
 
 
 def _of_predictions(vectors: WordVectors, words: tuple[str, str]) -> _Weights:

@@ -1,0 +1,121 @@
+"""``firth explore``: look at runs and their text in the browser."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from embed.explore.space import Space
+
+
+@click.command("explore")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path),
+    help="The corpus to search; by default that of the first RUN.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default=True,
+    help="Port of the local server; 0 for any free one.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, but do not open it.")
+@click.option(
+    "--max-words",
+    type=click.IntRange(min=3),
+    default=200_000,
+    show_default=True,
+    help="Most frequent words to show; in a file at most 50,000.",
+)
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the page to a file, which needs no server, instead.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file at --html.")
+def command(
+    runs: tuple[Path, ...],
+    corpus: Path | None,
+    port: int,
+    no_browser: bool,
+    max_words: int,
+    html: Path | None,
+    force: bool,
+) -> None:
+    """Look at runs and their text in the browser.
+
+    RUN is a run directory, a vectors file or a Hugging Face folder. The page shows
+    a map of the words, their neighbors, sentences and collocates from the corpus,
+    why words are near, and what differs between two runs. It is served to this
+    machine only, at an address with a secret token, until Ctrl-C. This needs the
+    extra `explore`; --html does not, and has the map, neighbors and differences.
+
+    \b
+    Example:
+        firth explore out/svd out/skipgram
+        firth explore out/svd --html page.html
+    """
+    from corpora.artifacts.atomic import refuse_overwrite
+    from corpora.common.reporting import note
+    from corpora.store.corpus import Corpus
+    from embed.explore.server import require_packages
+    from embed.explore.space import Space
+
+    if html is None:
+        require_packages()
+    else:
+        refuse_overwrite(html, force)
+    given = None if corpus is None else Corpus.open(corpus)
+    if html is not None:
+        from embed.explore.static_page import MOST_WORDS, write_page
+
+        spaces = [Space(run, min(max_words, MOST_WORDS), corpus) for run in runs]
+        write_page(spaces, html, force=force)
+        note(f"{html}: {html.stat().st_size / 1e6:.1f} MB")
+        return
+    spaces = [Space(run, max_words, corpus) for run in runs]
+    found = given or next((space.corpus for space in spaces if space.corpus), None)
+    _serve(spaces, found, port, browser=not no_browser)
+
+
+def _serve(spaces: "Sequence[Space]", corpus: object, port: int, *, browser: bool) -> None:
+    """Answer requests until Ctrl-C."""
+    import secrets
+    import socket
+    import threading
+    import webbrowser
+
+    import uvicorn
+
+    from corpora.common.reporting import SilentReporter, reporting_to
+    from corpora.store.corpus import Corpus
+    from embed.explore.server import Answers, make_app
+
+    assert corpus is None or isinstance(corpus, Corpus)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen()  # from here on the address can be opened
+        port = listener.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost")]
+        app = make_app(Answers(spaces, corpus), token, hosts)
+        address = f"http://127.0.0.1:{port}/?token={token}"
+        click.echo(address)
+        if browser:
+            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="off", ws="none",
+            server_header=False, timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        with reporting_to(SilentReporter()):  # what is noted about a request is not for here
+            try:
+                uvicorn.Server(config).run(sockets=[listener])
+            except KeyboardInterrupt:
+                raise SystemExit(130) from None  # does not wait for threads, see `cli.run`

@@ -1,0 +1,267 @@
+"""What the page asks about one run: its words, a map of them, neighbors, and its encoder."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.store.corpus import Corpus
+from embed.contextual.encoders import encoder_run
+from embed.contextual.in_context import nearest_in_space
+from embed.explore.differ import Differing, differ, largest
+from embed.explore.own_corpus import training_corpus
+from embed.explore.why import Explainer, as_json
+from embed.formats.vector_files import load_vectors
+from embed.protocols import AttentionReader, MaskFiller
+from embed.query.prompt import find_word
+from embed.vectors.neighbors import nearest_to, unit_queries
+from embed.vectors.run_files import run_options
+from embed.vectors.search import unit_rows
+from embed.vectors.word_vectors import WordVectors
+from embed.vectors.wordlist import index_words
+
+_BLOCK = 1 << 13  # rows at once
+_INSIDE = 0.995  # share of the words that the map shows within [-1, 1]
+_COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
+_DIGITS = 4  # of attention weights
+_LIMITS = threading.Lock()  # a search sets the threads of BLAS, which belong to the process
+
+
+class Once:
+    """Keeps values that are made when they are first asked for, by one thread each."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._locks: dict[object, threading.Lock] = {}
+        self._values: dict[object, Any] = {}
+
+    def get(self, key: object, make: Callable[[], Any]) -> Any:
+        """Return the value of a key; after an error it is made again on the next request."""
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._values:
+                self._values[key] = make()
+            return self._values[key]
+
+
+class Space:
+    """The most frequent words of a run, numbered by frequency, and answers about them."""
+
+    def __init__(self, run: Path, max_words: int, corpus: Path | None = None) -> None:
+        self.path = run
+        self.name = run.resolve().name
+        self.vectors = load_vectors(run)
+        counts = self.vectors.counts
+        order = np.arange(len(self.vectors)) if counts is None else _by_frequency(counts)
+        self.rows = order[:max_words]  # int64 (n,), rows of the vectors
+        every = list(self.vectors.vocabulary)
+        self.words = [every[row] for row in self.rows.tolist()]
+        self.counts = None if counts is None else counts[self.rows]
+        self.corpus = _own_corpus(run, corpus)
+        self._explainer = Explainer(run, self.corpus)
+        self._lock = threading.RLock()  # of what a request may open
+        self._once = Once()
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page shows of the run."""
+        try:
+            method = str(run_options(self.path).get("method") or "vectors")
+        except ArtifactError:
+            method = "vectors"
+        return {
+            "name": self.name,
+            "method": method,
+            "dim": self.vectors.dim,
+            "words": len(self.words),
+            "encoder": self._has_encoder,
+            "sentences": self.corpus is not None,
+        }
+
+    def find(self, typed: str) -> str:
+        """Return the word of the run for a typed one; raise UnknownWordError if there is none."""
+        if self.vectors.row(typed) is not None:
+            return typed
+        return find_word(self.vectors, typed)
+
+    def neighbors(self, typed: str, k: int) -> dict[str, Any]:
+        """Return the words nearest to a word."""
+        with _LIMITS:
+            word = self.find(typed)
+            units, rows = unit_queries(self.vectors, [word])
+            [found] = nearest_to(self.vectors, units, rows, k)
+        counts, row = self.vectors.counts, rows[0]
+        count = None if counts is None or row is None else int(counts[row])
+        return {"word": word, "count": count, "neighbors": self._named(found)}
+
+    def map(self) -> np.ndarray:
+        """Return the places of the words on a map, float32 (n, 2)."""
+        places: np.ndarray = self._once.get("map", lambda: plane(self.units()))
+        return places
+
+    def clusters(self, k: int) -> list[int]:
+        """Return a cluster of each word, by k-means of unit vectors."""
+        found: list[int] = self._once.get(("clusters", k), lambda: _clusters(self.units(), k))
+        return found
+
+    def nearest_rows(self, k: int) -> np.ndarray:
+        """Return the k nearest words of each word, nearest first, int64 (n, k)."""
+        units = self.units()
+        k = min(k, len(units) - 1)
+        found = np.empty((len(units), k), np.int64)
+        step = max(1, (1 << 23) // len(units))
+        for start in range(0, len(units), step):
+            cosines = units[start : start + step] @ units.T
+            own = np.arange(len(cosines))
+            cosines[own, own + start] = -np.inf
+            found[start : start + step] = largest(cosines, k)
+        return found
+
+    def why(self, first: str, second: str) -> dict[str, Any]:
+        """Return the contexts that two words share."""
+        with self._lock:
+            return as_json(self._explainer.why(self.find(first), self.find(second)))
+
+    def in_context(self, text: str, k: int) -> list[dict[str, Any]]:
+        """Return the words nearest to each bracketed word of a text."""
+        with self._lock, _LIMITS:
+            encoder = self._explainer.encoder
+            found = nearest_in_space(encoder, self.path, self.vectors, [text], k)
+        return [
+            {"context": each.context, "word": each.word, "neighbors": self._named(each.neighbors)}
+            for each in found
+        ]
+
+    def fill(self, text: str, k: int) -> list[list[dict[str, Any]]]:
+        """Return predictions of each masked piece of a text."""
+        with self._lock:
+            encoder: object = self._explainer.encoder
+            if not isinstance(encoder, MaskFiller):
+                raise SettingError(f"{self.name}: its encoder predicts no masked pieces")
+            return [
+                [{"piece": piece, "probability": float(p)} for piece, p in mask]
+                for mask in encoder.fill_mask(text, k)
+            ]
+
+    def attention(self, text: str) -> dict[str, Any]:
+        """Return the attention weights of a text, by layer, head, query and key."""
+        with self._lock:
+            encoder: object = self._explainer.encoder
+            if not isinstance(encoder, AttentionReader):
+                raise SettingError(f"{self.name}: its encoder shows no attention")
+            pieces, weights = encoder.attention(encoder.words(text))
+        return {"pieces": pieces, "weights": weights.astype(float).round(_DIGITS).tolist()}
+
+    def frequent(self, n: int) -> WordVectors:
+        """Return the vectors of the n most frequent words."""
+        counts = None if self.counts is None else self.counts[:n]
+        matrix = self.vectors.matrix[self.rows[:n]]
+        return WordVectors(self.words[:n], matrix, counts=counts, name=self.name)
+
+    def units(self) -> np.ndarray:
+        """Return the vectors of the words at unit length, float32 (n, D)."""
+        if not isinstance(self.vectors.matrix, np.ndarray):
+            raise SettingError(f"{self.name}: has sparse vectors, which are not drawn")
+        units = np.empty((len(self.rows), self.vectors.dim), np.float32)
+        for part in _blocks(len(units)):
+            units[part] = unit_rows(self.vectors.matrix, self.rows[part])
+        return units
+
+    @cached_property
+    def _has_encoder(self) -> bool:
+        try:
+            encoder_run(self.path)
+        except ArtifactError:
+            return False
+        return True
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return index_words(self.words)
+
+    def _named(self, neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
+        """Return neighbors with their numbers."""
+        return [
+            {"word": word, "cosine": float(cosine), "row": self._place.get(word)}
+            for word, cosine in neighbors
+        ]
+
+
+def compare(a: Space, b: Space) -> Differing:
+    """Compare the neighborhoods of the most frequent words of two runs."""
+    if a is b:
+        raise SettingError(f"{a.name}: is compared with itself; pass two runs")
+    return differ(a.frequent(_COMPARED), b.frequent(_COMPARED), resamples=0)
+
+
+def shown(differing: Differing, n_words: int, n_near: int) -> list[dict[str, Any]]:
+    """Return the words that differ most, with the nearest of the neighbors of one run only."""
+    return [
+        {
+            "word": each.word,
+            "distance": round(each.distance, 4),
+            "only_a": each.only_a[:n_near],
+            "only_b": each.only_b[:n_near],
+        }
+        for each in differing.words[:n_words]
+    ]
+
+
+def as_objects(lines: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return dataclass instances as JSON objects."""
+    return [asdict(line) for line in lines]
+
+
+def plane(units: np.ndarray) -> np.ndarray:
+    """Return the two principal components of unit vectors as coordinates, float32 (n, 2).
+
+    As :func:`embed.query.word_map.map_words` computes them, but from the covariance of the D
+    columns, which takes seconds for 200,000 words; and scaled, both axes alike, so that nearly
+    all coordinates lie within [-1, 1].
+    """
+    # units: float32 (n, D)
+    squares = np.zeros((units.shape[1],) * 2)
+    for part in _blocks(len(units)):
+        squares += units[part].T @ units[part]
+    mean = units.mean(axis=0, dtype=np.float64)
+    _, axes = np.linalg.eigh(squares - len(units) * np.outer(mean, mean))
+    axes = axes[:, :-3:-1]  # the largest two of ascending ones
+    places = np.zeros((len(units), 2))
+    places[:, : axes.shape[1]] = units @ axes.astype(np.float32) - mean @ axes
+    farthest = abs(places).argmax(axis=0)
+    places *= np.where(places[farthest, [0, 1]] < 0, -1.0, 1.0)
+    extent = np.quantile(abs(places).max(axis=1), _INSIDE)
+    return (places / (extent or 1.0)).astype(np.float32)
+
+
+def _clusters(units: np.ndarray, k: int) -> list[int]:
+    """Return the cluster of each row."""
+    from sklearn.cluster import MiniBatchKMeans  # slow to import
+
+    # larger batches than the default of 1,024 need fewer steps
+    means = MiniBatchKMeans(min(k, len(units)), batch_size=4096, n_init=1, random_state=1)
+    labels: list[int] = means.fit_predict(units).tolist()
+    return labels
+
+
+def _by_frequency(counts: np.ndarray) -> np.ndarray:
+    """Return rows in order of counts, int64 (V,)."""
+    return np.argsort(-counts, kind="stable")
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    """Yield slices of n rows."""
+    yield from (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
+
+
+def _own_corpus(run: Path, given: Path | None) -> Corpus | None:
+    """Return the corpus that a run was trained on; None if it is not found."""
+    try:
+        return training_corpus(run, [] if given is None else [given])
+    except ArtifactError:
+        return None

@@ -1,0 +1,111 @@
+"""The page of ``firth explore`` as one file that opens from disk, with its data.
+
+The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw deflate stream
+(``DecompressionStream("deflate-raw")``) of UTF-8 JSON::
+
+    {"version": 1,
+     "runs": [{"name": str, "method": str, "dim": int,
+               "words": [str, ...],            # n words, most frequent first
+               "counts": [int, ...] or null,
+               "map": base64 of little-endian int16 x0, y0, x1, y1, ...; 32767 is 1, clipped,
+               "k": int,                        # neighbors of each word, 10 or fewer
+               "row_bytes": 2 or 4,
+               "neighbors": base64 of little-endian uint16 or uint32: k numbers of words for each
+                            word, nearest first
+              }, ...],
+     "differ": [{"word", "distance", "only_a", "only_b"}, ...] of the first two runs, or null}
+
+It stands before the script of the page, which is the file page.js itself.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.atomic import atomic_output
+from corpora.common.errors import FirthError
+from corpora.common.reporting import note
+from embed.explore.server import page_file
+from embed.explore.space import Space, compare, shown
+
+MOST_WORDS = 50_000
+_NEIGHBORS = 10
+_DIFFERING, _NEAR = 500, 5  # words that differ, and neighbors of each
+_STYLE = re.compile(r'<link\b[^>]*\bhref="/?page\.css"[^>]*>')
+_SCRIPT = re.compile(r'<script\b([^>]*?)\s*\bsrc="/?page\.js"([^>]*)></script>')
+
+
+def write_page(spaces: Sequence[Space], out: Path, *, force: bool = False) -> None:
+    """Write the page with the data of some runs."""
+    page = page_with(data_of(spaces))
+    with atomic_output(out, force) as partial:
+        partial.write_text(page, encoding="utf-8")
+
+
+def data_of(spaces: Sequence[Space]) -> dict[str, Any]:
+    """Return the data of the page, see above."""
+    differ = None
+    if len(spaces) > 1:
+        try:
+            differ = shown(compare(*spaces[:2]), _DIFFERING, _NEAR)
+        except FirthError as error:
+            note(f"no differences: {error}")
+    return {"version": 1, "runs": [_run(space) for space in spaces], "differ": differ}
+
+
+def page_with(data: dict[str, Any]) -> str:
+    """Return the page with its style, script and data inside."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    packer = zlib.compressobj(9, wbits=-15)
+    packed = packer.compress(text.encode()) + packer.flush()
+    style, script = (page_file(name).decode() for name in ("page.css", "page.js"))
+    assert "</style" not in style
+    assert "</script" not in script
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = page_file("index.html").decode()
+    page = _STYLE.sub(lambda _: f"<style>{style}</style>", page)
+    found = _SCRIPT.search(page)
+    kind = ' type="module"' if found and 'type="module"' in found[0] else ""
+    page = _SCRIPT.sub("", page)
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = page.replace("<head>", f"<head>\n{meta}", 1)
+    inside = f'<script type="text/plain" id="firth-data">{_base64(packed)}</script>\n'
+    return page.replace("</body>", f"{inside}<script{kind}>{script}</script>\n</body>", 1)
+
+
+def _run(space: Space) -> dict[str, Any]:
+    """Return the data of one run."""
+    nearest = space.nearest_rows(_NEIGHBORS)
+    row_bytes = 2 if len(space.words) <= 1 << 16 else 4
+    places = np.round(space.map().clip(-1, 1) * 32767)
+    about = space.describe()
+    return {
+        "name": space.name,
+        "method": about["method"],
+        "dim": about["dim"],
+        "words": space.words,
+        "counts": None if space.counts is None else space.counts.tolist(),
+        "map": _base64(places.astype("<i2").tobytes()),
+        "k": nearest.shape[1],
+        "row_bytes": row_bytes,
+        "neighbors": _base64(nearest.astype(f"<u{row_bytes}").tobytes()),
+    }
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _hash(text: str) -> str:
+    """Return the hash of an inline script or style for a policy."""
+    return f"sha256-{_base64(hashlib.sha256(text.encode()).digest())}"

@@ -1,0 +1,293 @@
+"""The server of ``firth explore``: every answer, and who gets none."""
+
+import shutil
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.build.open_or_build import open_or_build
+from embed.explore.space import Space, plane
+from embed.explore.why import why_near
+from embed.query.word_map import map_words
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.neighbors import nearest
+from embed.vectors.word_vectors import WordVectors
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
+from tests.corpora.store.searched import searched_corpus
+from tests.pretrain.small_run import small_run
+
+pytest.importorskip("starlette")
+from starlette.testclient import TestClient
+
+from embed.explore.server import POLICY, Answers, make_app
+
+TOKEN = "secret"
+ORIGIN = "http://127.0.0.1:4321"
+HOSTS = ["127.0.0.1:4321", "localhost:4321"]
+
+
+def client_of(*spaces, corpus=None, token=TOKEN):
+    """Return a browser of the page of some runs."""
+    app = make_app(Answers(spaces, corpus), TOKEN, HOSTS)
+    return TestClient(app, base_url=ORIGIN, headers={b"x-firth-token": token.encode()})
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Return a corpus of a dozen words."""
+    return searched_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def runs(corpus, tmp_path_factory):
+    """Return a run of SVD, one of skip-gram and a masked LM."""
+    folder = tmp_path_factory.mktemp("runs")
+    train_svd(corpus, SvdConfig(dim=5), folder / "svd")
+    config = SkipGramConfig(dim=8, epochs=20, subsample=0, negatives=1, threads=1)
+    train_skipgram(corpus, config, folder / "sg")
+    return [folder / "svd", folder / "sg", small_run(folder, name="mlm")]
+
+
+@pytest.fixture(scope="module")
+def client(corpus, runs):
+    """Return a browser of all runs."""
+    own = [None, None, open_or_build(runs[2].parent / "text.txt").path]
+    spaces = [Space(run, 1000, of) for run, of in zip(runs, own, strict=True)]
+    return client_of(*spaces, corpus=corpus)
+
+
+def get(client, path, **parameters):
+    """Return the JSON of an answer."""
+    found = client.get(path, params=parameters)
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def refused(client, path, status, **parameters):
+    """Return the message of a refusal."""
+    found = client.get(path, params=parameters)
+    assert found.status_code == status, found.text
+    message = found.json()["error"]
+    assert "\n" not in message
+    return message
+
+
+def test_info_lists_runs_and_corpus(client, corpus):
+    found = get(client, "/api/info")
+    assert [run["name"] for run in found["runs"]] == ["svd", "sg", "mlm"]
+    assert [run["method"] for run in found["runs"]] == ["svd", "skipgram", "mlm"]
+    assert [run["encoder"] for run in found["runs"]] == [False, False, True]
+    assert all(run["sentences"] for run in found["runs"])
+    assert found["corpus"]["documents"] == corpus.n_documents
+    assert found["corpus"]["tokens"] == corpus.n_tokens
+    assert found["version"]
+
+
+def test_words_are_most_frequent_first_and_at_most_max_words(client, runs):
+    found = get(client, "/api/words/0")
+    vectors = WordVectors.open(runs[0])
+    assert sorted(found["words"]) == sorted(vectors.vocabulary)
+    assert found["counts"] == sorted(vectors.counts.tolist(), reverse=True)
+    few = get(client_of(Space(runs[0], 3)), "/api/words/0")
+    assert few["words"] == found["words"][:3]
+
+
+def test_the_map_has_the_places_of_firth_map_in_another_scale(client, runs):
+    words = get(client, "/api/words/0")["words"]
+    found = client.get("/api/map/0")
+    places = np.frombuffer(found.content, "<f4").reshape(-1, 2)
+    exact = map_words(WordVectors.open(runs[0]), words).places
+    ratio = exact / places
+    # the ratio is one number, but for float32 and coordinates near zero
+    assert np.allclose(places * np.median(ratio), exact, atol=1e-5)
+    assert (abs(places).max(axis=1) <= 1).mean() >= 0.9  # 99.5 % of hardly a dozen words
+
+
+def test_the_map_of_one_dimension_or_equal_vectors_is_finite():
+    for units in (np.array([[1.0], [-1.0], [1.0]]), np.ones((4, 1)), np.eye(3)[[0, 0, 0]]):
+        places = plane(units.astype(np.float32))
+        assert places.shape == (len(units), 2)
+        assert np.isfinite(places).all()
+
+
+def test_clusters_are_a_number_for_each_word(client):
+    found = get(client, "/api/clusters/0", k=3)["clusters"]
+    assert len(found) == len(get(client, "/api/words/0")["words"])
+    assert set(found) == {0, 1, 2}
+
+
+def test_neighbors_are_those_of_firth_neighbors(client, runs):
+    found = get(client, "/api/neighbors/0", word="Sea", k=4)
+    vectors = WordVectors.open(runs[0])
+    [expected] = nearest(vectors, "sea", 4)
+    assert found["word"] == "sea"
+    assert found["count"] == vectors.counts[vectors.row("sea")]
+    assert [(each["word"], each["cosine"]) for each in found["neighbors"]] == list(expected)
+    words = get(client, "/api/words/0")["words"]
+    assert [words[each["row"]] for each in found["neighbors"]] == [word for word, _ in expected]
+
+
+def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
+    found = get(client, "/api/concordance", query="sea", n=3, sort="right")
+    assert len(found["lines"]) == 3
+    assert found["found"] == corpus.vocabulary.counts[corpus.vocabulary.id_of("sea")]
+    assert {"document", "left", "found", "right", "fields"} <= set(found["lines"][0])
+    rows = get(client, "/api/collocates", query="sea", n=2)["rows"]
+    assert len(rows) == 2
+    assert {"word", "near", "other", "score", "low", "high"} == set(rows[0])
+
+
+def test_why_is_that_of_firth_why(client, runs):
+    for n, run in enumerate(runs[:2]):
+        for _ in range(2):  # made, and kept
+            found = get(client, f"/api/why/{n}", a="sea", b="ship")
+            expected = why_near(run, "sea", "ship")
+            assert found["by_contexts"] == pytest.approx(expected.by_contexts)
+            assert [each["context"] for each in found["contexts"]] == [
+                each.context for each in expected.contexts
+            ]
+    assert get(client, "/api/why/2", a="queen", b="king")["measure"] == "probability when masked"
+
+
+def test_differ_sorts_the_words_of_two_runs(runs, tmp_path):
+    rng = np.random.default_rng(2)
+    words = [f"w{n}" for n in range(40)]
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        WordVectors(words, rng.normal(size=(40, 5)).astype(np.float32)).save(tmp_path / name)
+    client = client_of(Space(tmp_path / "a", 100), Space(tmp_path / "b", 100))
+    found = get(client, "/api/differ", a=0, b=1)["words"]
+    distances = [each["distance"] for each in found]
+    assert distances == sorted(distances, reverse=True)
+    assert len(found) == 40
+    assert set(found[0]["only_a"]) - set(found[0]["only_b"])
+    assert "is compared with itself" in refused(client, "/api/differ", 400, a=1, b=1)
+
+
+def test_an_encoder_answers_words_in_context_masks_and_attention(client):
+    [first, second] = get(client, "/api/context/2", text="he [saw] a [saw]", k=2)["answers"]
+    assert (first["word"], len(first["neighbors"])) == ("saw", 2)
+    assert first["neighbors"][0].keys() == {"word", "cosine", "row"}
+    assert second["neighbors"]
+    [mask] = get(client, "/api/fill/2", text="the [MASK] saw", k=3)["predictions"]
+    assert len(mask) == 3
+    found = get(client, "/api/attention/2", text="the king saw")
+    weights = np.array(found["weights"])
+    assert weights.shape == (2, 2, len(found["pieces"]), len(found["pieces"]))
+    assert np.allclose(weights.sum(axis=-1), 1, atol=1e-2)
+
+
+def test_only_who_knows_the_token_gets_an_answer(client, runs):
+    space = Space(runs[0], 10)
+    for token in ("", "wrong", "sécret"):
+        stranger = client_of(space, token=token)
+        for path in ("/", "/api/info", "/api/neighbors/0?word=sea", "/api/nothing"):
+            assert "wrong token" in refused(stranger, path, 403)
+        assert stranger.get("/page.js").status_code == 200
+        assert stranger.get("/", params={"token": TOKEN}).status_code == 200
+        assert stranger.get("/api/info", params={"token": TOKEN}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:4321"])
+def test_other_hosts_are_refused(client, host):
+    for path in ("/", "/page.js", "/api/info"):
+        found = client.get(path, headers={"host": host}, params={"token": TOKEN})
+        assert found.status_code == 403
+        assert "wrong host" in found.json()["error"]
+    assert client.get("/api/info", headers={"host": "localhost:4321"}).status_code == 200
+
+
+def test_every_response_has_the_headers(client):
+    paths = [
+        "/", "/page.css", "/page.js", "/api/info", "/api/map/0", "/api/map/9", "/nothing",
+        "/api/neighbors/0?word=unseen", "/page/../server.py", "/../../cli.py",
+    ]  # fmt: skip
+    for path in paths:
+        for headers in ({}, {"host": "evil.example"}, {"X-Firth-Token": "wrong"}):
+            found = client.get(path, headers=headers).headers
+            assert found["content-security-policy"] == POLICY
+            assert found["x-content-type-options"] == "nosniff"
+            assert found["referrer-policy"] == "no-referrer"
+            assert found["cache-control"] == "no-store"
+            assert found["cross-origin-resource-policy"] == "same-origin"
+            assert not [name for name in found if name.startswith("access-control")]
+    assert "unsafe" not in POLICY
+    assert client.post("/api/info").status_code == 405
+
+
+def test_hostile_words_are_data(tmp_path):
+    words = ["<script>alert(1)</script>", "x" * 5000, "\u2028", '"', "\\", "&amp;", "a/b?c#d%00"]
+    WordVectors(words, np.eye(7, 4, dtype=np.float32) + 0.1).save(tmp_path)
+    client = client_of(Space(tmp_path, 100))
+    found = client.get("/api/words/0")
+    assert found.headers["content-type"] == "application/json"
+    assert found.json() == {"words": words, "counts": None}
+    for word in words[:2] + words[3:]:
+        answer = get(client, "/api/neighbors/0", word=word, k=6)
+        assert answer["word"] == word
+        assert {each["word"] for each in answer["neighbors"]} == set(words) - {word}
+    message = refused(client, "/api/neighbors/0", 404, word="y" * 5000)
+    assert len(message) < 600
+
+
+REFUSED = [
+    ("/api/neighbors/0", {"word": "unseen"}, 404, "no vector for 'unseen'"),
+    ("/api/neighbors/0", {"word": "sea ship"}, 404, "2 words"),
+    ("/api/neighbors/0", {}, 400, "the parameter word is missing"),
+    ("/api/neighbors/0", {"word": "sea", "k": "0"}, 400, "k=0: expected a number from 1 to 1000"),
+    ("/api/neighbors/0", {"word": "sea", "k": "9" * 99}, 400, "expected a number"),
+    ("/api/neighbors/9", {"word": "sea"}, 400, "there is no run 9; runs are 0 to 2"),
+    ("/api/neighbors/x", {"word": "sea"}, 404, "Not Found"),
+    ("/api/map/0", {"method": "umap"}, 400, "expected pca"),
+    ("/api/clusters/0", {"k": "51"}, 400, "expected a number from 2 to 50"),
+    ("/api/why/0", {"a": "sea", "b": "unseen"}, 404, "no vector for 'unseen'"),
+    ("/api/concordance", {"query": "unseen"}, 404, "does not contain 'unseen'"),
+    ("/api/concordance", {"query": "*"}, 400, "expected a word or phrase"),
+    ("/api/concordance", {"query": "sea", "sort": "up"}, 400, "--order up: expected one of text"),
+    ("/api/collocates", {"query": "q" * 20_000}, 400, "has more than 10,000 characters"),
+    ("/api/context/0", {"text": "a [sea]"}, 400, "has only static vectors"),
+    ("/api/context/2", {"text": "saw"}, 400, "no word in brackets"),
+    ("/api/fill/0", {"text": "a [MASK]"}, 400, "has only static vectors"),
+    ("/api/fill/2", {"text": "saw"}, 400, "[MASK]"),
+    ("/api/attention/1", {"text": "sea"}, 400, "has only static vectors"),
+    ("/api/attention/2", {"text": "saw " * 99}, 400, "pieces"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "parameters", "status", "message"), REFUSED)
+def test_bad_questions_are_refused_in_one_line(client, path, parameters, status, message):
+    assert message in refused(client, path, status, **parameters)
+
+
+def test_without_a_corpus_there_are_no_sentences(runs, tmp_path):
+    WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path)
+    client = client_of(Space(tmp_path, 10))
+    found = get(client, "/api/info")
+    assert (found["corpus"], found["runs"][0]["sentences"]) == (None, False)
+    assert "no corpus is open; pass --corpus" in refused(client, "/api/concordance", 400, query="a")
+    assert "has no contexts to show" in refused(client, "/api/why/0", 400, a="a", b="b")
+
+
+def test_a_corpus_that_is_deleted_while_open_is_refused_in_one_line(tmp_path):
+    corpus = searched_corpus(tmp_path)
+    run = tmp_path / "run"
+    train_svd(corpus, SvdConfig(dim=5), run)
+    client = client_of(Space(run, 100), corpus=corpus)
+    shutil.rmtree(corpus.path)
+    for path, parameters in (
+        ("/api/concordance", {"query": "sea"}),
+        ("/api/collocates", {"query": "sea"}),
+        ("/api/why/0", {"a": "sea", "b": "ship"}),
+    ):
+        assert str(corpus.path) in refused(client, path, 400, **parameters)
+    assert get(client, "/api/neighbors/0", word="sea")["neighbors"]
+
+
+def test_without_the_extra_the_command_names_it(runs, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    done = CliRunner().invoke(cli.main, ["explore", str(runs[0])])
+    remedy = "needs the packages starlette and uvicorn; pip install 'firth[explore]'"
+    assert (done.exit_code, done.stderr) == (1, f"Error: the server {remedy}\n")

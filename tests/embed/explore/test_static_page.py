@@ -1,0 +1,101 @@
+"""The page as one file: its size, its policy, and data that come back."""
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+
+import numpy as np
+from click.testing import CliRunner
+
+import cli
+from embed.explore import space, static_page
+from embed.explore.space import Space
+from embed.vectors.neighbors import nearest
+from embed.vectors.word_vectors import WordVectors
+
+LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+
+
+def save_run(folder, n_words, dim=6, seed=1):
+    """Write vectors of random words and return their folder."""
+    rng = np.random.default_rng(seed)
+    words = {"".join(rng.choice(LETTERS, n)): 0 for n in rng.integers(4, 13, 2 * n_words)}
+    folder.mkdir()
+    counts = np.sort(rng.zipf(1.5, n_words).clip(max=10**6))[::-1]
+    matrix = rng.normal(size=(n_words, dim)).astype(np.float32)
+    WordVectors(list(words)[:n_words], matrix, counts=counts).save(folder)
+    return folder
+
+
+def data_in(page):
+    """Read the data as the page's script does."""
+    [found] = re.findall(r'<script type="text/plain" id="firth-data">([^<]*)</script>', page)
+    return json.loads(zlib.decompress(base64.b64decode(found), wbits=-15))
+
+
+def test_the_data_of_runs_come_back(tmp_path):
+    runs = [save_run(tmp_path / "a", 60), tmp_path / "b"]
+    words = list(WordVectors.open(runs[0]).vocabulary)
+    runs[1].mkdir()
+    other = np.random.default_rng(2).normal(size=(60, 4)).astype(np.float32)
+    WordVectors(words, other).save(runs[1])
+    out = tmp_path / "page.html"
+    arguments = ["explore", *map(str, runs), "--html", str(out)]
+    done = CliRunner().invoke(cli.main, arguments)
+    assert done.exit_code == 0, done.stderr
+    data = data_in(out.read_text())
+    assert [run["name"] for run in data["runs"]] == ["a", "b"]
+    for run, path in zip(data["runs"], runs, strict=True):
+        space, vectors = Space(path, 100), WordVectors.open(path)
+        assert run["words"] == space.words
+        assert run["counts"] == (None if space.counts is None else space.counts.tolist())
+        places = np.frombuffer(base64.b64decode(run["map"]), "<i2").reshape(-1, 2) / 32767
+        assert np.allclose(places, space.map().clip(-1, 1), atol=1 / 32767)
+        rows = np.frombuffer(base64.b64decode(run["neighbors"]), "<u2").reshape(-1, run["k"])
+        assert run["row_bytes"] == 2
+        for word, near in zip(run["words"], rows.tolist(), strict=True):
+            [expected] = nearest(vectors, word, 10)
+            assert [run["words"][row] for row in near] == [each.word for each in expected]
+    assert {each["word"] for each in data["differ"]} == set(words)
+    again = CliRunner().invoke(cli.main, arguments)
+    assert again.exit_code == 1
+    assert "already exists" in again.stderr
+
+
+def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monkeypatch):
+    texts = {
+        "index.html": '<head><link rel="stylesheet" href="page.css"></head>'
+        '<body><script src="page.js" defer></script></body>',
+        "page.css": "p { color: red }",
+        "page.js": r"const a = '\1 \g<0>';",
+    }
+    monkeypatch.setattr(static_page, "page_file", lambda name: texts[name].encode())
+    hostile = {"words": ["</script><script>alert(1)</script>", "<!--"]}
+    page = static_page.page_with(hostile)
+    assert data_in(page) == hostile
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert "unsafe" not in policy
+    assert "connect" not in policy
+    for tag, name in (("script", "page.js"), ("style", "page.css")):
+        [inside] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert inside == texts[name]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "page.js" not in page
+    assert "page.css" not in page
+    assert page.index("firth-data") < page.index("const a")
+
+
+def test_50000_words_of_two_runs_take_less_than_5_mb(tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+
+    def neighbors(space, k):  # as random as any; all pairs of 50,000 would take a minute
+        return rng.integers(0, len(space.words), (len(space.words), k))
+
+    monkeypatch.setattr(Space, "nearest_rows", neighbors)
+    monkeypatch.setattr(space, "_COMPARED", 1000)
+    spaces = [Space(save_run(tmp_path / name, 50_000, dim=3), 50_000) for name in "ab"]
+    static_page.write_page(spaces, tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size <= 5e6
