@@ -79,6 +79,7 @@ function report(text, isError = false) {
 /** Fill a part of the panel with what `work` returns, or with its error; only the latest call counts. */
 async function fill(target, work, waiting = "Loading …") {
   const turn = (target.turn = (target.turn ?? 0) + 1);
+  if (element("message").classList.contains("error")) report("");
   target.replaceChildren(make("p", { className: "note" }, waiting));
   try {
     const children = await work();

@@ -194,13 +194,22 @@ class MapView {
     );
     this.openPoints();
     this.listen();
-    new ResizeObserver(() => this.resize()).observe(this.overlay);
+    this.overlay.classList.toggle("lasso", state.selectingArea);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.overlay);
   }
 
   openPoints() {
     this.layer = MapView.withoutCard ? null : CardPoints.open(this.points);
-    if (this.layer) this.points.addEventListener("webglcontextlost", () => this.usePixels());
+    if (this.layer) this.points.addEventListener("webglcontextlost", () => this.isClosed || this.usePixels());
     else this.usePixels();
+  }
+
+  /** Give the graphics card back; browsers allow few maps on it. */
+  close() {
+    this.isClosed = true;
+    this.observer.disconnect();
+    this.layer.gl?.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   /** Draw without WebGL, in a new canvas, since a canvas keeps its first kind. */
@@ -411,7 +420,7 @@ class MapView {
     }
     if (this.frame) cancelAnimationFrame(this.frame);
     this.frame = null;
-    if (!this.width || !this.height || !this.colors) return;
+    if (!this.width || !this.height || !this.colors || this.isClosed) return;
     this.layer.draw({
       x: this.x, y: this.y, scale: this.scale * this.ratio, size: this.pointSize() * this.ratio, paper: palette().paper,
     });

@@ -37,6 +37,7 @@ async function showRuns(places = []) {
     for (const run of runs) data.push(await loadRun(run));
     if (turn !== state.turn) return;
     const kept = new Map(state.views.map((view) => [view.run, [view.zoom, view.x, view.y]]));
+    state.views.forEach((view) => view.close());
     state.views = runs.map((run, i) => new MapView(run, state.info.runs[run], data[i]));
     state.views.forEach((view, i) => {
       const [zoom, x, y] = places[i] ?? kept.get(view.run) ?? [1, 0, 0];
@@ -53,22 +54,24 @@ async function showRuns(places = []) {
   rememberView();
 }
 
-/** Select a word in all maps and tell about it in the panel. */
-async function select(word) {
+/** Set the word that is selected, also in the forms. */
+function nameWord(word) {
   state.word = word;
+  for (const id of ["search", "why-a", "query"]) element(id).value = word;
+  rememberView();
+}
+
+/** Select a word in all maps and tell about it in the panel. */
+async function select(word, keepsTab = false) {
+  nameWord(word);
   for (const view of state.views) {
     view.selected = view.rowOf.get(word) ?? -1;
     view.neighbors = [];
     view.bringIn();
     view.draw();
   }
-  element("search").value = word;
-  element("why-a").value = word;
-  element("query").value = word;
-  state.textOf = null;
-  rememberView();
-  if (state.tab !== "text" || !state.info.corpus) showTab("near");
-  else showText(word);
+  if (state.tab === "text") showText(word);
+  else if (!keepsTab) showTab("near");
   await showNeighbors(word);
 }
 
@@ -137,13 +140,16 @@ function showNeighbors(word) {
       views.map((view) => state.source.neighbors(view.run, word).catch((error) => ({ error }))),
     );
     if (answers.every((answer) => answer.error)) throw answers[0].error;
-    if (state.word === word) markNeighbors(views, answers);
-    word = answers.find((answer) => answer.word).word; // as the run spells it
-    element("selected").textContent = spoken(word, views, answers);
+    const { word: spelled } = answers.find((answer) => answer.word); // as the run has it
+    if (state.word === word) {
+      if (spelled !== word) nameWord(spelled);
+      markNeighbors(views, answers);
+    }
+    element("selected").textContent = spoken(spelled, views, answers);
     return [
-      make("h2", {}, make("bdi", {}, word)),
+      make("h2", {}, make("bdi", {}, spelled)),
       make("p", { className: "hint" }, countsOf(views, answers)),
-      make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(word, views[i], answer))),
+      make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(views[i], answer))),
     ];
   });
 }
@@ -171,7 +177,7 @@ function spoken(word, views, answers) {
   return `${word}. ${countsOf(views, answers)}. Near: ${lists.map((list) => list.map((each) => each.word).join(", ")).join("; ")}`;
 }
 
-function neighborList(word, view, answer) {
+function neighborList(view, answer) {
   const title = make("h3", {}, state.views.length > 1 ? view.info.name : "Nearest words, by cosine");
   if (answer.error) return make("div", {}, title, make("p", { className: "note" }, answer.error.message));
   const items = answer.neighbors.map((each) =>
@@ -470,7 +476,7 @@ function showLegend() {
       const count = Math.round(Math.exp(Math.log(least) + share * (Math.log(most) - Math.log(least))));
       return [between(rare, frequent, share), view.counts ? number(count) : `rank ${number(count)}`];
     });
-    items.push([null, view.counts ? "occurrences" : ""]);
+    if (view.counts) items.push([null, "occurrences"]);
   }
   element("legend").replaceChildren(...items.map(([color, text]) => {
     const dot = make("i", { "aria-hidden": "true" });
@@ -631,7 +637,7 @@ function listenToControls() {
   const submit = (id, action) => on(id, "submit", (event) => { event.preventDefault(); action(); });
   const again = async () => {
     await showRuns();
-    if (state.word) await select(state.word);
+    if (state.word) await select(state.word, true);
   };
   on("run", "change", again);
   on("other", "change", again);
