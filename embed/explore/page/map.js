@@ -470,6 +470,25 @@ class MapView {
     return { row, left: start, top, kind, down: 0 };
   }
 
+  /** Return both ends of the line from a point to its label. */
+  leader({ row, left, top }) {
+    const [x, y] = this.screen(row);
+    return [[x, y], [left > x ? left - 2 : left + this.labelWidth(row) * 1.12 + 2, top]];
+  }
+
+  /** Return [row, radius] of the rings around the selected word and its neighbors. */
+  rings() {
+    const all = [...this.neighbors.map((row) => [row, 4]), [this.selected, 7]];
+    return all.filter(([row]) => row >= 0 && this.inside(this.screen(row)));
+  }
+
+  /** Return the rows of the group that are in view, if the map is colored by it and they are few. */
+  groupRows() {
+    if (state.color !== "group" || state.group.size > 5000) return [];
+    const rows = [...state.group].map((word) => this.rowOf.get(word) ?? -1);
+    return rows.filter((row) => row >= 0 && row < this.words.length && this.inside(this.screen(row)));
+  }
+
   labelWidth(row) {
     if (!this.widths.has(row)) {
       const pen = this.overlay.getContext("2d");
@@ -492,17 +511,20 @@ class MapView {
       pen.lineWidth = 2;
       pen.stroke();
     };
-    for (const row of this.neighbors) ring(row, 4, mark);
-    if (this.selected >= 0) ring(this.selected, 7, mark);
+    pen.fillStyle = mark;
+    for (const row of this.groupRows()) {
+      const [left, top] = this.screen(row);
+      pen.fillRect(left - GROUP_POINT / 2, top - GROUP_POINT / 2, GROUP_POINT, GROUP_POINT);
+    }
+    for (const [row, radius] of this.rings()) ring(row, radius, mark);
     if (this.hovered >= 0) ring(this.hovered, 5, ink);
     Object.assign(pen, { textBaseline: "middle", lineJoin: "round", strokeStyle: paper });
-    for (const { row, left, top, kind, down } of shown.reverse()) {
+    for (const label of shown.reverse()) {
+      const { row, left, top, kind } = label;
       const marked = kind !== "plain";
-      if (down) {
-        const [x, y] = this.screen(row);
+      if (label.down) {
         pen.beginPath();
-        pen.moveTo(x, y);
-        pen.lineTo(left > x ? left - 2 : left + this.labelWidth(row) * 1.12 + 2, top);
+        for (const end of this.leader(label)) pen.lineTo(...end);
         Object.assign(pen, { lineWidth: 1, strokeStyle: mark });
         pen.stroke();
       }
@@ -522,6 +544,7 @@ class MapView {
   }
 }
 
+const GROUP_POINT = 5; // pixels
 const LABEL_FONT = "12px system-ui, sans-serif";
 const MARKED_FONT = "bold 12px system-ui, sans-serif";
 

@@ -550,9 +550,20 @@ function saveSvg() {
     for (const [color, path] of pathsByColor(view)) {
       node(part, "path", { d: path, stroke: color, "stroke-width": view.pointSize().toFixed(1), "stroke-linecap": "round" });
     }
+    for (const row of view.groupRows()) {
+      const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
+      node(part, "circle", { cx, cy, r: GROUP_POINT / 2, fill: mark });
+    }
+    for (const [row, r] of view.rings()) {
+      const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
+      node(part, "circle", { cx, cy, r, fill: "none", stroke: mark, "stroke-width": 2 });
+    }
     const font = { "font-family": "system-ui, sans-serif", "font-size": 12, "dominant-baseline": "central" };
     const outline = { stroke: paper, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
-    for (const { row, left, top, kind } of view.labels()) {
+    for (const label of view.labels()) {
+      const { row, left, top, kind } = label;
+      const ends = view.leader(label).map((end) => end.map((value) => value.toFixed(1)).join(" "));
+      if (label.down) node(part, "path", { d: `M${ends.join("L")}`, stroke: mark });
       const weight = kind === "plain" ? { fill: ink } : { fill: mark, "font-weight": "bold" };
       node(part, "text", { x: left.toFixed(1), y: top.toFixed(1), ...font, ...outline, ...weight }, shorten(view.words[row]));
     }
