@@ -58,9 +58,9 @@ class Search:
         order = np.argsort(starts, kind="stable")[:limit]
         return Hits(starts[order], stops[order])
 
-    def near(self, hits: Hits, query: str, within: int) -> Hits:
+    def near(self, hits: Hits, query: str | Hits, within: int) -> Hits:
         """Return the hits that have another query within some tokens, in the same document."""
-        others = self.find(query)
+        others = self.find(query) if isinstance(query, str) else query
         if not len(others):
             return hits[slice(0)]
         documents = self.documents_of(hits.starts)

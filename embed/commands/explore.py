@@ -65,7 +65,7 @@ def command(
     from corpora.common.reporting import note
     from corpora.store.corpus import Corpus
     from embed.explore.server import require_packages
-    from embed.explore.space import Space
+    from embed.explore.space import open_spaces
 
     if html is None:
         require_packages()
@@ -75,11 +75,11 @@ def command(
     if html is not None:
         from embed.explore.static_page import MOST_WORDS, write_page
 
-        spaces = [Space(run, min(max_words, MOST_WORDS), corpus) for run in runs]
+        spaces = open_spaces(runs, min(max_words, MOST_WORDS), corpus)
         write_page(spaces, html, force=force)
         note(f"{html}: {html.stat().st_size / 1e6:.1f} MB")
         return
-    spaces = [Space(run, max_words, corpus) for run in runs]
+    spaces = open_spaces(runs, max_words, corpus)
     found = given or next((space.corpus for space in spaces if space.corpus), None)
     _serve(spaces, found, port, browser=not no_browser)
 

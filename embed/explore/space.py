@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.reporting import progress
 from corpora.store.corpus import Corpus
 from embed.contextual.encoders import encoder_run
 from embed.contextual.in_context import nearest_in_space
@@ -26,8 +27,11 @@ from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 
 _BLOCK = 1 << 13  # rows at once
+_COSINES = 1 << 23  # at once
 _INSIDE = 0.995  # share of the words that the map shows within [-1, 1]
 _COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
+_SAMPLE = 30_000  # words that the centers of clusters are from
+_REMEMBERED = 1000  # answers why words are near
 _DIGITS = 4  # of attention weights
 _LIMITS = threading.Lock()  # a search sets the threads of BLAS, which belong to the process
 
@@ -53,9 +57,11 @@ class Once:
 class Space:
     """The most frequent words of a run, numbered by frequency, and answers about them."""
 
-    def __init__(self, run: Path, max_words: int, corpus: Path | None = None) -> None:
+    def __init__(
+        self, run: Path, max_words: int, corpus: Path | None = None, name: str | None = None
+    ) -> None:
         self.path = run
-        self.name = run.resolve().name
+        self.name = name or run.resolve().name
         self.vectors = load_vectors(run)
         counts = self.vectors.counts
         order = np.arange(len(self.vectors)) if counts is None else _by_frequency(counts)
@@ -67,6 +73,7 @@ class Space:
         self._explainer = Explainer(run, self.corpus)
         self._lock = threading.RLock()  # of what a request may open
         self._once = Once()
+        self._why = lru_cache(_REMEMBERED)(self._explainer.why)
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the run."""
@@ -114,18 +121,20 @@ class Space:
         units = self.units()
         k = min(k, len(units) - 1)
         found = np.empty((len(units), k), np.int64)
-        step = max(1, (1 << 23) // len(units))
-        for start in range(0, len(units), step):
-            cosines = units[start : start + step] @ units.T
-            own = np.arange(len(cosines))
-            cosines[own, own + start] = -np.inf
-            found[start : start + step] = largest(cosines, k)
+        step = max(1, _COSINES // len(units))
+        with progress(f"{self.name}: neighbors", "words") as show:
+            for start in range(0, len(units), step):
+                cosines = units[start : start + step] @ units.T
+                own = np.arange(len(cosines))
+                cosines[own, own + start] = -np.inf
+                found[start : start + step] = largest(cosines, k)
+                show(start + len(cosines), len(units))
         return found
 
     def why(self, first: str, second: str) -> dict[str, Any]:
         """Return the contexts that two words share."""
         with self._lock:
-            return as_json(self._explainer.why(self.find(first), self.find(second)))
+            return as_json(self._why(self.find(first), self.find(second)))
 
     def in_context(self, text: str, k: int) -> list[dict[str, Any]]:
         """Return the words nearest to each bracketed word of a text."""
@@ -192,6 +201,12 @@ class Space:
         ]
 
 
+def open_spaces(runs: Sequence[Path], max_words: int, corpus: Path | None) -> list[Space]:
+    """Open runs, with their paths as names if the names of some are equal."""
+    alike = len({run.resolve().name for run in runs}) < len(runs)
+    return [Space(run, max_words, corpus, str(run) if alike else None) for run in runs]
+
+
 def compare(a: Space, b: Space) -> Differing:
     """Compare the neighborhoods of the most frequent words of two runs."""
     if a is b:
@@ -240,12 +255,13 @@ def plane(units: np.ndarray) -> np.ndarray:
 
 
 def _clusters(units: np.ndarray, k: int) -> list[int]:
-    """Return the cluster of each row."""
+    """Return the cluster of each row; centers are those of a sample."""
     from sklearn.cluster import MiniBatchKMeans  # slow to import
 
+    chosen = np.random.default_rng(1).permutation(len(units))[:_SAMPLE]
     # larger batches than the default of 1,024 need fewer steps
     means = MiniBatchKMeans(min(k, len(units)), batch_size=4096, n_init=1, random_state=1)
-    labels: list[int] = means.fit_predict(units).tolist()
+    labels: list[int] = means.fit(units[np.sort(chosen)]).predict(units).tolist()
     return labels
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from corpora.common.options import take
 from corpora.store.concordance import Line, lines
 from corpora.store.corpus import Corpus
@@ -28,6 +29,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
+_TRIED = 10_000  # occurrences of a word in which a context is sought first
 _WIDTH = 8  # words on each side of a line, in which the context is
 
 
@@ -130,6 +132,7 @@ class Explainer:
         words = (first, second)
         cosine = similarity(self._vectors, *words)
         search = self._search
+        places = [_occurrences(search, word, seed) for word in words]
         found = self._weights(words, seed)
         total = float(found.products.sum())
         best = np.argsort(-found.products, kind="stable")[:n_contexts]
@@ -140,7 +143,7 @@ class Explainer:
                 first=float(found.weights[0, each]),
                 second=float(found.weights[1, each]),
                 share=float(found.products[each] / total),
-                lines=_lines(search, words, found.names[each], seed),
+                lines=_lines(search, places, found.names[each], seed),
             )
             for each in best.tolist()
         ]
@@ -249,24 +252,44 @@ def _cosine_products(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows[0] * rows[1] / (lengths or 1.0))
 
 
+def _occurrences(search: Search | None, word: str, seed: int) -> list[Hits]:
+    """Return some occurrences of a word, in which a context is sought first, and all of them.
+
+    Nothing without a text, or if the word is not in it, whose vector is then composed.
+    """
+    if search is None:
+        return []
+    try:
+        every = search.find(word)
+    except UnknownWordError:
+        return []
+    return [every] if len(every) <= _TRIED else [_sampled(every, _TRIED, seed), every]
+
+
 def _lines(
-    search: Search | None, words: tuple[str, str], context: str, seed: int
+    search: Search | None, places: Sequence[list[Hits]], context: str, seed: int
 ) -> tuple[Line | None, Line | None]:
     """Return a line with the context near each word, if there is one."""
     if search is None or search.corpus.vocabulary.id_of(context) is None:
         return None, None
-    first, second = (_line(search, word, context, seed) for word in words)
+    others = search.find(context)
+    first, second = (_line(search, each, others, seed) for each in places)
     return first, second
 
 
-def _line(search: Search, word: str, context: str, seed: int) -> Line | None:
+def _line(search: Search, places: list[Hits], others: Hits, seed: int) -> Line | None:
     """Return a line of a word that has a context near it."""
-    hits = _sampled(search.near(search.find(word), context, _WIDTH), 1, seed)
-    return next(iter(lines(search, hits, _WIDTH)), None)
+    for hits in places:
+        near = _sampled(search.near(hits, others, _WIDTH), 1, seed)
+        if len(near):
+            return lines(search, near, _WIDTH)[0]
+    return None
 
 
 def _sampled(hits: Hits, n: int, seed: int) -> Hits:
     """Return some hits at random, in order of the text."""
+    if len(hits) <= n:
+        return hits
     chosen = np.random.default_rng(seed).permutation(len(hits))[:n]
     return hits[np.sort(chosen)]
 

@@ -1,6 +1,14 @@
 """The server of ``firth explore``: every answer, and who gets none."""
 
+import json
 import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -24,6 +32,7 @@ from starlette.testclient import TestClient
 
 from embed.explore.server import POLICY, Answers, make_app
 
+ROOT = Path(__file__).parents[3]
 TOKEN = "secret"
 ORIGIN = "http://127.0.0.1:4321"
 HOSTS = ["127.0.0.1:4321", "localhost:4321"]
@@ -286,8 +295,39 @@ def test_a_corpus_that_is_deleted_while_open_is_refused_in_one_line(tmp_path):
     assert get(client, "/api/neighbors/0", word="sea")["neighbors"]
 
 
+def test_many_questions_at_once_have_the_answers_of_one(client):
+    paths = [
+        "/api/neighbors/0?word=sea", "/api/map/1", "/api/why/0?a=sea&b=ship", "/api/differ?a=0&b=1",
+        "/api/fill/2?text=the+[MASK]", "/api/concordance?query=sea", "/api/clusters/1?k=4",
+    ]  # fmt: skip
+    expected = [client.get(path).content for path in paths] * 3
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda path: client.get(path).content, paths * 3))
+    assert found == expected
+
+
+def test_the_command_serves_until_it_is_interrupted(runs):
+    command = [sys.executable, "cli.py", "explore", str(runs[0]), str(runs[1]), "--no-browser"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as server:
+        try:
+            address = server.stdout.readline().strip()
+            origin, token = address.split("/?token=")
+            assert urlopen(address).status == 200
+            with urlopen(f"{origin}/api/info?token={token}") as answer:
+                info = json.load(answer)
+            assert [run["name"] for run in info["runs"]] == ["svd", "sg"]
+            assert info["corpus"]["name"] == "corpus"  # that of the first run
+            with pytest.raises(HTTPError, match="403"):
+                urlopen(f"{origin}/api/info")
+        finally:
+            server.send_signal(signal.SIGINT)
+            _, errors = server.communicate(timeout=30)
+    assert (server.returncode, errors) == (130, "")
+
+
 def test_without_the_extra_the_command_names_it(runs, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     done = CliRunner().invoke(cli.main, ["explore", str(runs[0])])
     remedy = "needs the packages starlette and uvicorn; pip install 'firth[explore]'"
     assert (done.exit_code, done.stderr) == (1, f"Error: the server {remedy}\n")

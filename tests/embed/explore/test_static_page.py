@@ -92,6 +92,18 @@ def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monk
     assert page.index("firth-data") < page.index("const c")
 
 
+def test_the_file_of_the_real_page_has_every_part_inside_and_asks_for_nothing(tmp_path):
+    save_run(tmp_path / "a", 40)
+    static_page.write_page([Space(tmp_path / "a", 30)], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert len(data_in(page)["runs"][0]["words"]) == 30
+    assert data_in(page)["differ"] is None
+    assert page.count("Content-Security-Policy") == 1
+    assert static_page.page_file("page.js").decode() in page
+    markup = re.sub(r"<script.*?</script>|<style.*?</style>", "", page, flags=re.DOTALL)
+    assert not re.search(r"<link|<script|\bsrc=|\bstyle=|\bon\w+=", markup)
+
+
 def test_50000_words_of_two_runs_take_less_than_5_mb(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
 
