@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 PAGE_FILES = {  # by path: file of the folder page/, and its type
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
+    "/data.js": ("data.js", "text/javascript"),
+    "/map.js": ("map.js", "text/javascript"),
     "/page.js": ("page.js", "text/javascript"),
 }
+SCRIPTS = ("data.js", "map.js", "page.js")  # in the order in which they run
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

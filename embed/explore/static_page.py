@@ -15,7 +15,7 @@ The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw d
               }, ...],
      "differ": [{"word", "distance", "only_a", "only_b"}, ...] of the first two runs, or null}
 
-It stands before the script of the page, which is the file page.js itself.
+It stands before the scripts of the page, which are the files themselves as one.
 """
 
 import base64
@@ -32,14 +32,14 @@ import numpy as np
 from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import FirthError
 from corpora.common.reporting import note
-from embed.explore.server import page_file
+from embed.explore.server import SCRIPTS, page_file
 from embed.explore.space import Space, compare, shown
 
 MOST_WORDS = 50_000
 _NEIGHBORS = 10
 _DIFFERING, _NEAR = 500, 5  # words that differ, and neighbors of each
 _STYLE = re.compile(r'<link\b[^>]*\bhref="/?page\.css"[^>]*>')
-_SCRIPT = re.compile(r'<script\b([^>]*?)\s*\bsrc="/?page\.js"([^>]*)></script>')
+_SCRIPT = re.compile(r'<script\b[^>]*?\s*\bsrc="/?(?:data|map|page)\.js"[^>]*></script>')
 
 
 def write_page(spaces: Sequence[Space], out: Path, *, force: bool = False) -> None:
@@ -65,7 +65,8 @@ def page_with(data: dict[str, Any]) -> str:
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     packer = zlib.compressobj(9, wbits=-15)
     packed = packer.compress(text.encode()) + packer.flush()
-    style, script = (page_file(name).decode() for name in ("page.css", "page.js"))
+    style = page_file("page.css").decode()
+    script = "\n".join(page_file(name).decode() for name in SCRIPTS)
     assert "</style" not in style
     assert "</script" not in script
     policy = (
@@ -74,13 +75,11 @@ def page_with(data: dict[str, Any]) -> str:
     )
     page = page_file("index.html").decode()
     page = _STYLE.sub(lambda _: f"<style>{style}</style>", page)
-    found = _SCRIPT.search(page)
-    kind = ' type="module"' if found and 'type="module"' in found[0] else ""
     page = _SCRIPT.sub("", page)
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = page.replace("<head>", f"<head>\n{meta}", 1)
     inside = f'<script type="text/plain" id="firth-data">{_base64(packed)}</script>\n'
-    return page.replace("</body>", f"{inside}<script{kind}>{script}</script>\n</body>", 1)
+    return page.replace("</body>", f"{inside}<script>{script}</script>\n</body>", 1)
 
 
 def _run(space: Space) -> dict[str, Any]:

@@ -1,0 +1,703 @@
+/* The page of `firth explore`: what is shown, the panel beside the maps, search, files and the address. */
+"use strict";
+
+// ---------------------------------------------------------------- what is shown
+
+const state = {
+  source: null, // ServedData or StoredData
+  info: null,
+  views: [], // one or two MapViews
+  word: null,
+  color: "frequency",
+  group: new Set(),
+  tab: "near",
+  selectingArea: false,
+  turn: 0,
+  loaded: new Map(), // run -> its words, counts and places
+};
+
+/** Load a run's words and map once. */
+async function loadRun(run) {
+  if (!state.loaded.has(run)) {
+    report(`Loading the map of ${state.info.runs[run].name} …`);
+    const [{ words, counts }, places] = await Promise.all([state.source.words(run), state.source.map(run)]);
+    const shown = Math.min(words.length, places.length / 2);
+    state.loaded.set(run, { words: words.slice(0, shown), counts, places });
+  }
+  return state.loaded.get(run);
+}
+
+/** Show the maps of the runs that are chosen; `places` are [zoom, x, y] of each. */
+async function showRuns(places = []) {
+  const turn = ++state.turn;
+  const other = element("other").value;
+  const runs = [Number(element("run").value), ...(other === "" ? [] : [Number(other)])];
+  try {
+    const data = [];
+    for (const run of runs) data.push(await loadRun(run));
+    if (turn !== state.turn) return;
+    const kept = new Map(state.views.map((view) => [view.run, [view.zoom, view.x, view.y]]));
+    state.views.forEach((view) => view.close());
+    state.views = runs.map((run, i) => new MapView(run, state.info.runs[run], data[i]));
+    state.views.forEach((view, i) => {
+      const [zoom, x, y] = places[i] ?? kept.get(view.run) ?? [1, 0, 0];
+      Object.assign(view, { zoom, x, y });
+    });
+    element("maps").replaceChildren(...state.views.map((view) => view.figure));
+    report("");
+    fillWhyRuns();
+    await recolor();
+    if (state.tab === "differ") showDifferences();
+  } catch (error) {
+    report(error.message, true);
+  }
+  rememberView();
+}
+
+/** Set the word that is selected, also in the forms. */
+function nameWord(word) {
+  state.word = word;
+  for (const id of ["search", "why-a", "query"]) element(id).value = word;
+  rememberView();
+}
+
+/** Select a word in all maps and tell about it in the panel. */
+async function select(word, keepsTab = false) {
+  nameWord(word);
+  for (const view of state.views) {
+    view.selected = view.rowOf.get(word) ?? -1;
+    view.neighbors = [];
+    view.bringIn();
+    view.draw();
+  }
+  if (state.tab === "text") showText(word);
+  else if (!keepsTab) showTab("near");
+  await showNeighbors(word);
+}
+
+/** Color all maps anew. */
+async function recolor() {
+  if (state.color === "cluster") {
+    for (const view of state.views) {
+      const data = state.loaded.get(view.run);
+      try {
+        data.clusters ??= await state.source.clusters(view.run);
+      } catch (error) {
+        report(error.message, true);
+      }
+      view.clusters = data.clusters;
+    }
+  }
+  for (const view of state.views) view.paint();
+  showLegend();
+}
+
+/** Make words the user's group and color by it. */
+function chooseGroup(words) {
+  state.group = new Set(words);
+  state.color = "group";
+  element("color").value = "group";
+  element("scope").value = words.length ? "group" : "visible";
+  element("group-words").value = words.slice(0, 2000).join(" ");
+  showGroup();
+  showTab("group");
+  recolor();
+  rememberView();
+}
+
+// ---------------------------------------------------------------- panel
+
+const TABS = ["near", "why", "text", "differ", "sentence", "group"];
+
+function showTab(name) {
+  if (element(`tab-${name}`).hidden) name = "near";
+  state.tab = name;
+  for (const each of TABS) {
+    element(each).hidden = each !== name;
+    element(`tab-${each}`).setAttribute("aria-selected", String(each === name));
+    element(`tab-${each}`).tabIndex = each === name ? 0 : -1;
+  }
+  if (name === "text" && state.word && state.textOf !== state.word) showText(state.word);
+  if (name === "differ") showDifferences();
+  rememberView();
+}
+
+function showGroup() {
+  const words = [...state.group];
+  const shown = words.slice(0, 200).map((word) => make("li", {}, wordButton(word)));
+  const many = words.length === 1 ? "1 word" : `${number(words.length)} words`;
+  element("group-answer").replaceChildren(
+    make("p", { className: "note" }, `${many}${words.length > 200 ? ", of which 200 are listed" : ""}`),
+    make("ul", { className: "both" }, ...shown),
+  );
+}
+
+/** List the neighbors of a word in every run that is shown. */
+function showNeighbors(word) {
+  const { views } = state;
+  return fill(element("near"), async () => {
+    const answers = await Promise.all(
+      views.map((view) => state.source.neighbors(view.run, word).catch((error) => ({ error }))),
+    );
+    if (answers.every((answer) => answer.error)) throw answers[0].error;
+    const { word: spelled } = answers.find((answer) => answer.word); // as the run has it
+    if (state.word === word) {
+      if (spelled !== word) nameWord(spelled);
+      markNeighbors(views, answers);
+    }
+    element("selected").textContent = spoken(spelled, views, answers);
+    return [
+      make("h2", {}, make("bdi", {}, spelled)),
+      make("p", { className: "hint" }, countsOf(views, answers)),
+      make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(views[i], answer))),
+    ];
+  });
+}
+
+function markNeighbors(views, answers) {
+  views.forEach((view, i) => {
+    const rows = (answers[i].neighbors ?? []).map((each) => view.rowOf.get(each.word) ?? -1);
+    view.neighbors = rows.filter((row) => row >= 0);
+    if (answers[i].word && view.selected < 0) view.selected = view.rowOf.get(answers[i].word) ?? -1;
+    view.bringIn();
+    view.draw();
+  });
+}
+
+/** Return the counts of a word, by run if there are two that differ. */
+function countsOf(views, answers) {
+  const counts = answers.map((answer, i) => [answer.count, views[i].info.name]).filter(([count]) => Number.isFinite(count));
+  if (new Set(counts.map(([count]) => count)).size < 2) return counts.length ? `${number(counts[0][0])} occurrences` : "";
+  return `${counts.map(([count, name]) => `${number(count)} in ${name}`).join(", ")}`;
+}
+
+/** Return what a screen reader says about the selected word. */
+function spoken(word, views, answers) {
+  const lists = answers.filter((answer) => answer.neighbors).map((answer) => answer.neighbors.slice(0, 3));
+  return `${word}. ${countsOf(views, answers)}. Near: ${lists.map((list) => list.map((each) => each.word).join(", ")).join("; ")}`;
+}
+
+function neighborList(view, answer) {
+  const title = make("h3", {}, state.views.length > 1 ? view.info.name : "Nearest words, by cosine");
+  if (answer.error) return make("div", {}, title, make("p", { className: "note" }, answer.error.message));
+  const items = answer.neighbors.map((each) =>
+    make(
+      "li",
+      {},
+      wordButton(each.word),
+      make("span", { className: "cosine" }, fixed(each.cosine)),
+      state.info.stored ? null : whyButton(answer.word, each.word, view.run),
+    ),
+  );
+  return make("div", {}, title, make("ol", { className: "words" }, ...items));
+}
+
+function whyButton(a, b, run) {
+  const ask = () => {
+    element("why-a").value = a;
+    element("why-b").value = b;
+    element("why-run").value = String(run);
+    showTab("why");
+    showWhy(run, a, b);
+    element("tab-why").focus();
+  };
+  const label = { type: "button", className: "small", "aria-label": `Why is ${b} near ${a}?`, onclick: ask };
+  return make("button", label, state.views.length > 1 ? "why?" : "why near?");
+}
+
+/** Show the contexts that make two words near, with a line of text for each word. */
+function showWhy(run, a, b) {
+  return fill(element("why-answer"), async () => {
+    const found = await state.source.ask(`why/${run}`, { a, b });
+    const most = Math.max(...found.contexts.map((each) => each.share), 1e-9);
+    const items = found.contexts.map((each) => {
+      const bar = make("i");
+      bar.style.width = `${clamp((100 * each.share) / most, 0, 100)}%`;
+      const share = make(
+        "div",
+        { className: "share", title: `${fixed(each.first)} and ${fixed(each.second)}` },
+        make("b", { title: each.context }, each.context),
+        make("div", { className: "bar", "aria-hidden": "true" }, bar),
+        make("span", {}, `${fixed(100 * each.share, 1)}%`),
+      );
+      return make("li", { className: "context" }, share, ...each.lines.map(quote));
+    });
+    const sum = found.contexts.reduce((total, each) => total + each.share, 0);
+    return [
+      make("h2", {}, make("bdi", {}, found.words[0]), " and ", make("bdi", {}, found.words[1])),
+      make("p", { className: "hint" }, `Cosine of the vectors ${fixed(found.cosine)}; by contexts alone ${fixed(found.by_contexts)}, `
+        + `of which these make ${fixed(100 * sum, 1)}%.`),
+      make("h3", {}, `Contexts and their shares (${found.measure})`),
+      items.length ? make("ol", {}, ...items) : make("p", { className: "note" }, "They share no contexts."),
+    ];
+  }, "Counting contexts …");
+}
+
+/** Return a line of text with what was found in it. */
+function quote(line) {
+  return line && make("p", { className: "quote" }, `${line.left} `, make("b", {}, line.found), ` ${line.right}`);
+}
+
+/** Show lines of the corpus and words that stand near. */
+function showText(query) {
+  state.textOf = query;
+  showLines(query, LINES);
+  fill(element("collocates"), async () => {
+    const found = await state.source.ask("collocates", { query, n: 20 });
+    const rows = found.rows.map((each) =>
+      make(
+        "tr",
+        {},
+        make("td", {}, wordButton(each.word)),
+        ...[number(each.near), number(each.other), fixed(each.score, 2)].map((text) => make("td", {}, text)),
+        make("td", { className: "range" }, each.low == null ? "" : `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
+      ),
+    );
+    const heads = ["Word", "Near", "Elsewhere", found.measure ?? "Score", "95 %"].map((text) => make("th", { scope: "col" }, text));
+    return [
+      make("h3", {}, "Words that stand near"),
+      make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
+    ];
+  }, "Counting words nearby …");
+}
+
+/** Show lines of the corpus with a query. */
+function showLines(query, n) {
+  const sort = element("sort").value;
+  return fill(element("lines"), async () => {
+    const found = await state.source.ask("concordance", { query, sort, n });
+    const isMore = found.found > found.lines.length;
+    const more = isMore && n < MORE_LINES
+      ? make("button", { type: "button", className: "more", onclick: () => showLines(query, MORE_LINES) }, "More lines")
+      : null;
+    return [
+      make("h3", {}, `${number(found.found)} occurrences${isMore ? `, ${found.lines.length} shown` : ""}`),
+      make("ul", {}, ...found.lines.map((line) => make("li", {}, concordanceLine(line)))),
+      more,
+    ];
+  }, "Searching the text …");
+}
+
+/** Return a line that opens to show all of it and where it is from. */
+function concordanceLine(line) {
+  const fields = Object.entries(line.fields ?? {}).map(([name, value]) => `${name}: ${value}`);
+  const where = [`document ${line.document}`, line.source && `${line.source}${line.record == null ? "" : `:${line.record}`}`, ...fields];
+  return make(
+    "details",
+    {},
+    make(
+      "summary",
+      {},
+      make("span", {}, make("bdi", {}, line.left)),
+      make("b", {}, line.found),
+      make("span", {}, make("bdi", {}, line.right)),
+    ),
+    quote(line),
+    make("p", { className: "note" }, where.filter(Boolean).join(" · ")),
+  );
+}
+
+/** List the words whose neighbors differ most between the two runs. */
+function showDifferences() {
+  const target = element("differ-answer");
+  if (state.views.length < 2) {
+    state.differOf = null;
+    target.replaceChildren(make("p", { className: "note" }, "Choose a second run above to compare two."));
+    return;
+  }
+  const [a, b] = state.views;
+  const pair = `${a.run} ${b.run}`;
+  if (state.differOf === pair) return;
+  state.differOf = pair;
+  fill(target, async () => {
+    const found = await state.source.differ(a.run, b.run).catch((error) => {
+      state.differOf = null;
+      throw error;
+    });
+    const items = found.words.slice(0, DIFFERENCES).map((each) =>
+      make(
+        "li",
+        { className: "difference" },
+        make("div", { className: "scored" }, wordButton(each.word), make("span", { className: "cosine" }, fixed(each.distance))),
+        onlyIn(a, each.only_a),
+        onlyIn(b, each.only_b),
+      ),
+    );
+    return [
+      make("h3", {}, "Words with the most different neighbors"),
+      make("p", { className: "hint" }, "By 1 − cosine of both neighborhoods. Rare words come first by chance; "
+        + "firth differ says what chance does."),
+      make("ol", {}, ...items),
+    ];
+  }, "Comparing neighborhoods …");
+}
+
+function onlyIn(view, words) {
+  return make("p", {}, make("span", { className: "hint" }, `only near in ${view.info.name}: `), (words ?? []).slice(0, 6).join(", ") || "–");
+}
+
+/** Show what an encoder makes of a sentence: nearest words or fill-ins, and attention. */
+function showSentence(run, text) {
+  const masked = text.includes("[MASK]");
+  fill(element("sentence-answer"), async () => {
+    if (masked) {
+      const found = await state.source.ask(`fill/${run}`, { text });
+      return found.predictions.map((pieces, i) => fillIns(pieces, found.predictions.length > 1 ? `Mask ${i + 1}` : "In place of [MASK]"));
+    }
+    if (!/\[[^\]]+\]/.test(text)) return [make("p", { className: "note" }, "Put [brackets] around a word to see what it is near to.")];
+    const found = await state.source.ask(`context/${run}`, { text });
+    return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors.map((near) => ({ score: near.score ?? near.cosine, ...near }))));
+  });
+  fill(element("attention"), async () => {
+    const plain = text.replace(/\[(?!MASK\])([^\]]+)\]/g, "$1");
+    return attentionTable(await state.source.ask(`attention/${run}`, { text: plain }));
+  });
+}
+
+function fillIns(pieces, title) {
+  return scored(title, pieces.map(({ piece, probability }) => ({ word: piece, score: probability })));
+}
+
+/** Return a list of words with their scores. */
+function scored(title, words) {
+  const items = words.map((each) => make("li", {}, wordButton(each.word), make("span", { className: "cosine" }, fixed(each.score))));
+  return make("div", {}, make("h3", {}, title), make("ol", { className: "words" }, ...items));
+}
+
+/** Return a table of attention, with selects for layer and head. */
+function attentionTable({ pieces, weights }) {
+  const choices = (label, n) => {
+    const options = Array.from({ length: n }, (_, i) => make("option", { value: i }, String(i + 1)));
+    const select = make("select", { id: `attention-${label}`, onchange: () => draw() }, ...options);
+    return [select, make("div", { className: "control" }, make("label", { htmlFor: select.id }, label), select)];
+  };
+  const [layer, layerControl] = choices("Layer", weights.length);
+  const [head, headControl] = choices("Head", weights[0].length);
+  const table = make("table", { className: "attention" });
+  const draw = () => {
+    const matrix = weights[layer.value][head.value];
+    const rows = matrix.map((line, i) =>
+      make("tr", {}, make("th", { scope: "row" }, pieces[i]), ...line.map((weight, j) => {
+        const cell = make("td", { title: `${pieces[i]} → ${pieces[j]}: ${fixed(weight)}` }, String(Math.round(100 * weight)));
+        cell.style.backgroundColor = `rgb(90 150 230 / ${clamp(weight, 0, 1) * 0.85})`;
+        return cell;
+      })),
+    );
+    const heads = pieces.map((piece) => make("th", { scope: "col" }, piece));
+    table.replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
+  };
+  draw();
+  return [
+    make("h3", {}, "Attention in percent: each row looks at the columns"),
+    make("form", { onsubmit: () => false }, layerControl, headControl),
+    make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Attention" }, table),
+  ];
+}
+
+// ---------------------------------------------------------------- search
+
+/** Return words that begin with the text, then words that have it inside, the most frequent first. */
+function matches(text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return [];
+  const found = new Map();
+  for (const isMatch of [(word) => word.startsWith(wanted), (word) => word.includes(wanted)]) {
+    for (const view of state.views) {
+      for (let row = 0; row < view.words.length && found.size < MOST_MATCHES; row++) {
+        const word = view.words[row];
+        if (!found.has(word) && isMatch(word.toLowerCase())) found.set(word, view.counts?.[row]);
+      }
+    }
+  }
+  return [...found];
+}
+
+function listenToSearch() {
+  const [input, list] = [element("search"), element("matches")];
+  let active = -1;
+  const options = () => [...list.children];
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  };
+  const activate = (n) => {
+    active = n;
+    options().forEach((option, i) => option.setAttribute("aria-selected", String(i === n)));
+    if (n >= 0) input.setAttribute("aria-activedescendant", `match-${n}`);
+  };
+  const choose = (word) => {
+    close();
+    select(word);
+  };
+  const update = () => {
+    const found = matches(input.value);
+    list.replaceChildren(...found.map(([word, count], i) =>
+      make(
+        "li",
+        { id: `match-${i}`, role: "option", onmousedown: (event) => { event.preventDefault(); choose(word); } },
+        make("bdi", {}, word),
+        count ? make("span", {}, number(count)) : null,
+      )));
+    list.hidden = !found.length;
+    input.setAttribute("aria-expanded", String(found.length > 0));
+    activate(found.length ? 0 : -1);
+  };
+  input.addEventListener("input", update);
+  input.addEventListener("blur", close);
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("keydown", (event) => {
+    const n = options().length;
+    if ((event.key === "ArrowDown" || event.key === "ArrowUp") && list.hidden) update();
+    else if (event.key === "ArrowDown" && n) activate((active + 1) % n);
+    else if (event.key === "ArrowUp" && n) activate((active + n - 1) % n);
+    else if (event.key === "Escape") close();
+    else if (event.key === "Enter" && input.value.trim()) {
+      choose(list.hidden || active < 0 ? input.value.trim() : options()[active].querySelector("bdi").textContent);
+    } else return;
+    event.preventDefault();
+  });
+}
+
+// ---------------------------------------------------------------- legend, files, address
+
+function showLegend() {
+  const { rare, frequent, other, mark } = palette();
+  const [view] = state.views;
+  let items;
+  if (state.color === "cluster" && view.clusters) {
+    items = clusterNames(view).map(([n, name]) => [CLUSTER_COLORS[n % CLUSTER_COLORS.length], name]);
+    if (state.views.length > 1) items.push([null, `(clusters of ${view.info.name})`]);
+  } else if (state.color === "group") {
+    items = [[mark, `my group (${number(state.group.size)})`], [other, "other words"]];
+  } else {
+    const [most, least] = view.counts ? [view.counts[0], view.counts[view.words.length - 1]] : [1, view.words.length];
+    items = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+      const count = Math.round(Math.exp(Math.log(least) + share * (Math.log(most) - Math.log(least))));
+      return [between(rare, frequent, share), view.counts ? number(count) : `rank ${number(count)}`];
+    });
+    if (view.counts) items.push([null, "occurrences"]);
+  }
+  element("legend").replaceChildren(...items.map(([color, text]) => {
+    const dot = make("i", { "aria-hidden": "true" });
+    if (color) dot.style.backgroundColor = color;
+    return make("li", {}, color ? dot : null, make("span", { title: text }, text));
+  }));
+}
+
+/** Return [number, three words] of each cluster; the words that are frequent everywhere say little. */
+function clusterNames(view) {
+  const names = new Map();
+  const n = view.words.length;
+  const first = Math.min(200, Math.floor(n / 10));
+  for (const row of [...Array(n - first).keys()].map((each) => each + first).concat([...Array(first).keys()])) {
+    if (!names.has(view.clusters[row])) names.set(view.clusters[row], []);
+    const name = names.get(view.clusters[row]);
+    if (name.length < 3) name.push(shorten(view.words[row], 16));
+  }
+  return [...names].sort(([a], [b]) => a - b).map(([cluster, words]) => [cluster, words.join(", ")]);
+}
+
+function download(name, type, text) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+const fileName = (end) => `firth-${state.views.map((view) => view.info.name).join("-").replace(/[^\w.-]+/g, "_")}.${end}`;
+
+/** Save words with their counts and places as a table. */
+function saveCsv() {
+  const cell = (value) => (/[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const lines = ["run,word,count,x,y,cluster"];
+  for (const view of state.views) {
+    const inGroup = (row) => state.group.has(view.words[row]);
+    const rows = element("scope").value === "group" ? [...view.words.keys()].filter(inGroup) : view.visible();
+    for (const row of rows) {
+      const place = [view.places[2 * row], view.places[2 * row + 1]].map((value) => value.toFixed(5));
+      const cells = [view.info.name, view.words[row], view.counts?.[row] ?? "", ...place, view.clusters?.[row] ?? ""];
+      lines.push(cells.map(cell).join(","));
+    }
+  }
+  download(fileName("csv"), "text/csv;charset=utf-8", `${lines.join("\n")}\n`);
+  report(`Saved ${number(lines.length - 1)} words.`);
+}
+
+/** Save the maps as they are shown, with their labels, as a drawing. */
+function saveSvg() {
+  const space = "http://www.w3.org/2000/svg";
+  const drawing = document.implementation.createDocument(space, "svg");
+  const node = (parent, tag, attributes, text) => {
+    const made = drawing.createElementNS(space, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    // characters that XML does not allow
+    // eslint-disable-next-line no-control-regex
+    if (text) made.textContent = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+    return parent.appendChild(made);
+  };
+  const { paper, ink, mark } = palette();
+  const width = state.views.reduce((sum, view) => sum + view.width, 0);
+  const height = Math.max(...state.views.map((view) => view.height));
+  const root = drawing.documentElement;
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) root.setAttribute(name, value);
+  node(root, "rect", { width, height, fill: paper });
+  let start = 0;
+  for (const view of state.views) {
+    const part = node(root, "svg", { x: start, width: view.width, height: view.height });
+    start += view.width;
+    for (const [color, path] of pathsByColor(view)) {
+      node(part, "path", { d: path, stroke: color, "stroke-width": view.pointSize().toFixed(1), "stroke-linecap": "round" });
+    }
+    for (const row of view.groupRows()) {
+      const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
+      node(part, "circle", { cx, cy, r: GROUP_POINT / 2, fill: mark });
+    }
+    for (const [row, r] of view.rings()) {
+      const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
+      node(part, "circle", { cx, cy, r, fill: "none", stroke: mark, "stroke-width": 2 });
+    }
+    const font = { "font-family": "system-ui, sans-serif", "font-size": 12, "dominant-baseline": "central" };
+    const outline = { stroke: paper, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
+    for (const label of view.labels()) {
+      const { row, left, top, kind } = label;
+      const ends = view.leader(label).map((end) => end.map((value) => value.toFixed(1)).join(" "));
+      if (label.down) node(part, "path", { d: `M${ends.join("L")}`, stroke: mark });
+      const weight = kind === "plain" ? { fill: ink } : { fill: mark, "font-weight": "bold" };
+      node(part, "text", { x: left.toFixed(1), y: top.toFixed(1), ...font, ...outline, ...weight }, shorten(view.words[row]));
+    }
+  }
+  download(fileName("svg"), "image/svg+xml", new XMLSerializer().serializeToString(drawing));
+  report("Saved the maps as a drawing.");
+}
+
+/** Return one path of dots for each color, the most frequent words last. */
+function pathsByColor(view) {
+  const paths = new Map();
+  for (const row of view.visible().reverse()) {
+    const color = `#${[0, 8, 16].map((shift) => ((view.colors[row] >>> shift) & 255).toString(16).padStart(2, "0")).join("")}`;
+    const [left, top] = view.screen(row);
+    if (!paths.has(color)) paths.set(color, []);
+    paths.get(color).push(`M${left.toFixed(1)} ${top.toFixed(1)}h0`);
+  }
+  return [...paths].map(([color, dots]) => [color, dots.join("")]);
+}
+
+let remembering = null;
+
+/** Write what is shown into the address, not too often. */
+function rememberView() {
+  clearTimeout(remembering);
+  remembering = setTimeout(() => {
+    if (!state.views.length) return;
+    const view = new URLSearchParams({ run: element("run").value, other: element("other").value, color: state.color, tab: state.tab });
+    if (state.word) view.set("word", state.word);
+    state.views.forEach((each, i) => view.set(`view${i + 1}`, [each.zoom, each.x, each.y].map((value) => Number(value.toPrecision(6))).join(",")));
+    if (state.group.size && state.group.size <= 100) view.set("group", [...state.group].join(" "));
+    const hash = `#${view}`;
+    if (hash !== location.hash) history.replaceState(null, "", hash);
+  }, 300);
+}
+
+/** Show what the address says. */
+async function restoreView() {
+  const view = new URLSearchParams(location.hash.slice(1));
+  const choose = (id, value) => {
+    if ([...element(id).options].some((option) => option.value === value && !option.disabled)) element(id).value = value;
+  };
+  choose("run", view.get("run"));
+  choose("other", view.get("other"));
+  choose("color", view.get("color"));
+  state.color = element("color").value;
+  state.group = new Set((view.get("group") ?? "").split(" ").filter(Boolean));
+  element("group-words").value = [...state.group].join(" ");
+  showGroup();
+  const places = ["view1", "view2"].map((name) => view.get(name)?.split(",").map(Number));
+  const [word, tab] = [view.get("word"), view.get("tab")];
+  await showRuns(places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)));
+  if (word && state.views.length) await select(word);
+  if (TABS.includes(tab)) showTab(tab);
+}
+
+// ---------------------------------------------------------------- start
+
+function fillRuns() {
+  const { runs, corpus, stored } = state.info;
+  const option = (run, n) => make("option", { value: n }, run.name);
+  element("run").replaceChildren(...runs.map(option));
+  element("other").replaceChildren(make("option", { value: "" }, "nothing"), ...runs.map(option));
+  element("other-control").hidden = element("tab-differ").hidden = runs.length < 2;
+  element("tab-why").hidden = Boolean(stored);
+  element("tab-text").hidden = !corpus;
+  const encoders = runs.map((run, n) => [run, n]).filter(([run]) => run.encoder);
+  element("tab-sentence").hidden = !encoders.length;
+  element("sentence-run").replaceChildren(...encoders.map(([run, n]) => option(run, n)));
+  element("color").querySelector("[value=cluster]").disabled = Boolean(stored);
+}
+
+function fillWhyRuns() {
+  const chosen = element("why-run").value;
+  element("why-run").replaceChildren(...state.info.runs.map((run, n) => make("option", { value: n }, run.name)));
+  const shown = state.views.map((view) => String(view.run));
+  element("why-run").value = shown.includes(chosen) ? chosen : shown[0];
+}
+
+function listenToControls() {
+  const on = (id, event, action) => element(id).addEventListener(event, action);
+  const submit = (id, action) => on(id, "submit", (event) => { event.preventDefault(); action(); });
+  const again = async () => {
+    await showRuns();
+    if (state.word) await select(state.word, true);
+  };
+  on("run", "change", again);
+  on("other", "change", again);
+  on("color", "change", () => {
+    state.color = element("color").value;
+    if (state.color === "group" && !state.group.size) showTab("group");
+    recolor();
+    rememberView();
+  });
+  on("area", "click", () => {
+    state.selectingArea = !state.selectingArea;
+    element("area").setAttribute("aria-pressed", String(state.selectingArea));
+    for (const view of state.views) view.overlay.classList.toggle("lasso", state.selectingArea);
+  });
+  on("save-csv", "click", saveCsv);
+  on("save-svg", "click", saveSvg);
+  on("group-clear", "click", () => chooseGroup([]));
+  on("sort", "change", () => element("query").value.trim() && showText(element("query").value.trim()));
+  submit("why-form", () => showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()));
+  submit("text-form", () => showText(element("query").value.trim()));
+  submit("sentence-form", () => showSentence(element("sentence-run").value, element("sentence-text").value.trim()));
+  submit("group-form", () => chooseGroup(element("group-words").value.split(/[\s,]+/).filter(Boolean)));
+  for (const name of TABS) on(`tab-${name}`, "click", () => showTab(name));
+  document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const shown = TABS.filter((name) => !element(`tab-${name}`).hidden);
+    showTab(shown[(shown.indexOf(state.tab) + step + shown.length) % shown.length]);
+    element(`tab-${state.tab}`).focus();
+  });
+  listenToSearch();
+  darkScheme.addEventListener("change", recolor);
+  window.addEventListener("hashchange", restoreView);
+}
+
+async function start() {
+  const stored = element("firth-data");
+  try {
+    state.source = stored ? new StoredData(stored.textContent) : new ServedData();
+    report("Loading …");
+    state.info = await state.source.info();
+    document.title = `${state.info.runs.map((run) => run.name).join(", ")} – firth explore`;
+    fillRuns();
+    listenToControls();
+    showTab("near");
+    await restoreView();
+  } catch (error) {
+    report(error.message, true);
+  }
+}
+
+start();

@@ -67,8 +67,11 @@ def test_the_data_of_runs_come_back(tmp_path):
 def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monkeypatch):
     texts = {
         "index.html": '<head><link rel="stylesheet" href="page.css"></head>'
-        '<body><script src="page.js" defer></script></body>',
+        '<body><script src="data.js" defer></script><script src="map.js"></script>'
+        '<script src="page.js"></script></body>',
         "page.css": "p { color: red }",
+        "data.js": "const c = 1;",
+        "map.js": "const b = c;",
         "page.js": r"const a = '\1 \g<0>';",
     }
     monkeypatch.setattr(static_page, "page_file", lambda name: texts[name].encode())
@@ -78,14 +81,15 @@ def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monk
     [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
     assert "unsafe" not in policy
     assert "connect" not in policy
-    for tag, name in (("script", "page.js"), ("style", "page.css")):
+    script = "\n".join(texts[name] for name in ("data.js", "map.js", "page.js"))
+    for tag, expected in (("script", script), ("style", texts["page.css"])):
         [inside] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
-        assert inside == texts[name]
+        assert inside == expected
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in policy
-    assert "page.js" not in page
+    assert ".js" not in page
     assert "page.css" not in page
-    assert page.index("firth-data") < page.index("const a")
+    assert page.index("firth-data") < page.index("const c")
 
 
 def test_the_file_of_the_real_page_has_every_part_inside_and_asks_for_nothing(tmp_path):

@@ -1,0 +1,172 @@
+/* What the page of `firth explore` shares: helpers, and data from the server or from the page itself.
+ *
+ * The scripts are data.js, map.js and page.js, in this order. Data come from the server's /api, or from
+ * the element #firth-data of a page that was saved as one file. All text is set as text, never as HTML,
+ * and all style by classes or element.style, as the page's Content-Security-Policy asks.
+ */
+"use strict";
+
+const MOST_MATCHES = 12;
+const NEIGHBORS = 10;
+const CLUSTERS = 12;
+const LINES = 20;
+const MORE_LINES = 500;
+const DIFFERENCES = 200;
+const CLUSTER_COLORS = [
+  "#3b76c4", "#e08214", "#2f9e5b", "#cf3f3f", "#8a5fb8", "#96654f",
+  "#d162a9", "#7f8790", "#a3a020", "#17a2b8", "#e58f86", "#5561d6",
+];
+const darkScheme = matchMedia("(prefers-color-scheme: dark)");
+
+/** Return the colors of the maps in light or dark. */
+function palette() {
+  return darkScheme.matches
+    ? { paper: "#11161d", ink: "#e4eaf2", rare: "#34506f", frequent: "#eaf3ff", other: "#3a4552", mark: "#ffae5c" }
+    : { paper: "#ffffff", ink: "#1b2430", rare: "#b4c6dc", frequent: "#0c2f5c", other: "#cdd4dc", mark: "#b3400e" };
+}
+
+// ---------------------------------------------------------------- small helpers
+
+const element = (id) => document.getElementById(id);
+
+/** Return a new element with properties and children; strings become text. */
+function make(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in made) made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** Return a button that selects a word. */
+function wordButton(word) {
+  return make("button", { type: "button", className: "word", title: word, onclick: () => select(word) }, word);
+}
+
+const number = (value) => (value ?? 0).toLocaleString("en-US");
+const fixed = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "");
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+const shorten = (text, length = 28) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+/** Return [red, green, blue] of "#rrggbb". */
+function rgb(color) {
+  const value = parseInt(color.slice(1), 16);
+  return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+/** Return a color between two, as "#rrggbb"; 0 is the first. */
+function between(first, second, share) {
+  const [a, b] = [rgb(first), rgb(second)];
+  const mixed = a.map((value, i) => Math.round(value + (b[i] - value) * share));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Return "#rrggbb" as the bytes r, g, b, 255 of a little-endian integer. */
+function packed(color) {
+  const [red, green, blue] = rgb(color);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/** Show a line of plain English above the maps; nothing hides it. */
+function report(text, isError = false) {
+  const line = element("message");
+  line.textContent = text;
+  line.classList.toggle("error", isError);
+}
+
+/** Fill a part of the panel with what `work` returns, or with its error; only the latest call counts. */
+async function fill(target, work, waiting = "Loading …") {
+  const turn = (target.turn = (target.turn ?? 0) + 1);
+  if (element("message").classList.contains("error")) report("");
+  target.replaceChildren(make("p", { className: "note" }, waiting));
+  try {
+    const children = await work();
+    if (target.turn === turn) target.replaceChildren(...children.filter(Boolean));
+  } catch (error) {
+    if (target.turn !== turn) return;
+    target.replaceChildren(make("p", { className: "failed" }, error.message));
+    report(error.message, true);
+  }
+}
+
+// ---------------------------------------------------------------- data
+
+/** Answers of the server. */
+class ServedData {
+  constructor() {
+    this.token = new URLSearchParams(location.search).get("token") ?? "";
+  }
+
+  async ask(path, parameters = {}, binary = false) {
+    const query = new URLSearchParams(parameters).toString();
+    let response;
+    try {
+      response = await fetch(`/api/${path}${query && "?"}${query}`, { headers: { "X-Firth-Token": this.token } });
+    } catch {
+      throw new Error("The server does not answer; is firth explore still running?");
+    }
+    if (!response.ok) {
+      const answer = await response.json().catch(() => ({}));
+      throw new Error(answer.error ?? `The server answered with status ${response.status}.`);
+    }
+    return binary ? response.arrayBuffer() : response.json();
+  }
+
+  info() { return this.ask("info"); }
+  words(run) { return this.ask(`words/${run}`); }
+  async map(run) { return new Float32Array(await this.ask(`map/${run}`, {}, true)); }
+  async clusters(run) { return (await this.ask(`clusters/${run}`, { k: CLUSTERS })).clusters; }
+  neighbors(run, word) { return this.ask(`neighbors/${run}`, { word, k: NEIGHBORS }); }
+  differ(a, b) { return this.ask("differ", { a, b }); }
+}
+
+/** Data of a page that was saved as one file: base64 of deflated JSON, as embed/explore/static_page.py says. */
+class StoredData {
+  constructor(text) {
+    this.text = text;
+  }
+
+  async info() {
+    const deflated = new Blob([bytesOf(this.text.trim())]).stream();
+    const whole = new Response(deflated.pipeThrough(new DecompressionStream("deflate-raw")));
+    const { runs, differ } = await whole.json();
+    Object.assign(this, { runs, differences: differ });
+    const about = runs.map(({ name, method, dim, words }) => ({ name, method, dim, words: words.length }));
+    return { runs: about, corpus: null, stored: true };
+  }
+
+  async words(run) { return this.runs[run]; }
+
+  async map(run) {
+    return Float32Array.from(new Int16Array(bytesOf(this.runs[run].map)), (value) => value / 32767);
+  }
+
+  async neighbors(run, word) {
+    const stored = this.runs[run];
+    const row = rowsOf(stored).get(word) ?? rowsOf(stored).get(word.toLowerCase());
+    if (row === undefined) throw new Error(`There is no vector for '${word}' in ${stored.name}.`);
+    const Rows = stored.row_bytes === 2 ? Uint16Array : Uint32Array;
+    stored.rows ??= new Rows(bytesOf(stored.neighbors));
+    const near = Array.from(stored.rows.subarray(row * stored.k, (row + 1) * stored.k));
+    const neighbors = near.map((each) => ({ word: stored.words[each], row: each }));
+    return { word: stored.words[row], count: stored.counts?.[row], neighbors };
+  }
+
+  async differ(a, b) {
+    const pair = `${Math.min(a, b)} ${Math.max(a, b)}`;
+    if (!this.differences || pair !== "0 1") throw new Error("This file has no differences of these two runs.");
+    const swapped = ({ only_a, only_b, ...rest }) => ({ ...rest, only_a: only_b, only_b: only_a });
+    return { words: a < b ? this.differences : this.differences.map(swapped) };
+  }
+}
+
+/** Return the bytes of base64. */
+const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+
+/** Return the row of every word, made once. */
+function rowsOf(run) {
+  run.rowOf ??= new Map(run.words.map((word, row) => [word, row]));
+  return run.rowOf;
+}

@@ -1,0 +1,395 @@
+"""The page of ``firth explore`` in a browser: what it shows against what the library answers."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.store.search import Search
+from embed.explore.why import why_near
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.neighbors import nearest
+from embed.vectors.word_vectors import WordVectors
+from tests.corpora.store.searched import searched_corpus
+from tests.pretrain.small_run import small_run
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("selenium")
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium, chromedriver")
+
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--window-size=1280,800",
+)  # fmt: skip
+PATIENCE = 60  # seconds; only a failure takes so long
+HOSTILE = [
+    "<img src=x onerror=hacked=1>", "</script><script>hacked=1</script>", "大海", "море",
+    "x" * 400, 'a"b,c', "=1+1", "\u202eright", "&lt;", "' onclick='hacked=1",
+]  # fmt: skip
+
+COMMON = [f"word{n}" for n in range(60)]  # of two vectors files
+
+
+class Page:
+    """The page, as somebody sees it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, address):
+        self.driver.get("about:blank")  # since another hash alone loads nothing
+        self.driver.get(address)
+        self.wait(lambda: self.all("figure") and not self.text("#message"))
+
+    def wait(self, condition):
+        """Return what a condition finds, when it is true."""
+        end = time.monotonic() + PATIENCE
+        while not (found := condition()):
+            shown = self.text("body") if time.monotonic() > end else None
+            assert shown is None, f"waited in vain; the page shows {shown}"
+            time.sleep(0.05)
+        return found
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector):
+        return self.wait(lambda: self.all(selector))[0]
+
+    def texts(self, selector):
+        """Return all texts of a list, at one moment, shown or not."""
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector
+        )
+
+    def text(self, selector):
+        return " ".join(self.texts(selector))
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def click(self, selector):
+        self.one(selector).click()
+
+    def type(self, selector, text):
+        self.one(selector).clear()
+        self.one(selector).send_keys(text)
+
+    def choose(self, selector, value):
+        Select(self.one(selector)).select_by_value(value)
+
+    def select(self, word):
+        """Select a word by its whole text and wait for its neighbors."""
+        self.type("#search", word)
+        self.one("#search").send_keys(Keys.ESCAPE, Keys.ENTER)
+        self.wait(lambda: self.texts("#near h2") == [word])
+
+    def hash(self):
+        return self.run("return location.hash")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Return a corpus of a dozen words."""
+    return searched_corpus(tmp_path_factory.mktemp("page"))
+
+
+@pytest.fixture(scope="module")
+def runs(corpus, tmp_path_factory):
+    """Return runs of SVD and a masked LM, two vectors files, and one of hostile words."""
+    folder = tmp_path_factory.mktemp("runs")
+    train_svd(corpus, SvdConfig(dim=5), folder / "svd")
+    small_run(folder, name="mlm")
+    words = {"one": COMMON, "two": COMMON[::-1], "hostile": HOSTILE}
+    rng = np.random.default_rng(1)
+    for name, each in words.items():
+        (folder / name).mkdir()
+        WordVectors(each, rng.normal(size=(len(each), 4)).astype(np.float32)).save(folder / name)
+    return [folder / name for name in ("svd", "mlm", *words)]
+
+
+@pytest.fixture(scope="module")
+def address(corpus, runs):
+    """Return the address of a server of all runs."""
+    command = [sys.executable, "cli.py", "explore", *runs, "--corpus", corpus.path, "--no-browser"]
+    root = Path(cli.__file__).parent
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(
+        [str(each) for each in command],
+        cwd=root,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            yield re.search(r"http://\S+", server.stdout.readline())[0]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    """Return the folder of files that the page saves."""
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def driver(downloads, tmp_path_factory):
+    """Return a browser."""
+    options = Options()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def errors(driver):
+    """Return the errors of the console since the last time."""
+    return [each["message"] for each in driver.get_log("browser") if each["level"] == "SEVERE"]
+
+
+@pytest.fixture
+def page(driver, address):
+    """Return the page with the first run; afterwards the console must hold no error."""
+    page = Page(driver)
+    page.open(address)
+    yield page
+    assert errors(driver) == []
+
+
+def neighbors_of(run, word):
+    """Return the neighbors of a word with cosines, as the page writes them."""
+    [found] = nearest(WordVectors.open(run), [word], 10)
+    return [f"{near}{cosine:.3f}" for near, cosine in found]
+
+
+def shown_neighbors(page, column=1):
+    items = page.texts(f"#near .both > div:nth-child({column}) li")
+    return [re.sub(r"why.*", "", each) for each in items]
+
+
+def rows_of(path):
+    """Return the rows of a saved table."""
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_search_lists_beginnings_first_and_a_click_on_a_neighbor_selects_it(page, runs):
+    words = list(WordVectors.open(runs[0]).vocabulary)
+    page.type("#search", "ea")
+    page.wait(lambda: set(page.texts("#matches bdi")) == {w for w in words if "ea" in w})
+    page.type("#search", "SE")
+    page.wait(lambda: set(page.texts("#matches bdi")) == {"sea", "seal"})
+    page.type("#search", "o")
+    page.wait(lambda: len(page.texts("#matches bdi")) > 2)
+    found = page.texts("#matches bdi")
+    assert set(found) == {word for word in words if "o" in word}
+    begins = [word.startswith("o") for word in found]
+    assert begins == sorted(begins, reverse=True)
+    page.one("#search").send_keys(Keys.DOWN, Keys.ENTER)
+    page.wait(lambda: page.texts("#near h2") == [found[1]])
+    assert shown_neighbors(page) == neighbors_of(runs[0], found[1])
+    assert page.text("#selected").startswith(found[1])
+    near = page.one("#near .words .word")
+    name = near.text
+    near.click()
+    page.wait(lambda: page.texts("#near h2") == [name])
+    assert shown_neighbors(page) == neighbors_of(runs[0], name)
+
+
+def test_a_click_on_a_point_selects_its_word(page):
+    word, x, y = page.run(
+        "const [view] = state.views, at = view.screen(2);"
+        "const box = view.overlay.getBoundingClientRect();"
+        "return [view.words[2], at[0] - box.width / 2, at[1] - box.height / 2]"
+    )
+    move = ActionChains(page.driver, duration=0)
+    move.move_to_element_with_offset(page.one(".labels"), round(x), round(y)).click().perform()
+    page.wait(lambda: page.texts("#near h2") == [word])
+
+
+def test_why_shows_contexts_with_shares_and_text(page, runs):
+    page.select("sea")
+    near = page.one("#near .words .word").text
+    page.click("#near .words .small")
+    found = why_near(runs[0], "sea", near)
+    page.wait(
+        lambda: page.texts("#why-answer .share b") == [each.context for each in found.contexts]
+    )
+    shares = [f"{100 * each.share:.1f}%" for each in found.contexts]
+    assert page.texts("#why-answer .share span") == shares
+    assert page.texts("#why-answer .quote b")[0] in ("sea", near)
+    page.type("#why-b", "york")
+    page.click("#why-form button")
+    page.wait(lambda: page.text("#why-answer h2") == "sea and york")
+
+
+def test_text_lists_occurrences_and_collocates(page, corpus):
+    page.select("ship")
+    page.click("#tab-text")
+    n_found = len(Search(corpus).find("ship"))
+    page.wait(lambda: page.text("#lines h3").startswith(f"{n_found} occurrences"))
+    assert set(page.texts("#lines summary b")) == {"ship"}
+    page.wait(lambda: page.all("#collocates tbody tr"))
+    page.choose("#sort", "right")
+    page.wait(lambda: page.all("#lines li"))
+    page.click("#lines .more")
+    page.wait(lambda: len(page.all("#lines li")) == n_found)
+    assert "title: T" in page.text("#lines .note")
+
+
+def test_an_area_makes_a_group_that_is_saved_as_a_table(page, runs, downloads):
+    page.click("#area")
+    box = page.one(".labels").size
+    right, down = box["width"] // 2 - 2, box["height"] // 2 - 2
+    drag = ActionChains(page.driver, duration=0)
+    drag.move_to_element_with_offset(page.one(".labels"), -right, -down).click_and_hold()
+    for x, y in ((right, -down), (right, down), (-right, down)):
+        drag.move_to_element_with_offset(page.one(".labels"), x, y)
+    drag.release().perform()
+    page.wait(lambda: page.texts("#group-answer li"))
+    group = page.texts("#group-answer li")
+    visible = page.run("return state.views[0].visible().map(row => state.views[0].words[row])")
+    assert group == visible
+    assert len(group) > 2
+    page.type("#group-words", "sea ship")
+    page.click("#group-form button")
+    page.wait(lambda: page.texts("#group-answer li") == ["sea", "ship"])
+    page.click("#save-csv")
+    page.wait(lambda: (downloads / "firth-svd.csv").exists())
+    rows = rows_of(downloads / "firth-svd.csv")
+    vectors = WordVectors.open(runs[0])
+    counts = dict(zip(vectors.vocabulary, vectors.counts.tolist(), strict=True))
+    assert {row["word"]: int(row["count"]) for row in rows} == {
+        w: counts[w] for w in ("sea", "ship")
+    }
+    assert all(abs(float(row[axis])) < 3 for row in rows for axis in "xy")
+    page.click("#save-svg")
+    page.wait(lambda: (downloads / "firth-svd.svg").exists())
+    assert ">sea</text>" in (downloads / "firth-svd.svg").read_text(encoding="utf-8")
+
+
+def test_two_runs_share_the_selection_and_list_differences(page, runs):
+    page.choose("#run", "2")
+    page.choose("#other", "3")
+    page.wait(lambda: page.texts("figcaption") and "two" in page.texts("figcaption")[-1])
+    page.select("word7")
+    shown = [shown_neighbors(page, column) for column in (1, 2)]
+    assert shown == [neighbors_of(run, "word7") for run in runs[2:4]]
+    selected = page.run("return state.views.map(view => view.words[view.selected])")
+    assert selected == ["word7", "word7"]
+    check_differences(page)
+    page.click("#differ .word")
+    page.wait(lambda: page.texts("#near h2") == [page.texts("#differ .word")[0]])
+
+
+def check_differences(page):
+    """Open the list of differences and check that it has all words in order."""
+    page.click("#tab-differ")
+    page.wait(lambda: page.all("#differ .word"))
+    assert set(page.texts("#differ .word")) == set(COMMON)
+    distances = [float(each) for each in page.texts("#differ .cosine")]
+    assert distances == sorted(distances, reverse=True)
+    assert "only near in two: word" in page.texts("#differ .difference p")[1]
+
+
+def test_a_sentence_shows_neighbors_fill_ins_and_attention(page):
+    page.click("#tab-sentence")
+    page.type("#sentence-text", "the king saw the [queen] .")
+    page.click("#sentence-form button")
+    page.wait(lambda: "queen" in page.text("#sentence-answer h3"))
+    page.wait(lambda: page.all("#attention tbody tr"))
+    pieces = page.texts("#attention tbody th")
+    assert page.texts("#attention thead th") == pieces
+    first = page.texts("#attention tbody td")
+    page.choose("#attention-Layer", "1")
+    page.choose("#attention-Head", "1")
+    assert page.texts("#attention tbody td") != first
+    page.type("#sentence-text", "the king saw the [MASK] .")
+    page.click("#sentence-form button")
+    page.wait(lambda: page.texts("#sentence-answer h3") == ["In place of [MASK]"])
+    assert len(page.texts("#sentence-answer li")) == 10
+
+
+def test_the_address_restores_what_was_shown(page):
+    page.choose("#color", "cluster")
+    page.wait(lambda: "the" in page.text("#legend"))
+    page.select("seal")
+    page.one(".labels").send_keys("++", Keys.ARROW_RIGHT, "-")
+    view = "return [state.word, state.color, state.views[0].zoom, state.views[0].x]"
+    before = page.run(view)
+    assert before[:2] == ["seal", "cluster"]
+    assert before[2] == pytest.approx(1.4)
+    assert before[3] > 0
+    page.wait(lambda: "word=seal" in page.hash() and "view1=1.4%2C" in page.hash())
+    page.driver.refresh()
+    page.wait(lambda: page.texts("#near h2") == ["seal"])
+    after = page.run(view)
+    assert after[:2] == before[:2]
+    assert after[2:] == pytest.approx(before[2:], rel=1e-4)
+
+
+def test_an_unknown_word_is_refused_in_plain_english(page):
+    page.type("#search", "whale")
+    page.one("#search").send_keys(Keys.ENTER)
+    page.wait(lambda: "whale" in page.text("#near .failed"))
+    assert "whale" in page.text("#message.error")
+    assert all("404" in each for each in errors(page.driver))  # the browser's own line
+
+
+def test_words_that_are_html_are_text(page, downloads):
+    page.choose("#run", "4")
+    page.wait(lambda: "hostile" in page.text("figcaption"))
+    for word in HOSTILE:
+        page.run("select(arguments[0])", word)
+        page.wait(lambda word=word: page.texts("#near h2") == [word])
+        assert set(page.texts("#near .word")) == {*HOSTILE} - {word}
+    page.type("#search", "<")
+    page.wait(lambda: len(page.all("#matches li")) == 2)
+    assert page.run("return typeof hacked + document.images.length") == "undefined0"
+    wide = page.run("return [document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    page.click("#save-csv")
+    page.wait(lambda: (downloads / "firth-hostile.csv").exists())
+    rows = rows_of(downloads / "firth-hostile.csv")
+    assert {row["word"] for row in rows} <= set(HOSTILE)
+
+
+def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, tmp_path):
+    out = tmp_path / "page.html"
+    done = CliRunner().invoke(cli.main, ["explore", *map(str, runs[2:4]), "--html", str(out)])
+    assert done.exit_code == 0, done.stderr
+    page = Page(driver)
+    page.open(out.as_uri())
+    page.select("word3")
+    [expected] = nearest(WordVectors.open(runs[2]), ["word3"], 10)
+    assert shown_neighbors(page) == [each.word for each in expected]
+    page.choose("#other", "1")
+    page.wait(lambda: len(page.all("figure")) == 2)
+    check_differences(page)
+    assert not page.one("#tab-why").is_displayed()
+    assert errors(driver) == []
