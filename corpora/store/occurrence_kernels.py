@@ -26,14 +26,15 @@ def count_around(token_ids, bounds, starts, stops, groups, window, column_of_typ
     # column_of_type: int64 (n_types,), -1 if not counted; counts: int64 (n_groups, n_columns)
     part, done = 0, 0
     for k in range(starts.shape[0]):
-        while bounds[part + 1] <= starts[k]:
+        while part < bounds.shape[0] - 2 and bounds[part + 1] <= starts[k]:
             part += 1
-        last = min(bounds[part + 1], stops[k] + window)
+        last = min(bounds[part + 1], stops[k] + window, token_ids.shape[0])
         following = k  # the occurrence that ends behind token i
-        for i in range(max(bounds[part], starts[k] - window, done), last):
+        for i in range(max(0, bounds[part], starts[k] - window, done), last):
             while following < starts.shape[0] and stops[following] <= i:
                 following += 1
-            column = column_of_type[token_ids[i]]
+            t = token_ids[i]  # checked, since the text may be damaged after the index was made
+            column = column_of_type[t] if 0 <= t < column_of_type.shape[0] else -1
             inside = following < starts.shape[0] and starts[following] <= i
             if column >= 0 and not inside:
                 counts[groups[k], column] += 1
@@ -48,7 +49,8 @@ def count_by_group(token_ids, bounds, groups, column_of_type, counts):
     # column_of_type: int64 (n_types,), -1 if not counted; counts: int64 (n_groups, n_columns)
     for d in range(groups.shape[0]):
         if groups[d] >= 0:
-            for i in range(bounds[d], bounds[d + 1]):
-                column = column_of_type[token_ids[i]]
+            for i in range(max(0, bounds[d]), min(bounds[d + 1], token_ids.shape[0])):
+                t = token_ids[i]
+                column = column_of_type[t] if 0 <= t < column_of_type.shape[0] else -1
                 if column >= 0:
                     counts[groups[d], column] += 1

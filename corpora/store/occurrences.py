@@ -34,6 +34,10 @@ class Occurrences:
         """Return the positions of a type, ascending, int32 or int64 (n,)."""
         return self._positions[self._starts[type_id] : self._starts[type_id + 1]]
 
+    def require(self) -> None:
+        """Make the index unless it is there; the corpus is verified then, and not again."""
+        _ = self._positions
+
     def count(self, type_id: int) -> int:
         """Return the number of tokens of a type; needs no index."""
         return int(self._starts[type_id + 1] - self._starts[type_id])
@@ -67,7 +71,8 @@ class Occurrences:
         return cache_directory() / "occurrences" / f"{self._corpus.fingerprint}.npy"
 
     def _write(self, path: Path) -> None:
-        """Write the index, by counting sort, shard by shard."""
+        """Verify the corpus and write the index, by counting sort, shard by shard."""
+        self._corpus.verify()
         n_tokens = int(self._starts[-1])
         following, first = self._starts[:-1].copy(), 0
         with atomic_output(path, force=True) as partial, progress("indexing", "tokens") as show:

@@ -42,6 +42,7 @@ class Search:
             raise SettingError(f"{corpus.path}: a sample is not searched; pass the whole corpus")
         self.corpus = corpus
         self.occurrences = Occurrences(corpus)
+        self.occurrences.require()
         self._shard_starts = np.cumsum([0, *(len(shard.ids) for shard in corpus.shards)])
 
     def find(self, query: str, limit: int | None = None) -> Hits:

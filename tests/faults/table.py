@@ -42,6 +42,8 @@ CALLS = {
         makes=("corpus",),
     ),
     "corpus-info": Call(words="{inputs}/corpus", reads=("corpus",)),
+    "concordance": Call(words="{inputs}/corpus word1", reads=("corpus",)),
+    "collocates": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "train-svd": Call(words=_TRAINING, reads=("corpus",), makes=("run",)),
     "train-skipgram": Call(
         words=f"{_TRAINING} --epochs 1", reads=("corpus",), makes=("run",), resumes=True
@@ -79,6 +81,11 @@ CALLS = {
         words="{inputs}/run word1 word2 word3 --plot {workdir}/map.svg",
         reads=("run",),
         makes=("map.svg",),
+    ),
+    "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
+    "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --resamples 0", reads=("run", "mlm")),
+    "explore": Call(
+        words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),
     "fill-mask": Call(words="{inputs}/mlm word1[MASK] --device cpu", reads=("mlm",)),
     "encode": Call(

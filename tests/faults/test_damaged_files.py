@@ -22,8 +22,11 @@ FILES = {
         "vocabulary/words.text.npy", "vocabulary/counts.npy",
     ),
 }  # fmt: skip
-# these map their files and do not verify checksums
-MAPPED = ("neighbors", "similarity", "analogy", "map")
+# these map their files and do not verify checksums, or only before they are indexed
+MAPPED = (
+    "neighbors", "similarity", "analogy", "map", "concordance", "collocates", "why", "differ",
+    "explore",
+)  # fmt: skip
 
 
 def some_of(file: str) -> list[str]:
