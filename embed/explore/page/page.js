@@ -349,7 +349,8 @@ function showSentence(run, text) {
     return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors.map((near) => ({ score: near.score ?? near.cosine, ...near }))));
   });
   fill(element("attention"), async () => {
-    const plain = text.replace(/\[(?!MASK\])([^\]]+)\]/g, "$1");
+    if (masked) return [make("p", { className: "note" }, "Attention is shown for sentences without [MASK].")];
+    const plain = text.replace(/\[([^\]]+)\]/g, "$1");
     return attentionTable(await state.source.ask(`attention/${run}`, { text: plain }));
   });
 }
