@@ -534,7 +534,6 @@ function saveSvg() {
     const made = drawing.createElementNS(space, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     // characters that XML does not allow
-    // eslint-disable-next-line no-control-regex
     if (text) made.textContent = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
     return parent.appendChild(made);
   };
