@@ -2,7 +2,7 @@
  *
  * The scripts are data.js, map.js and page.js, in this order. Data come from the server's /api, or from
  * the element #firth-data of a page that was saved as one file. All text is set as text, never as HTML,
- * and all style by classes or element.style, as the page's Content-Security-Policy asks.
+ * and all style by classes or element.style, as the policy of the server asks.
  */
 "use strict";
 

@@ -349,7 +349,8 @@ function showSentence(run, text) {
     return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors.map((near) => ({ score: near.score ?? near.cosine, ...near }))));
   });
   fill(element("attention"), async () => {
-    const plain = text.replace(/\[(?!MASK\])([^\]]+)\]/g, "$1");
+    if (masked) return [make("p", { className: "note" }, "Attention is shown for sentences without [MASK].")];
+    const plain = text.replace(/\[([^\]]+)\]/g, "$1");
     return attentionTable(await state.source.ask(`attention/${run}`, { text: plain }));
   });
 }
@@ -533,7 +534,6 @@ function saveSvg() {
     const made = drawing.createElementNS(space, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     // characters that XML does not allow
-    // eslint-disable-next-line no-control-regex
     if (text) made.textContent = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
     return parent.appendChild(made);
   };

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -129,6 +131,13 @@ def runs(corpus, tmp_path_factory):
     return [folder / name for name in ("svd", "mlm", *words)]
 
 
+def import_slow_packages(address):
+    """Let the server import torch and scikit-learn while other tests run."""
+    for path in ("api/fill/1?text=the+[MASK]&", "api/clusters/0?"):
+        with urllib.request.urlopen(address.replace("?", path)) as answer:
+            answer.read()
+
+
 @pytest.fixture(scope="module")
 def address(corpus, runs):
     """Return the address of a server of all runs."""
@@ -143,7 +152,10 @@ def address(corpus, runs):
         text=True,
     ) as server:
         try:
-            yield re.search(r"http://\S+", server.stdout.readline())[0]
+            found = re.search(r"http://\S+", server.stdout.readline())[0]
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(import_slow_packages, found)
+                yield found
         finally:
             server.terminate()
 
@@ -317,42 +329,6 @@ def check_differences(page):
     assert "only near in two: word" in page.texts("#differ .difference p")[1]
 
 
-def test_a_sentence_shows_neighbors_fill_ins_and_attention(page):
-    page.click("#tab-sentence")
-    page.type("#sentence-text", "the king saw the [queen] .")
-    page.click("#sentence-form button")
-    page.wait(lambda: "queen" in page.text("#sentence-answer h3"))
-    page.wait(lambda: page.all("#attention tbody tr"))
-    pieces = page.texts("#attention tbody th")
-    assert page.texts("#attention thead th") == pieces
-    first = page.texts("#attention tbody td")
-    page.choose("#attention-Layer", "1")
-    page.choose("#attention-Head", "1")
-    assert page.texts("#attention tbody td") != first
-    page.type("#sentence-text", "the king saw the [MASK] .")
-    page.click("#sentence-form button")
-    page.wait(lambda: page.texts("#sentence-answer h3") == ["In place of [MASK]"])
-    assert len(page.texts("#sentence-answer li")) == 10
-
-
-def test_the_address_restores_what_was_shown(page):
-    page.choose("#color", "cluster")
-    page.wait(lambda: "the" in page.text("#legend"))
-    page.select("seal")
-    page.one(".labels").send_keys("++", Keys.ARROW_RIGHT, "-")
-    view = "return [state.word, state.color, state.views[0].zoom, state.views[0].x]"
-    before = page.run(view)
-    assert before[:2] == ["seal", "cluster"]
-    assert before[2] == pytest.approx(1.4)
-    assert before[3] > 0
-    page.wait(lambda: "word=seal" in page.hash() and "view1=1.4%2C" in page.hash())
-    page.driver.refresh()
-    page.wait(lambda: page.texts("#near h2") == ["seal"])
-    after = page.run(view)
-    assert after[:2] == before[:2]
-    assert after[2:] == pytest.approx(before[2:], rel=1e-4)
-
-
 def test_an_unknown_word_is_refused_in_plain_english(page):
     page.type("#search", "whale")
     page.one("#search").send_keys(Keys.ENTER)
@@ -393,3 +369,39 @@ def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, t
     check_differences(page)
     assert not page.one("#tab-why").is_displayed()
     assert errors(driver) == []
+
+
+def test_the_address_restores_what_was_shown(page):
+    page.choose("#color", "cluster")
+    page.wait(lambda: "the" in page.text("#legend"))
+    page.select("seal")
+    page.one(".labels").send_keys("++", Keys.ARROW_RIGHT, "-")
+    view = "return [state.word, state.color, state.views[0].zoom, state.views[0].x]"
+    before = page.run(view)
+    assert before[:2] == ["seal", "cluster"]
+    assert before[2] == pytest.approx(1.4)
+    assert before[3] > 0
+    page.wait(lambda: "word=seal" in page.hash() and "view1=1.4%2C" in page.hash())
+    page.driver.refresh()
+    page.wait(lambda: page.texts("#near h2") == ["seal"])
+    after = page.run(view)
+    assert after[:2] == before[:2]
+    assert after[2:] == pytest.approx(before[2:], rel=1e-4)
+
+
+def test_a_sentence_shows_neighbors_fill_ins_and_attention(page):
+    page.click("#tab-sentence")
+    page.type("#sentence-text", "the king saw the [queen] .")
+    page.click("#sentence-form button")
+    page.wait(lambda: "queen" in page.text("#sentence-answer h3"))
+    page.wait(lambda: page.all("#attention tbody tr"))
+    pieces = page.texts("#attention tbody th")
+    assert page.texts("#attention thead th") == pieces
+    first = page.texts("#attention tbody td")
+    page.choose("#attention-Layer", "1")
+    page.choose("#attention-Head", "1")
+    assert page.texts("#attention tbody td") != first
+    page.type("#sentence-text", "the king saw the [MASK] .")
+    page.click("#sentence-form button")
+    page.wait(lambda: page.texts("#sentence-answer h3") == ["In place of [MASK]"])
+    assert len(page.texts("#sentence-answer li")) == 10
