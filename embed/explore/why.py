@@ -29,7 +29,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
-_TRIED = 10_000  # occurrences of a word in which a context is sought first
+_TRIED = 10_000  # occurrences of a word
 _WIDTH = 8  # words on each side of a line, in which the context is
 
 
@@ -116,14 +116,20 @@ def why_near(
 class Explainer:
     """Answers :func:`why_near` for one run; the matrix, the text and the encoder stay open.
 
-    The parameters are those of :func:`why_near`.
+    The parameters are those of :func:`why_near`; a context is sought near ``tried`` occurrences
+    of a word before all of them.
     """
 
     def __init__(
-        self, run: str | os.PathLike[str], corpus: Corpus | str | Path | None = None
+        self,
+        run: str | os.PathLike[str],
+        corpus: Corpus | str | Path | None = None,
+        *,
+        tried: int = _TRIED,
     ) -> None:
         self._run = Path(run)
         self._given = corpus
+        self._tried = tried
 
     def why(self, first: str, second: str, *, n_contexts: int = 10, seed: int = 1) -> Why:
         """Do what :func:`why_near` does."""
@@ -132,7 +138,7 @@ class Explainer:
         words = (first, second)
         cosine = similarity(self._vectors, *words)
         search = self._search
-        places = [_occurrences(search, word, seed) for word in words]
+        places = [_occurrences(search, word, self._tried, seed) for word in words]
         found = self._weights(words, seed)
         total = float(found.products.sum())
         best = np.argsort(-found.products, kind="stable")[:n_contexts]
@@ -252,7 +258,7 @@ def _cosine_products(rows: np.ndarray) -> np.ndarray:
     return np.asarray(rows[0] * rows[1] / (lengths or 1.0))
 
 
-def _occurrences(search: Search | None, word: str, seed: int) -> list[Hits]:
+def _occurrences(search: Search | None, word: str, tried: int, seed: int) -> list[Hits]:
     """Return some occurrences of a word, in which a context is sought first, and all of them.
 
     Nothing without a text, or if the word is not in it, whose vector is then composed.
@@ -263,7 +269,7 @@ def _occurrences(search: Search | None, word: str, seed: int) -> list[Hits]:
         every = search.find(word)
     except UnknownWordError:
         return []
-    return [every] if len(every) <= _TRIED else [_sampled(every, _TRIED, seed), every]
+    return [every] if len(every) <= tried else [_sampled(every, tried, seed), every]
 
 
 def _lines(
