@@ -112,10 +112,14 @@ def _serve(spaces: "Sequence[Space]", corpus: object, port: int, *, browser: boo
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         config = uvicorn.Config(
             app, log_level="error", access_log=False, lifespan="off", ws="none",
-            server_header=False, timeout_graceful_shutdown=1,
+            proxy_headers=False, server_header=False,
         )  # fmt: skip
+        server = threading.Thread(
+            target=uvicorn.Server(config).run, kwargs={"sockets": [listener]}, daemon=True
+        )
         with reporting_to(SilentReporter()):  # what is noted about a request is not for here
+            server.start()
             try:
-                uvicorn.Server(config).run(sockets=[listener])
-            except KeyboardInterrupt:
-                raise SystemExit(130) from None  # does not wait for threads, see `cli.run`
+                server.join()
+            except KeyboardInterrupt:  # `cli.run` does not wait for answers that are being made
+                raise SystemExit(130) from None

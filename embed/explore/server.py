@@ -145,7 +145,8 @@ class Answers:
         """Return the words that two runs treat differently."""
         last = len(self._spaces) - 1
         pair = _number(ask, "a", 0, 0, last), _number(ask, "b", 1, 0, last)
-        found = self._once.get(pair, lambda: compare(*(self._spaces[n] for n in pair)))
+        a, b = (self._spaces[n] for n in pair)
+        found = self._once.get(pair, lambda: compare(a, b))
         return {"words": shown(found, _DIFFERING, _NEAR)}
 
     def _text_corpus(self) -> Corpus:

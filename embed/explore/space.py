@@ -29,7 +29,7 @@ from embed.vectors.wordlist import index_words
 _BLOCK = 1 << 13  # rows at once
 _COSINES = 1 << 23  # at once
 _INSIDE = 0.995  # share of the words that the map shows within [-1, 1]
-_COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
+COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
 _SAMPLE = 30_000  # words that the centers of clusters are from
 _REMEMBERED = 1000  # answers why words are near
 _DIGITS = 4  # of attention weights
@@ -207,11 +207,11 @@ def open_spaces(runs: Sequence[Path], max_words: int, corpus: Path | None) -> li
     return [Space(run, max_words, corpus, str(run) if alike else None) for run in runs]
 
 
-def compare(a: Space, b: Space) -> Differing:
+def compare(a: Space, b: Space, n_words: int = COMPARED) -> Differing:
     """Compare the neighborhoods of the most frequent words of two runs."""
     if a is b:
         raise SettingError(f"{a.name}: is compared with itself; pass two runs")
-    return differ(a.frequent(_COMPARED), b.frequent(_COMPARED), resamples=0)
+    return differ(a.frequent(n_words), b.frequent(n_words), resamples=0)
 
 
 def shown(differing: Differing, n_words: int, n_near: int) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import FirthError
 from corpora.common.reporting import note
 from embed.explore.server import SCRIPTS, page_file
-from embed.explore.space import Space, compare, shown
+from embed.explore.space import COMPARED, Space, compare, shown
 
 MOST_WORDS = 50_000
 _NEIGHBORS = 10
@@ -42,19 +42,21 @@ _STYLE = re.compile(r'<link\b[^>]*\bhref="/?page\.css"[^>]*>')
 _SCRIPT = re.compile(r'<script\b[^>]*?\s*\bsrc="/?(?:data|map|page)\.js"[^>]*></script>')
 
 
-def write_page(spaces: Sequence[Space], out: Path, *, force: bool = False) -> None:
+def write_page(
+    spaces: Sequence[Space], out: Path, *, force: bool = False, n_compared: int = COMPARED
+) -> None:
     """Write the page with the data of some runs."""
-    page = page_with(data_of(spaces))
+    page = page_with(data_of(spaces, n_compared))
     with atomic_output(out, force) as partial:
         partial.write_text(page, encoding="utf-8")
 
 
-def data_of(spaces: Sequence[Space]) -> dict[str, Any]:
+def data_of(spaces: Sequence[Space], n_compared: int = COMPARED) -> dict[str, Any]:
     """Return the data of the page, see above."""
     differ = None
     if len(spaces) > 1:
         try:
-            differ = shown(compare(*spaces[:2]), _DIFFERING, _NEAR)
+            differ = shown(compare(spaces[0], spaces[1], n_compared), _DIFFERING, _NEAR)
         except FirthError as error:
             note(f"no differences: {error}")
     return {"version": 1, "runs": [_run(space) for space in spaces], "differ": differ}

@@ -29,7 +29,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
-_TRIED = 10_000  # occurrences of a word in which a context is sought first
+_TRIED = 10_000  # occurrences of a word
 _WIDTH = 8  # words on each side of a line, in which the context is
 
 
@@ -117,14 +117,20 @@ def why_near(
 class Explainer:
     """Answers :func:`why_near` for one run; the matrix, the text and the encoder stay open.
 
-    The parameters are those of :func:`why_near`.
+    The parameters are those of :func:`why_near`; a context is sought near ``tried`` occurrences
+    of a word before all of them.
     """
 
     def __init__(
-        self, run: str | os.PathLike[str], corpus: Corpus | str | Path | None = None
+        self,
+        run: str | os.PathLike[str],
+        corpus: Corpus | str | Path | None = None,
+        *,
+        tried: int = _TRIED,
     ) -> None:
         self._run = Path(run)
         self._given = corpus
+        self._tried = tried
 
     def why(self, first: str, second: str, *, contexts: int = 10, seed: int = 1) -> Why:
         """Do what :func:`why_near` does."""
@@ -142,7 +148,7 @@ class Explainer:
                 first=float(found.weights[0, each]),
                 second=float(found.weights[1, each]),
                 share=float(found.products[each] / total),
-                lines=_lines(self._search, words, found, each, seed),
+                lines=_lines(self._search, words, found, each, self._tried, seed),
             )
             for each in best.tolist()
         ]
@@ -268,7 +274,12 @@ def _cosine_products(rows: np.ndarray) -> np.ndarray:
 
 
 def _lines(
-    search: Search | None, words: tuple[str, str], found: _Weights, context: int, seed: int
+    search: Search | None,
+    words: tuple[str, str],
+    found: _Weights,
+    context: int,
+    tried: int,
+    seed: int,
 ) -> tuple[Line | None, Line | None]:
     """Return a line of each word with the context near it, or in which it is predicted most."""
     if search is None:
@@ -276,7 +287,7 @@ def _lines(
     lines = []
     for number, word in enumerate(words):
         if found.hits is None:
-            hits = _near(search, word, found.names[context], seed)
+            hits = _near(search, word, found.names[context], tried, seed)
         else:
             starts = found.hits[number, context : context + 1]
             hits = Hits(starts, starts + 1)
@@ -284,10 +295,10 @@ def _lines(
     return lines[0], lines[1]
 
 
-def _near(search: Search, word: str, context: str, seed: int) -> Hits:
+def _near(search: Search, word: str, context: str, tried: int, seed: int) -> Hits:
     """Return occurrences of a word with a context in the same sentence, if possible among few."""
     every, others = search.of_word(word), search.of_word(context)
-    some = _sampled(every, _TRIED, seed) if len(every) > _TRIED else every
+    some = _sampled(every, tried, seed) if len(every) > tried else every
     found = search.near(some, others, _WIDTH, unit="sentence")
     return found if len(found) else search.near(every, others, _WIDTH, unit="sentence")
 

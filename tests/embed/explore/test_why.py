@@ -12,7 +12,7 @@ from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from corpora.store.corpus import Corpus
 from corpora.store.search import Search
-from embed.explore.why import why_near
+from embed.explore.why import Explainer, why_near
 from embed.svd.train import SvdConfig, train_svd
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import SkipGramConfig
@@ -137,6 +137,18 @@ def test_sentences_have_the_word_and_the_context_near_it(corpus, svd):
             near = None if line is None else [*line.left.split(), *line.right.split()]
             assert near is None or each.context in near
     assert any(line for each in found.contexts for line in each.lines)
+
+
+def test_a_line_is_found_even_if_the_occurrences_that_are_tried_first_lack_the_context(corpus, svd):
+    found, every = (
+        Explainer(svd, corpus, tried=tried).why("sea", "ship", contexts=EVERY)
+        for tried in (1, 10**6)
+    )
+    assert found.contexts
+    for each, other in zip(found.contexts, every.contexts, strict=True):
+        assert [line is None for line in each.lines] == [line is None for line in other.lines]
+        for line in filter(None, each.lines):
+            assert each.context in [*line.left.split(), *line.right.split()]
 
 
 def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
