@@ -313,11 +313,12 @@ class _Comparison:
         hits, _ = self._texts[0]
         assert hits is not None
         longest = int((hits.stops - hits.starts).max(initial=0))
-        inside = [hits.starts[hits.stops > hits.starts + n] + n for n in range(longest)]
-        own = np.unique(np.concatenate([hits.starts, *inside]))
+        inside = [hits.starts[hits.stops > hits.starts + n] + n for n in range(1, longest)]
+        own = np.unique(np.concatenate([hits.starts, *inside])) if inside else hits.starts
         column = columns[self.search.take(own)]
         known = column >= 0
-        np.subtract.at(counts, (groups[self._units_of(own)][known], column[known]), 1)
+        cells = groups[self._units_of(own[known])] * counts.shape[1] + column[known]
+        counts -= np.bincount(cells, minlength=counts.size).reshape(counts.shape)
 
     def _add(
         self,
