@@ -145,9 +145,9 @@ class Corpus:
             "tokens": self.training_tokens,
             "documents": self.training_documents,
         }
-        place = self.reference
-        about = {"corpus": place.pop("fingerprint"), "corpus_path": place.pop("path")}
-        return {**about, **place, "text": text}
+        sample = {"sample": self.manifest["sample"]} if "sample" in self.manifest else {}
+        path = str(self.path.resolve())
+        return {"corpus": self.fingerprint, "corpus_path": path, **sample, "text": text}
 
     def restore_sample(self, sample: dict[str, Any]) -> "Corpus":
         """Take the same sample again from its description.

@@ -88,7 +88,7 @@ def checksums(corpus: Corpus) -> dict[str, str]:
     return {name: value for name, value in sums.items() if name.endswith(".npy")}
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(
     st.text(
         st.characters(exclude_categories=["Cs", "Cc"])
