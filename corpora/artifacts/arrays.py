@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import threading
 import tokenize
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,9 @@ import numpy as np
 from corpora.common.errors import ArtifactError
 
 _SUFFIX = ".npy"
+# NumPy parses headers as Python literals, which in CPython 3.11 can fail ("AST constructor
+# recursion depth mismatch") while another thread does so, too.
+_HEADERS = threading.Lock()
 # What NumPy raises on files without an array; it parses their headers as Python literals.
 _UNREADABLE = (
     ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
@@ -107,7 +111,8 @@ def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.nda
 def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -> np.ndarray:
     """Memory-map a ``.npy``; ``missing`` and ``again`` (the remedy) complete the error messages."""
     try:
-        array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
+        with _HEADERS:
+            array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: {missing}") from None
     except _UNREADABLE as error:
