@@ -165,7 +165,7 @@ def collocates(
     UnknownWordError
         A word of a query is not in the corpus.
     SettingError
-        Options do not fit together, or there is no such field or value.
+        Options contradict each other, or no document has the field or value.
     """
     _check(query, measure, versus, versus_documents)
     require_at_least(1, window=window, words=words, min_count=min_count)

@@ -81,7 +81,7 @@ def concordance(
     UnknownWordError
         A word of a query is not in the corpus.
     SettingError
-        An option is out of range, or there is no such field or value.
+        An option is out of range, or no document has the field or value.
 
     Examples
     --------
@@ -153,8 +153,7 @@ def _choose(search: Search, hits: Hits, n_lines: int, order: str, seed: int) -> 
     if order == "text":
         return hits[slice(n_lines)]
     if order == "sample":
-        chosen = np.random.default_rng(seed).permutation(len(hits))[:n_lines]
-        return hits[np.sort(chosen)]
+        return hits.sample(n_lines, seed)
     places: Sequence[np.ndarray] = [
         hits.starts - distance if order == "left" else hits.stops + distance - 1
         for distance in range(1, _SORTED_BY + 1)

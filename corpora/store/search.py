@@ -33,6 +33,12 @@ class Hits:
     def __getitem__(self, chosen: np.ndarray | slice) -> "Hits":
         return Hits(self.starts[chosen], self.stops[chosen])
 
+    def sample(self, n: int, seed: int) -> "Hits":
+        """Return up to ``n`` at random, in order of the text."""
+        if len(self) <= n:
+            return self
+        return self[np.sort(np.random.default_rng(seed).permutation(len(self))[:n])]
+
 
 class Search:
     """Finds queries in all documents of a corpus."""

@@ -91,7 +91,7 @@ def differ(
         Pairs of runs to measure chance by; 0 for none. A single word can have q <= 0.05 from 20
         on.
     corpora : sequence of str or Path
-        Where the corpora of the runs are, if they are no longer where they were.
+        Where the corpora of the runs are, if they were moved.
     seed : int
         Seed of the parts.
 

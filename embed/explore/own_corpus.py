@@ -21,8 +21,7 @@ def training_corpus(
     made: Any = read_json(file) if file.is_file() else {}
     known = [made.get("corpus_path"), *made.get("command", [])] if recorded else []
     places = [Path(each) for each in known if isinstance(each, str)]
-    opened = [*map(Corpus.open, map(Path, corpora)), *map(Corpus.open, filter(is_corpus, places))]
-    for corpus in opened:
+    for corpus in map(Corpus.open, [*corpora, *filter(is_corpus, places)]):
         found = corpus.restore_sample(made["sample"]) if "sample" in made else corpus
         if found.fingerprint == made.get("corpus"):
             return found

@@ -90,7 +90,7 @@ def why_near(
     first, second : str
         Words that have a vector.
     corpus : Corpus, str or Path, optional
-        The corpus of the run, if it is no longer where it was. Without it there are no
+        The corpus of the run, if it was moved. Without a corpus there are no
         sentences, and count-based vectors and masked LMs cannot be explained.
     contexts : int
         Contexts to return.
@@ -174,13 +174,17 @@ class Explainer:
     @cached_property
     def _search(self) -> Search | None:
         """The whole text; None if no corpus is given and its own is not found."""
-        with contextlib.suppress(*[ArtifactError] * (self._given is None)):
-            return Search(Corpus.open(self._corpus.path))
-        return None
+        try:
+            return self._required_search
+        except ArtifactError:
+            if self._given is not None:
+                raise
+            return None
 
+    @cached_property
     def _required_search(self) -> Search:
-        """Return the whole text; raise if it is not found."""
-        return self._search or Search(Corpus.open(self._corpus.path))
+        """The whole text; raise if it is not found."""
+        return Search(Corpus.open(self._corpus.path))
 
     def _weights(self, words: tuple[str, str], seed: int) -> _Weights:
         """Return the weights of contexts by the method of the run."""
@@ -192,7 +196,7 @@ class Explainer:
         with contextlib.suppress(ArtifactError):
             encoder = self.encoder
         if isinstance(encoder, MaskFiller):
-            return _of_masks(encoder, words, self._required_search(), seed)
+            return _of_masks(encoder, words, self._required_search, seed)
         raise ArtifactError(
             f"{self._run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or "
             "of `train_skipgram()` or `train_cbow()` with negative sampling"
@@ -230,7 +234,7 @@ def _of_masks(encoder: MaskFiller, words: tuple[str, str], search: Search, seed:
     number_of: dict[str, int] = {}
     found: list[dict[int, tuple[float, float, int]]] = []  # mean, most, and where
     for word in words:
-        hits = _sampled(search.of_word(word), _SENTENCES, seed)
+        hits = search.of_word(word).sample(_SENTENCES, seed)
         likely: dict[int, tuple[float, float, int]] = {}
         for start, left, right in zip(hits.starts.tolist(), *_sides(search, hits), strict=True):
             for piece, probability in _predict(encoder, left, right):
@@ -291,24 +295,15 @@ def _lines(
         else:
             starts = found.hits[number, context : context + 1]
             hits = Hits(starts, starts + 1)
-        lines.append(next(iter(lines_of(search, _sampled(hits, 1, seed), _WIDTH)), None))
+        lines.append(next(iter(lines_of(search, hits.sample(1, seed), _WIDTH)), None))
     return lines[0], lines[1]
 
 
 def _near(search: Search, word: str, context: str, tried: int, seed: int) -> Hits:
     """Return occurrences of a word with a context in the same sentence, if possible among few."""
     every, others = search.of_word(word), search.of_word(context)
-    some = _sampled(every, tried, seed) if len(every) > tried else every
-    found = search.near(some, others, _WIDTH, unit="sentence")
+    found = search.near(every.sample(tried, seed), others, _WIDTH, unit="sentence")
     return found if len(found) else search.near(every, others, _WIDTH, unit="sentence")
-
-
-def _sampled(hits: Hits, n: int, seed: int) -> Hits:
-    """Return some hits at random, in order of the text."""
-    if len(hits) <= n:
-        return hits
-    chosen = np.random.default_rng(seed).permutation(len(hits))[:n]
-    return hits[np.sort(chosen)]
 
 
 def as_json(found: Why) -> dict[str, Any]:
