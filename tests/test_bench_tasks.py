@@ -107,13 +107,18 @@ def docs(bench, tmp_path, monkeypatch):
     (tmp_path / "results/tasks.json").write_text(json.dumps(document))
     for name in ("DOCS", "ROOT"):
         monkeypatch.setattr(test_figures, name, tmp_path)
+    forget_figures()  # of the pages as they are
     yield tmp_path
+    forget_figures()
+
+
+def forget_figures():
+    """Clear what is kept by mark, since the marks of these pages are the same."""
     test_figures.records.cache_clear()
     test_figures.keys_of.cache_clear()
 
 
 def test_written_tables_agree_with_the_results(bench, docs):
-    test_figures.records.cache_clear()
     bench.write_tables(json.loads((docs / "results/tasks.json").read_text()), docs)
     written = [table for page in sorted(docs.rglob("*.md")) for table in test_figures.tables(page)]
     assert len(written) == len(bench.TABLES) + 4
