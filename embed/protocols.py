@@ -237,7 +237,7 @@ class AttentionReader(Protocol):
         Parameters
         ----------
         words : sequence of str
-            The sentence.
+            The sentence; a word may be ``[MASK]``.
 
         Returns
         -------
@@ -247,8 +247,8 @@ class AttentionReader(Protocol):
             float32 (L, H, T, T) by layer, head, query piece and key piece; rows sum to 1.
         """
 
-    def words(self, text: str) -> list[str]:
-        """Split text into words, as :meth:`ContextualEncoder.words` does."""
+    def words_and_masks(self, text: str) -> list[str]:
+        """Split text into words, as :meth:`ContextualEncoder.words` does, and keep ``[MASK]``."""
 
 
 @runtime_checkable

@@ -1,13 +1,12 @@
 """``firth explore``: look at runs and their text in the browser."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from embed.explore.space import Space
+    from embed.explore.server import Answers
 
 
 @click.command("explore")
@@ -38,6 +37,14 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write the page to a file, which needs no server, instead.",
 )
+@click.option(
+    "--map",
+    "method",
+    type=click.Choice(["pca", "umap"]),
+    default="pca",
+    show_default=True,
+    help="How words are placed at first; umap takes minutes once, and the extra `umap`.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the file at --html.")
 def command(
     runs: tuple[Path, ...],
@@ -46,6 +53,7 @@ def command(
     no_browser: bool,
     max_words: int,
     html: Path | None,
+    method: str,
     force: bool,
 ) -> None:
     """Look at runs and their text in the browser.
@@ -64,27 +72,30 @@ def command(
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.common.reporting import note
     from corpora.store.corpus import Corpus
-    from embed.explore.server import require_packages
+    from embed.explore.maps import require_umap
+    from embed.explore.server import Answers, require_packages
     from embed.explore.space import open_spaces
 
     if html is None:
         require_packages()
     else:
         refuse_overwrite(html, force)
+    if method == "umap":
+        require_umap()
     given = None if corpus is None else Corpus.open(corpus)
     if html is not None:
         from embed.explore.static_page import MOST_WORDS, write_page
 
         spaces = open_spaces(runs, min(max_words, MOST_WORDS), corpus)
-        write_page(spaces, html, force=force)
+        write_page(spaces, html, force=force, method=method)
         note(f"{html}: {html.stat().st_size / 1e6:.1f} MB")
         return
     spaces = open_spaces(runs, max_words, corpus)
     found = given or next((space.corpus for space in spaces if space.corpus), None)
-    _serve(spaces, found, port, browser=not no_browser)
+    _serve(Answers(spaces, found, method), port, browser=not no_browser)
 
 
-def _serve(spaces: "Sequence[Space]", corpus: object, port: int, *, browser: bool) -> None:
+def _serve(answers: "Answers", port: int, *, browser: bool) -> None:
     """Answer requests until Ctrl-C."""
     import secrets
     import socket
@@ -94,10 +105,8 @@ def _serve(spaces: "Sequence[Space]", corpus: object, port: int, *, browser: boo
     import uvicorn
 
     from corpora.common.reporting import SilentReporter, reporting_to
-    from corpora.store.corpus import Corpus
-    from embed.explore.server import Answers, make_app
+    from embed.explore.server import make_app
 
-    assert corpus is None or isinstance(corpus, Corpus)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", port))
@@ -105,7 +114,7 @@ def _serve(spaces: "Sequence[Space]", corpus: object, port: int, *, browser: boo
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)
         hosts = [f"{name}:{port}" for name in ("127.0.0.1", "localhost")]
-        app = make_app(Answers(spaces, corpus), token, hosts)
+        app = make_app(answers, token, hosts)
         address = f"http://127.0.0.1:{port}/?token={token}"
         click.echo(address)
         if browser:

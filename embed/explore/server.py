@@ -14,6 +14,7 @@ from corpora.common.options import as_command_line
 from corpora.store.collocates import collocates
 from corpora.store.concordance import concordance
 from corpora.store.corpus import Corpus
+from embed.explore.maps import METHODS, has_umap
 from embed.explore.space import Once, Space, as_objects, compare, shown
 
 if TYPE_CHECKING:
@@ -60,15 +61,18 @@ def require_packages() -> None:
 class Answers:
     """The answers to all questions of the page, by path."""
 
-    def __init__(self, spaces: Sequence[Space], corpus: Corpus | None) -> None:
+    def __init__(
+        self, spaces: Sequence[Space], corpus: Corpus | None, first_map: str = "pca"
+    ) -> None:
         self._spaces = spaces
+        self._first_map = first_map
         self._corpus = corpus
         self._corpus_lock = threading.Lock()
         self._once = Once()
         self.routes: dict[str, Callable[[Request], Any]] = {
             "/api/info": self._info,
             "/api/words/{n:int}": lambda ask: self._words(self._space(ask)),
-            "/api/map/{n:int}": lambda ask: self._map(ask),
+            "/api/map/{n:int}": self._map,
             "/api/clusters/{n:int}": lambda ask: {
                 "clusters": self._space(ask).clusters(_number(ask, "k", 12, 2, 50))
             },
@@ -109,19 +113,27 @@ class Answers:
             "keeps_text": corpus.keeps_text,
         }
         runs = [space.describe() for space in self._spaces]
-        return {"runs": runs, "corpus": about, "version": version("firth")}
+        return {
+            "runs": runs,
+            "corpus": about,
+            "map": self._first_map,
+            "umap": has_umap(),
+            "version": version("firth"),
+        }
 
     def _words(self, space: Space) -> dict[str, Any]:
         """Return all words of a run, most frequent first."""
         counts = None if space.counts is None else space.counts.tolist()
         return {"words": space.words, "counts": counts}
 
-    def _map(self, ask: "Request") -> bytes:
-        """Return the places of all words."""
+    def _map(self, ask: "Request") -> bytes | dict[str, float]:
+        """Return the places of all words, or how much of a slow map is made."""
         method = ask.query_params.get("method", "pca")
-        if method != "pca":
-            raise SettingError(f"`method={method}`: expected pca")
-        return self._space(ask).map().astype("<f4").tobytes()
+        if method not in METHODS:
+            raise SettingError(f"method={method[:20]}: expected {' or '.join(METHODS)}")
+        space = self._space(ask)
+        found = space.map() if method == "pca" else space.map_or_percent(method)
+        return {"percent": found} if isinstance(found, float) else found.astype("<f4").tobytes()
 
     def _concordance(self, ask: "Request") -> dict[str, Any]:
         """Return lines of the corpus."""

@@ -1,7 +1,8 @@
 """What the page asks about one run: its words, a map of them, neighbors, and its encoder."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from corpora.store.corpus import Corpus
 from embed.contextual.encoders import encoder_run
 from embed.contextual.in_context import nearest_in_space
 from embed.explore.differ import Differing, differ, largest
+from embed.explore.maps import plane, row_blocks, umap_places
 from embed.explore.own_corpus import training_corpus
 from embed.explore.why import Explainer, as_json
 from embed.formats.vector_files import load_vectors
@@ -26,9 +28,7 @@ from embed.vectors.search import unit_rows
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 
-_BLOCK = 1 << 13  # rows at once
 _COSINES = 1 << 23  # at once
-_INSIDE = 0.995  # share of the words that the map shows within [-1, 1]
 COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
 _SAMPLE = 30_000  # words that the centers of clusters are from
 _REMEMBERED = 1000  # answers why words are near
@@ -53,6 +53,10 @@ class Once:
                 self._values[key] = make()
             return self._values[key]
 
+    def forget(self, key: object) -> None:
+        """Let a value be made again."""
+        self._values.pop(key, None)
+
 
 class Space:
     """The most frequent words of a run, numbered by frequency, and answers about them."""
@@ -73,6 +77,7 @@ class Space:
         self._explainer = Explainer(run, self.corpus)
         self._lock = threading.RLock()  # of what a request may open
         self._once = Once()
+        self._percent = 0.0  # of a map that is being made
         self._why = lru_cache(_REMEMBERED)(self._explainer.why)
 
     def describe(self) -> dict[str, Any]:
@@ -106,30 +111,41 @@ class Space:
         count = None if counts is None or row is None else int(counts[row])
         return {"word": word, "count": count, "neighbors": self._named(found)}
 
-    def map(self) -> np.ndarray:
+    def map(self, method: str = "pca") -> np.ndarray:
         """Return the places of the words on a map, float32 (n, 2)."""
-        places: np.ndarray = self._once.get("map", lambda: plane(self.units()))
+        places: np.ndarray = self._once.get(method, lambda: self._places(method))
         return places
+
+    def map_or_percent(self, method: str) -> np.ndarray | float:
+        """Return a map, or how much of it is made: it is made in the background."""
+        making: Future[np.ndarray] = self._once.get(
+            ("making", method), lambda: in_background(lambda: self.map(method))
+        )
+        if making.done() and making.exception():
+            self._once.forget(("making", method))
+        return making.result() if making.done() else self._percent
 
     def clusters(self, k: int) -> list[int]:
         """Return a cluster of each word, by k-means of unit vectors."""
         found: list[int] = self._once.get(("clusters", k), lambda: _clusters(self.units(), k))
         return found
 
-    def nearest_rows(self, k: int) -> np.ndarray:
-        """Return the k nearest words of each word, nearest first, int64 (n, k)."""
+    def nearest_rows(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k nearest words of each word and their cosines, nearest first."""
+        # returns int64 (n, k) and float32 (n, k)
         units = self.units()
         k = min(k, len(units) - 1)
-        found = np.empty((len(units), k), np.int64)
+        found, near = np.empty((len(units), k), np.int64), np.empty((len(units), k), np.float32)
         step = max(1, _COSINES // len(units))
         with progress(f"{self.name}: neighbors", "words") as show:
             for start in range(0, len(units), step):
                 cosines = units[start : start + step] @ units.T
                 own = np.arange(len(cosines))
                 cosines[own, own + start] = -np.inf
-                found[start : start + step] = largest(cosines, k)
+                part = found[start : start + step] = largest(cosines, k)
+                near[start : start + step] = np.take_along_axis(cosines, part, axis=1)
                 show(start + len(cosines), len(units))
-        return found
+        return found, near
 
     def why(self, first: str, second: str) -> dict[str, Any]:
         """Return the contexts that two words share."""
@@ -163,7 +179,7 @@ class Space:
             encoder: object = self._explainer.encoder
             if not isinstance(encoder, AttentionReader):
                 raise SettingError(f"{self.name}: its encoder shows no attention")
-            pieces, weights = encoder.attention(encoder.words(text))
+            pieces, weights = encoder.attention(encoder.words_and_masks(text))
         return {"pieces": pieces, "weights": weights.astype(float).round(_DIGITS).tolist()}
 
     def frequent(self, n: int) -> WordVectors:
@@ -177,9 +193,21 @@ class Space:
         if not isinstance(self.vectors.matrix, np.ndarray):
             raise SettingError(f"{self.name}: has sparse vectors, which are not drawn")
         units = np.empty((len(self.rows), self.vectors.dim), np.float32)
-        for part in _blocks(len(units)):
+        for part in row_blocks(len(units)):
             units[part] = unit_rows(self.vectors.matrix, self.rows[part])
         return units
+
+    def _places(self, method: str) -> np.ndarray:
+        """Make a map."""
+        if method == "pca":
+            return plane(self.units())
+        with progress(f"{self.name}: UMAP", "rounds") as show:
+
+            def tell(done: float, total: float) -> None:
+                self._percent = 100 * done / total
+                show(done, total)
+
+            return umap_places(self.units(), tell)
 
     @cached_property
     def _has_encoder(self) -> bool:
@@ -199,6 +227,20 @@ class Space:
             {"word": word, "cosine": float(cosine), "row": self._place.get(word)}
             for word, cosine in neighbors
         ]
+
+
+def in_background(make: Callable[[], np.ndarray]) -> "Future[np.ndarray]":
+    """Make something in a thread, for which the end of the program does not wait."""
+    future: Future[np.ndarray] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(make())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def open_spaces(runs: Sequence[Path], max_words: int, corpus: Path | None) -> list[Space]:
@@ -232,28 +274,6 @@ def as_objects(lines: Sequence[Any]) -> list[dict[str, Any]]:
     return [asdict(line) for line in lines]
 
 
-def plane(units: np.ndarray) -> np.ndarray:
-    """Return the two principal components of unit vectors as coordinates, float32 (n, 2).
-
-    As :func:`embed.query.word_map.map_words` computes them, but from the covariance of the D
-    columns, which takes seconds for 200,000 words; and scaled, both axes alike, so that nearly
-    all coordinates lie within [-1, 1].
-    """
-    # units: float32 (n, D)
-    squares = np.zeros((units.shape[1],) * 2)
-    for part in _blocks(len(units)):
-        squares += units[part].T @ units[part]
-    mean = units.mean(axis=0, dtype=np.float64)
-    _, axes = np.linalg.eigh(squares - len(units) * np.outer(mean, mean))
-    axes = axes[:, :-3:-1]  # the largest two of ascending ones
-    places = np.zeros((len(units), 2))
-    places[:, : axes.shape[1]] = units @ axes.astype(np.float32) - mean @ axes
-    farthest = abs(places).argmax(axis=0)
-    places *= np.where(places[farthest, [0, 1]] < 0, -1.0, 1.0)
-    extent = np.quantile(abs(places).max(axis=1), _INSIDE)
-    return (places / (extent or 1.0)).astype(np.float32)
-
-
 def _clusters(units: np.ndarray, k: int) -> list[int]:
     """Return the cluster of each row; centers are those of a sample."""
     from sklearn.cluster import MiniBatchKMeans  # slow to import
@@ -268,11 +288,6 @@ def _clusters(units: np.ndarray, k: int) -> list[int]:
 def _by_frequency(counts: np.ndarray) -> np.ndarray:
     """Return rows in order of counts, int64 (V,)."""
     return np.argsort(-counts, kind="stable")
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    """Yield slices of n rows."""
-    yield from (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
 
 
 def _own_corpus(run: Path, given: Path | None) -> Corpus | None:

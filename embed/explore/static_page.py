@@ -12,6 +12,10 @@ The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw d
                "row_bytes": 2 or 4,
                "neighbors": base64 of little-endian uint16 or uint32: k numbers of words for each
                             word, nearest first
+               "cosines": k characters for each word, numbers of 0 and more as "0" and what
+                          follows it: by how many hundredths the first cosine is less than 1, and
+                          each other less than the one before
+               "clusters": a character for each word, its cluster as above
               }, ...],
      "differ": [{"word", "distance", "only_a", "only_b"}, ...] of the first two runs, or null}
 
@@ -37,21 +41,27 @@ from embed.explore.space import COMPARED, Space, compare, shown
 
 MOST_WORDS = 50_000
 _NEIGHBORS = 10
+CLUSTERS = 12
 _DIFFERING, _NEAR = 500, 5  # words that differ, and neighbors of each
 _STYLE = re.compile(r'<link\b[^>]*\bhref="/?page\.css"[^>]*>')
 _SCRIPT = re.compile(r'<script\b[^>]*?\s*\bsrc="/?(?:data|map|page)\.js"[^>]*></script>')
 
 
 def write_page(
-    spaces: Sequence[Space], out: Path, *, force: bool = False, n_compared: int = COMPARED
+    spaces: Sequence[Space],
+    out: Path,
+    *,
+    force: bool = False,
+    method: str = "pca",
+    n_compared: int = COMPARED,
 ) -> None:
-    """Write the page with the data of some runs."""
-    page = page_with(data_of(spaces, n_compared))
+    """Write the page with the data of some runs, with maps by a method."""
+    page = page_with(data_of(spaces, method, n_compared))
     with atomic_output(out, force) as partial:
         partial.write_text(page, encoding="utf-8")
 
 
-def data_of(spaces: Sequence[Space], n_compared: int = COMPARED) -> dict[str, Any]:
+def data_of(spaces: Sequence[Space], method: str, n_compared: int) -> dict[str, Any]:
     """Return the data of the page, see above."""
     differ = None
     if len(spaces) > 1:
@@ -59,7 +69,7 @@ def data_of(spaces: Sequence[Space], n_compared: int = COMPARED) -> dict[str, An
             differ = shown(compare(spaces[0], spaces[1], n_compared), _DIFFERING, _NEAR)
         except FirthError as error:
             note(f"no differences: {error}")
-    return {"version": 1, "runs": [_run(space) for space in spaces], "differ": differ}
+    return {"version": 1, "runs": [_run(space, method) for space in spaces], "differ": differ}
 
 
 def page_with(data: dict[str, Any]) -> str:
@@ -84,11 +94,13 @@ def page_with(data: dict[str, Any]) -> str:
     return page.replace("</body>", f"{inside}<script>{script}</script>\n</body>", 1)
 
 
-def _run(space: Space) -> dict[str, Any]:
+def _run(space: Space, method: str) -> dict[str, Any]:
     """Return the data of one run."""
-    nearest = space.nearest_rows(_NEIGHBORS)
+    nearest, cosines = space.nearest_rows(_NEIGHBORS)
+    hundredths = np.round(100 * cosines.clip(-1, 1)).astype(np.int64)
+    steps = -np.diff(hundredths, axis=1, prepend=100)
     row_bytes = 2 if len(space.words) <= 1 << 16 else 4
-    places = np.round(space.map().clip(-1, 1) * 32767)
+    places = np.round(space.map(method).clip(-1, 1) * 32767)
     about = space.describe()
     return {
         "name": space.name,
@@ -100,7 +112,14 @@ def _run(space: Space) -> dict[str, Any]:
         "k": nearest.shape[1],
         "row_bytes": row_bytes,
         "neighbors": _base64(nearest.astype(f"<u{row_bytes}").tobytes()),
+        "cosines": _characters(steps.ravel().tolist()),
+        "clusters": _characters(space.clusters(CLUSTERS)),
     }
+
+
+def _characters(numbers: list[int]) -> str:
+    """Return small numbers as text, which packs better than base64."""
+    return "".join(chr(ord("0") + number) for number in numbers)
 
 
 def _base64(data: bytes) -> str:

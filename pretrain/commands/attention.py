@@ -32,10 +32,10 @@ def command(
 ) -> None:
     """Show what each piece of a sentence attends to, by layer and head.
 
-    RUN is a run of train-mlm. Without --out and --json, a table shows for each
-    piece and layer the piece it attends to most, with the weight averaged over
-    the heads. The picture has a matrix for each layer and head, and needs the
-    extra `plots`.
+    RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. Without --out and
+    --json, a table shows for each piece and layer the piece it attends to most,
+    with the weight averaged over the heads. The picture has a matrix for each
+    layer and head, and needs the extra `plots`.
 
     \b
     Example:

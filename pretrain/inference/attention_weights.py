@@ -60,7 +60,7 @@ def attend(
     run : str or Path
         A run of ``train-mlm``.
     sentence : str
-        Raw text, segmented like the run's corpus.
+        Raw text, segmented like the run's corpus; ``[MASK]`` is a mask.
     layer, head : int, optional
         Return only this layer or head, from 0; by default all.
 
@@ -80,7 +80,7 @@ def attend(
     config = encoder.model.config
     layers = _selected("layer", layer, "layers", config.layers)
     heads = _selected("head", head, "heads", config.heads)
-    pieces, weights = encoder.attention(encoder.words(sentence))
+    pieces, weights = encoder.attention(encoder.words_and_masks(sentence))
     return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[np.ix_(layers, heads)])
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,6 +118,23 @@ class MlmEncoder:
             The words, in the vocabulary or not.
         """
         return self.text.words(text)
+
+    def words_and_masks(self, text: str) -> list[str]:
+        """Segment text into words, and keep its masks.
+
+        Parameters
+        ----------
+        text : str
+            A sentence. The parts between masks are segmented separately, so that a mask is never
+            part of a word.
+
+        Returns
+        -------
+        list of str
+            Words and ``[MASK]``.
+        """
+        first, *others = map(self.words, text.split(SPECIAL[MASK]))
+        return sum(([SPECIAL[MASK], *words] for words in others), first)
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
         """Encode words in the context of their sentences.
@@ -321,7 +338,7 @@ class MlmEncoder:
         Parameters
         ----------
         words : sequence of str
-            At least one word; their pieces must fit in a row.
+            At least one word or ``[MASK]``; their pieces must fit in a row.
 
         Returns
         -------
@@ -347,8 +364,7 @@ class MlmEncoder:
         Parameters
         ----------
         text : str
-            Text with ``[MASK]`` for each piece to predict. The parts between masks are segmented
-            separately, so that a mask is never part of a word.
+            Text with ``[MASK]`` for each piece to predict.
         k : int
             Predictions per mask, at least 1.
 
@@ -362,7 +378,12 @@ class MlmEncoder:
         SettingError
             There is no mask, or the text is too long.
         """
-        row = self._masked_row(text)
+        words = self.words_and_masks(text)
+        if SPECIAL[MASK] not in words:
+            raise SettingError(
+                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
+            )
+        row = self._row(words)
         model = self.model
         with torch.inference_mode():
             ids = torch.tensor([row], device=self._device)
@@ -392,34 +413,19 @@ class MlmEncoder:
         return torch.stack([found[layer] for layer in layers]).mean(0)
 
     def _row(self, words: Sequence[str]) -> list[int]:
-        """Return [CLS], the pieces of a sentence, [SEP]."""
-        if not words:
+        """Return [CLS], the pieces of a sentence and its masks, [SEP]."""
+        row: list[int] = []
+        for is_mask, some in groupby(words, SPECIAL[MASK].__eq__):
+            part = list(some)
+            row += [MASK] * len(part) if is_mask else self.pieces.split(part)[0].tolist()
+        if not row:
             raise SettingError("the sentence has no words")
-        ids = self.pieces.split(words)[0].tolist()
-        if len(ids) > self.max_pieces:
+        if len(row) > self.max_pieces:
             raise SettingError(
-                f"the sentence has {len(ids)} pieces, but the encoder reads at most "
+                f"the sentence has {len(row)} pieces, but the encoder reads at most "
                 f"{self.max_pieces}; pass a shorter one"
             )
-        return [CLS, *ids, SEP]
-
-    def _masked_row(self, text: str) -> list[int]:
-        """Return [CLS], the pieces of a text with its masks, [SEP]."""
-        parts = text.split(SPECIAL[MASK])
-        if len(parts) == 1:
-            raise SettingError(
-                f"{text!r} has no {SPECIAL[MASK]}; put one where a piece should be predicted"
-            )
-        row = [CLS]
-        for part in parts:
-            row += [*self.pieces.split(self.words(part))[0].tolist(), MASK]
-        row[-1] = SEP
-        if len(row) > self.max_pieces + 2:
-            raise SettingError(
-                f"the text has {len(row) - 2} pieces, but rows of {self.name} hold "
-                f"{self.max_pieces}; pass a shorter one"
-            )
-        return row
+        return [CLS, *row, SEP]
 
 
 def open_run(run: str | os.PathLike[str], device: str = "auto") -> MlmEncoder:

@@ -56,7 +56,7 @@ def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | 
 def _read(reader: AttentionReader, text: str) -> Attention | str:
     """Return the attention over one sentence, or what is wrong with the sentence."""
     try:
-        pieces, weights = reader.attention(reader.words(text))
+        pieces, weights = reader.attention(reader.words_and_masks(text))
     except SettingError as error:  # read the other sentences
         return f"{quoted(text)}: {error}"
     return Attention(text, tuple(pieces), weights)

@@ -99,7 +99,7 @@ class ServedData {
     this.token = new URLSearchParams(location.search).get("token") ?? "";
   }
 
-  async ask(path, parameters = {}, binary = false) {
+  async ask(path, parameters = {}) {
     const query = new URLSearchParams(parameters).toString();
     let response;
     try {
@@ -111,12 +111,22 @@ class ServedData {
       const answer = await response.json().catch(() => ({}));
       throw new Error(answer.error ?? `The server answered with status ${response.status}.`);
     }
-    return binary ? response.arrayBuffer() : response.json();
+    const isBinary = response.headers.get("Content-Type") === "application/octet-stream";
+    return isBinary ? response.arrayBuffer() : response.json();
   }
 
   info() { return this.ask("info"); }
   words(run) { return this.ask(`words/${run}`); }
-  async map(run) { return new Float32Array(await this.ask(`map/${run}`, {}, true)); }
+  /** Return the places of all words; `tell` receives the percent of a map that is being made. */
+  async map(run, method, tell) {
+    for (;;) {
+      const answer = await this.ask(`map/${run}`, { method });
+      if (answer instanceof ArrayBuffer) return new Float32Array(answer);
+      tell(answer.percent);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+  }
+
   async clusters(run) { return (await this.ask(`clusters/${run}`, { k: CLUSTERS })).clusters; }
   neighbors(run, word) { return this.ask(`neighbors/${run}`, { word, k: NEIGHBORS }); }
   differ(a, b) { return this.ask("differ", { a, b }); }
@@ -150,9 +160,15 @@ class StoredData {
     const Rows = stored.row_bytes === 2 ? Uint16Array : Uint32Array;
     stored.rows ??= new Rows(bytesOf(stored.neighbors));
     const near = Array.from(stored.rows.subarray(row * stored.k, (row + 1) * stored.k));
-    const neighbors = near.map((each) => ({ word: stored.words[each], row: each }));
+    let hundredths = 100;
+    const neighbors = near.map((each, i) => {
+      hundredths -= numberAt(stored.cosines, row * stored.k + i);
+      return { word: stored.words[each], row: each, cosine: hundredths / 100 };
+    });
     return { word: stored.words[row], count: stored.counts?.[row], neighbors };
   }
+
+  async clusters(run) { return Uint8Array.from(this.runs[run].clusters, (each) => numberAt(each, 0)); }
 
   async differ(a, b) {
     const pair = `${Math.min(a, b)} ${Math.max(a, b)}`;
@@ -164,6 +180,9 @@ class StoredData {
 
 /** Return the bytes of base64. */
 const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+
+/** Return a number that is stored as a character. */
+const numberAt = (text, i) => text.charCodeAt(i) - 48;
 
 /** Return the row of every word, made once. */
 function rowsOf(run) {

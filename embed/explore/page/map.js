@@ -158,11 +158,11 @@ class Taken {
 class MapView {
   static withoutCard = false; // whether WebGL was found missing
 
-  constructor(run, info, data) {
+  constructor(run, info, { data, places }) {
     Object.assign(this, { run, info, x: 0, y: 0, zoom: 1, hovered: -1, selected: -1, neighbors: [], lasso: null });
     this.words = data.words;
     this.counts = data.counts;
-    this.places = data.places;
+    this.places = places;
     this.rowOf = rowsOf(data);
     this.widths = new Map();
     this.pointers = new Map();

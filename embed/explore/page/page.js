@@ -13,18 +13,24 @@ const state = {
   tab: "near",
   selectingArea: false,
   turn: 0,
-  loaded: new Map(), // run -> its words, counts and places
+  loaded: new Map(), // run -> its words, counts and maps
 };
 
-/** Load a run's words and map once. */
-async function loadRun(run) {
+/** Load a run's words and one map of them once; `tell` receives what to report. */
+async function loadRun(run, method, tell) {
+  const { name } = state.info.runs[run];
   if (!state.loaded.has(run)) {
-    report(`Loading the map of ${state.info.runs[run].name} …`);
-    const [{ words, counts }, places] = await Promise.all([state.source.words(run), state.source.map(run)]);
-    const shown = Math.min(words.length, places.length / 2);
-    state.loaded.set(run, { words: words.slice(0, shown), counts, places });
+    tell(`Loading the words of ${name} …`);
+    const { words, counts } = await state.source.words(run);
+    state.loaded.set(run, { words, counts, maps: {} });
   }
-  return state.loaded.get(run);
+  const data = state.loaded.get(run);
+  if (!data.maps[method]) {
+    tell(`Loading the map of ${name} …`);
+    const percent = (done) => tell(`Making the map of ${name}: ${Math.round(done)} % …`);
+    data.maps[method] = await state.source.map(run, method, percent);
+  }
+  return { data, places: data.maps[method] };
 }
 
 /** Show the maps of the runs that are chosen; `places` are [zoom, x, y] of each. */
@@ -32,13 +38,15 @@ async function showRuns(places = []) {
   const turn = ++state.turn;
   const other = element("other").value;
   const runs = [Number(element("run").value), ...(other === "" ? [] : [Number(other)])];
+  const method = element("method").value;
+  const isCurrent = () => turn === state.turn;
   try {
-    const data = [];
-    for (const run of runs) data.push(await loadRun(run));
-    if (turn !== state.turn) return;
+    const loaded = [];
+    for (const run of runs) loaded.push(await loadRun(run, method, (text) => isCurrent() && report(text)));
+    if (!isCurrent()) return;
     const kept = new Map(state.views.map((view) => [view.run, [view.zoom, view.x, view.y]]));
     state.views.forEach((view) => view.close());
-    state.views = runs.map((run, i) => new MapView(run, state.info.runs[run], data[i]));
+    state.views = runs.map((run, i) => new MapView(run, state.info.runs[run], loaded[i]));
     state.views.forEach((view, i) => {
       const [zoom, x, y] = places[i] ?? kept.get(view.run) ?? [1, 0, 0];
       Object.assign(view, { zoom, x, y });
@@ -49,7 +57,7 @@ async function showRuns(places = []) {
     await recolor();
     if (state.tab === "differ") showDifferences();
   } catch (error) {
-    report(error.message, true);
+    if (isCurrent()) report(error.message, true);
   }
   rememberView();
 }
@@ -185,7 +193,7 @@ function neighborList(view, answer) {
       "li",
       {},
       wordButton(each.word),
-      make("span", { className: "cosine" }, fixed(each.cosine)),
+      make("span", { className: "cosine" }, fixed(each.cosine, state.info.stored ? 2 : 3)),
       state.info.stored ? null : whyButton(answer.word, each.word, view.run),
     ),
   );
@@ -349,8 +357,7 @@ function showSentence(run, text) {
     return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors.map((near) => ({ score: near.score ?? near.cosine, ...near }))));
   });
   fill(element("attention"), async () => {
-    if (masked) return [make("p", { className: "note" }, "Attention is shown for sentences without [MASK].")];
-    const plain = text.replace(/\[([^\]]+)\]/g, "$1");
+    const plain = masked ? text : text.replace(/\[([^\]]+)\]/g, "$1");
     return attentionTable(await state.source.ask(`attention/${run}`, { text: plain }));
   });
 }
@@ -591,7 +598,7 @@ function rememberView() {
   clearTimeout(remembering);
   remembering = setTimeout(() => {
     if (!state.views.length) return;
-    const view = new URLSearchParams({ run: element("run").value, other: element("other").value, color: state.color, tab: state.tab });
+    const view = new URLSearchParams({ run: element("run").value, other: element("other").value, map: element("method").value, color: state.color, tab: state.tab });
     if (state.word) view.set("word", state.word);
     state.views.forEach((each, i) => view.set(`view${i + 1}`, [each.zoom, each.x, each.y].map((value) => Number(value.toPrecision(6))).join(",")));
     if (state.group.size && state.group.size <= 100) view.set("group", [...state.group].join(" "));
@@ -608,6 +615,7 @@ async function restoreView() {
   };
   choose("run", view.get("run"));
   choose("other", view.get("other"));
+  choose("method", view.get("map") ?? state.info.map);
   choose("color", view.get("color"));
   state.color = element("color").value;
   state.group = new Set((view.get("group") ?? "").split(" ").filter(Boolean));
@@ -623,7 +631,7 @@ async function restoreView() {
 // ---------------------------------------------------------------- start
 
 function fillRuns() {
-  const { runs, corpus, stored } = state.info;
+  const { runs, corpus, stored, umap } = state.info;
   const option = (run, n) => make("option", { value: n }, run.name);
   element("run").replaceChildren(...runs.map(option));
   element("other").replaceChildren(make("option", { value: "" }, "nothing"), ...runs.map(option));
@@ -633,7 +641,8 @@ function fillRuns() {
   const encoders = runs.map((run, n) => [run, n]).filter(([run]) => run.encoder);
   element("tab-sentence").hidden = !encoders.length;
   element("sentence-run").replaceChildren(...encoders.map(([run, n]) => option(run, n)));
-  element("color").querySelector("[value=cluster]").disabled = Boolean(stored);
+  element("method-control").hidden = Boolean(stored);
+  element("method").querySelector("[value=umap]").disabled = !umap;
 }
 
 function fillWhyRuns() {
@@ -652,6 +661,7 @@ function listenToControls() {
   };
   on("run", "change", again);
   on("other", "change", again);
+  on("method", "change", again);
   on("color", "change", () => {
     state.color = element("color").value;
     if (state.color === "group" && !state.group.size) showTab("group");

@@ -143,7 +143,8 @@ def address(corpus, runs):
     """Return the address of a server of all runs."""
     command = [sys.executable, "cli.py", "explore", *runs, "--corpus", corpus.path, "--no-browser"]
     root = Path(cli.__file__).parent
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with subprocess.Popen(
         [str(each) for each in command],
         cwd=root,
@@ -329,6 +330,19 @@ def check_differences(page):
     assert "only near in two: word" in page.texts("#differ .difference p")[1]
 
 
+def test_another_map_of_the_same_words(page):
+    pytest.importorskip("umap")
+    page.choose("#run", "2")
+    page.wait(lambda: "one" in page.text("figcaption"))
+    places = "return Array.from(state.views[0].places)"
+    before = page.run(places)
+    page.choose("#method", "umap")
+    page.wait(lambda: page.run(places) != before and not page.text("#message"))
+    page.wait(lambda: "map=umap" in page.hash())
+    page.choose("#method", "pca")
+    page.wait(lambda: page.run(places) == before)
+
+
 def test_an_unknown_word_is_refused_in_plain_english(page):
     page.type("#search", "whale")
     page.one("#search").send_keys(Keys.ENTER)
@@ -363,7 +377,11 @@ def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, t
     page.open(out.as_uri())
     page.select("word3")
     [expected] = nearest(WordVectors.open(runs[2]), ["word3"], 10)
-    assert shown_neighbors(page) == [each.word for each in expected]
+    shown = [float(each[-4:]) for each in shown_neighbors(page)]
+    assert shown == pytest.approx([each.score for each in expected], abs=0.0051)
+    assert page.texts("#near .word") == [each.word for each in expected]
+    page.choose("#color", "cluster")
+    page.wait(lambda: "word" in page.text("#legend"))
     page.choose("#other", "1")
     page.wait(lambda: len(page.all("figure")) == 2)
     check_differences(page)
@@ -405,3 +423,4 @@ def test_a_sentence_shows_neighbors_fill_ins_and_attention(page):
     page.click("#sentence-form button")
     page.wait(lambda: page.texts("#sentence-answer h3") == ["In place of [MASK]"])
     assert len(page.texts("#sentence-answer li")) == 10
+    page.wait(lambda: "[MASK]" in page.texts("#attention tbody th"))

@@ -5,6 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
@@ -16,7 +18,11 @@ from click.testing import CliRunner
 
 import cli
 from corpora.build.open_or_build import open_or_build
-from embed.explore.space import Space, plane
+from corpora.common.errors import SettingError
+from embed.explore import maps
+from embed.explore import space as space_module
+from embed.explore.maps import plane, umap_places
+from embed.explore.space import Space
 from embed.explore.why import why_near
 from embed.query.word_map import map_words
 from embed.svd.train import SvdConfig, train_svd
@@ -113,6 +119,61 @@ def test_the_map_has_the_places_of_firth_map_in_another_scale(client, runs):
     # the ratio is one number, but for float32 and coordinates near zero
     assert np.allclose(places * np.median(ratio), exact, atol=1e-5)
     assert (abs(places).max(axis=1) <= 1).mean() >= 0.9  # 99.5 % of hardly a dozen words
+
+
+def test_a_map_that_takes_long_is_made_in_the_background(client, monkeypatch):
+    told, go_on = threading.Event(), threading.Event()
+
+    def slow(units, tell):
+        tell(1, 4)
+        told.set()
+        assert go_on.wait(60)
+        if not failures:
+            return units[:, :2]
+        raise failures.pop()
+
+    failures = [SettingError("no memory")]
+    monkeypatch.setattr(space_module, "umap_places", slow)
+    assert get(client, "/api/map/0", method="umap") in ({"percent": 0}, {"percent": 25})
+    assert told.wait(60)
+    assert get(client, "/api/map/0", method="umap") == {"percent": 25}
+    go_on.set()
+
+    def finished():
+        while (found := client.get("/api/map/0", params={"method": "umap"})).text.startswith('{"p'):
+            time.sleep(0.01)
+        return found
+
+    assert finished().json() == {"error": "no memory"}  # and the next request tries again
+    n_words = len(get(client, "/api/words/0")["words"])
+    assert np.frombuffer(finished().content, "<f4").shape == (2 * n_words,)
+
+
+def test_umap_puts_groups_apart_and_is_kept(tmp_path, monkeypatch):
+    pytest.importorskip("umap")
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.eye(3, 8), 30, axis=0) + rng.normal(0, 0.05, (90, 8))
+    units = (groups / np.linalg.norm(groups, axis=1, keepdims=True)).astype(np.float32)
+    told = []
+    places = umap_places(units, lambda done, total: told.append((done, total)))
+    assert told[-1] == (500, 500)
+    centers = places.reshape(3, 30, 2).mean(axis=1)
+    spread = abs(places.reshape(3, 30, 2) - centers[:, None]).max()
+    assert (
+        min(np.linalg.norm(centers[a] - centers[b]) for a, b in ((0, 1), (0, 2), (1, 2))) > spread
+    )
+    monkeypatch.setattr(maps, "_fit_umap", None)  # not called again
+    assert np.array_equal(umap_places(units, print), places)
+    with pytest.raises(SettingError, match="more than 15 words, got 15"):
+        umap_places(units[:15], print)
+
+
+def test_umap_without_its_package_says_what_to_install(runs, tmp_path, monkeypatch):
+    monkeypatch.setattr(maps, "find_spec", lambda name: None)
+    done = CliRunner().invoke(cli.main, ["explore", str(runs[0]), "--map", "umap"])
+    assert done.exit_code == 1
+    assert "pip install 'firth[umap]'" in done.stderr
 
 
 def test_the_map_of_one_dimension_or_equal_vectors_is_finite():
@@ -250,7 +311,7 @@ REFUSED = [
     ("/api/neighbors/0", {"word": "sea", "k": "9" * 99}, 400, "expected a number"),
     ("/api/neighbors/9", {"word": "sea"}, 400, "there is no run 9; runs are 0 to 2"),
     ("/api/neighbors/x", {"word": "sea"}, 404, "Not Found"),
-    ("/api/map/0", {"method": "umap"}, 400, "expected pca"),
+    ("/api/map/0", {"method": "tsne"}, 400, "expected pca or umap"),
     ("/api/clusters/0", {"k": "51"}, 400, "expected a number from 2 to 50"),
     ("/api/why/0", {"a": "sea", "b": "unseen"}, 404, "no vector for 'unseen'"),
     ("/api/concordance", {"query": "unseen"}, 404, "does not contain 'unseen'"),

@@ -55,9 +55,14 @@ def test_the_data_of_runs_come_back(tmp_path):
         assert np.allclose(places, space.map().clip(-1, 1), atol=1 / 32767)
         rows = np.frombuffer(base64.b64decode(run["neighbors"]), "<u2").reshape(-1, run["k"])
         assert run["row_bytes"] == 2
-        for word, near in zip(run["words"], rows.tolist(), strict=True):
+        steps = np.array([ord(each) - ord("0") for each in run["cosines"]]).reshape(rows.shape)
+        cosines = 1 - steps.cumsum(axis=1) / 100
+        for word, near, shown in zip(run["words"], rows.tolist(), cosines, strict=True):
             [expected] = nearest(vectors, word, 10)
             assert [run["words"][row] for row in near] == [each.word for each in expected]
+            assert np.allclose(shown, [each.score for each in expected], atol=0.0051)
+        clusters = [ord(each) - ord("0") for each in run["clusters"]]
+        assert clusters == space.clusters(static_page.CLUSTERS)
     assert {each["word"] for each in data["differ"]} == set(words)
     again = CliRunner().invoke(cli.main, arguments)
     assert again.exit_code == 1
@@ -108,7 +113,9 @@ def test_50000_words_of_two_runs_take_less_than_5_mb(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
 
     def neighbors(space, k):  # as random as any; all pairs of 50,000 would take a minute
-        return rng.integers(0, len(space.words), (len(space.words), k))
+        shape = len(space.words), k
+        cosines = rng.normal(0.8, 0.1, (shape[0], 1)) - rng.exponential(0.02, shape).cumsum(axis=1)
+        return rng.integers(0, shape[0], shape), cosines
 
     monkeypatch.setattr(Space, "nearest_rows", neighbors)
     spaces = [Space(save_run(tmp_path / name, 50_000, dim=3), 50_000) for name in "ab"]

@@ -374,7 +374,7 @@ def test_a_lone_surrogate_is_refused_in_one_line():
         ("the saw", "'the saw' has no [MASK]; put one where a piece should be predicted"),
         (
             "a " * 14 + "[MASK]",
-            "the text has 15 pieces, but rows of small hold 14; pass a shorter one",
+            "the sentence has 15 pieces, but the encoder reads at most 14; pass a shorter one",
         ),
     ],
 )
