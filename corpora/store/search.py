@@ -37,7 +37,7 @@ class Hits:
         """Return up to ``n`` at random, in order of the text."""
         if len(self) <= n:
             return self
-        return self[np.sort(np.random.default_rng(seed).permutation(len(self))[:n])]
+        return self[np.sort(np.random.default_rng(seed).choice(len(self), n, replace=False))]
 
 
 class Search:
@@ -81,6 +81,8 @@ class Search:
         """Return the hits that have others within some tokens, in the same document or sentence."""
         if not len(others) or not len(hits):
             return hits[slice(0)]
+        if len(others) < len(hits):
+            hits = _roughly_near(hits, others, within)
         bounds = self.document_starts if unit == "document" else self.sentence_starts
         owners = np.searchsorted(bounds, hits.starts, "right") - 1
         firsts = np.maximum(bounds[owners], hits.starts - within)
@@ -284,3 +286,13 @@ class Search:
         """Return the positions at which units of all shards begin, and the end."""
         parts = [shard.offsets(unit)[:-1] + start for shard, start in self.shards()]
         return np.concatenate([*parts, self._shard_starts[-1:]])
+
+
+def _roughly_near(hits: Hits, others: Hits, within: int) -> Hits:
+    """Return all hits near few others, and perhaps some that are not."""
+    longest = int((hits.stops - hits.starts).max())
+    firsts = np.searchsorted(hits.starts, others.stops - within - longest)
+    lasts = np.searchsorted(hits.starts, others.starts + within, "right")
+    begun = np.bincount(firsts, minlength=len(hits) + 1)
+    ended = np.bincount(np.maximum(firsts, lasts), minlength=len(hits) + 1)
+    return hits[np.flatnonzero(np.cumsum(begun - ended)[:-1])]

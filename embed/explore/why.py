@@ -29,7 +29,7 @@ _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it
 _SIDE = 40  # words on each side that it reads
 _PREDICTED = 1000  # pieces of each sentence
-_TRIED = 10_000  # occurrences of a word
+_TRIED = 2000  # occurrences of a word
 _WIDTH = 8  # words on each side of a line, in which the context is
 
 
@@ -142,15 +142,16 @@ class Explainer:
         total = float(found.products.sum())
         best = np.argsort(-found.products, kind="stable")[:contexts]
         best = best[found.products[best] > 0]
+        lines = _lines(self._search, words, found, best, self._tried, seed)
         shared = [
             SharedContext(
                 context=found.names[each],
                 first=float(found.weights[0, each]),
                 second=float(found.weights[1, each]),
                 share=float(found.products[each] / total),
-                lines=_lines(self._search, words, found, each, self._tried, seed),
+                lines=pair,
             )
-            for each in best.tolist()
+            for each, pair in zip(best.tolist(), lines, strict=True)
         ]
         return Why(words, cosine, total, found.measure, shared)
 
@@ -281,29 +282,36 @@ def _lines(
     search: Search | None,
     words: tuple[str, str],
     found: _Weights,
-    context: int,
+    contexts: np.ndarray,
     tried: int,
     seed: int,
-) -> tuple[Line | None, Line | None]:
-    """Return a line of each word with the context near it, or in which it is predicted most."""
+) -> list[tuple[Line | None, Line | None]]:
+    """Return a line of each word for each context: with it near, or where it is predicted most."""
     if search is None:
-        return None, None
-    lines = []
+        return [(None, None)] * len(contexts)
+    columns = []
     for number, word in enumerate(words):
         if found.hits is None:
-            hits = _near(search, word, found.names[context], tried, seed)
+            names = [found.names[each] for each in contexts.tolist()]
+            hits = _near(search, word, names, tried, seed)
         else:
-            starts = found.hits[number, context : context + 1]
-            hits = Hits(starts, starts + 1)
-        lines.append(next(iter(lines_of(search, hits.sample(1, seed), _WIDTH)), None))
-    return lines[0], lines[1]
+            hits = [Hits(at, at + 1) for at in found.hits[number, contexts, None]]
+        columns.append(
+            [next(iter(lines_of(search, each.sample(1, seed), _WIDTH)), None) for each in hits]
+        )
+    return list(zip(*columns, strict=True))
 
 
-def _near(search: Search, word: str, context: str, tried: int, seed: int) -> Hits:
-    """Return occurrences of a word with a context in the same sentence, if possible among few."""
-    every, others = search.of_word(word), search.of_word(context)
-    found = search.near(every.sample(tried, seed), others, _WIDTH, unit="sentence")
-    return found if len(found) else search.near(every, others, _WIDTH, unit="sentence")
+def _near(search: Search, word: str, contexts: Sequence[str], tried: int, seed: int) -> list[Hits]:
+    """Return occurrences of a word with each context in the same sentence, if possible of few."""
+    every = search.of_word(word)
+    few = every.sample(tried, seed)
+    found = []
+    for context in contexts:
+        others = search.of_word(context)
+        some = search.near(few, others, _WIDTH, unit="sentence")
+        found.append(some if len(some) else search.near(every, others, _WIDTH, unit="sentence"))
+    return found
 
 
 def as_json(found: Why) -> dict[str, Any]:

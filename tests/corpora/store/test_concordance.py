@@ -21,7 +21,7 @@ from corpora.reading.text_blocks import ReadOptions
 from corpora.store.concordance import concordance
 from corpora.store.corpus import Corpus
 from corpora.store.occurrences import INDEX, Occurrences
-from corpora.store.search import Search
+from corpora.store.search import Hits, Search
 from tests.corpora.store.searched import documents_of, occurrences_of, searched_corpus
 
 
@@ -109,6 +109,30 @@ def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, do
         found = list(zip(owners, hits.starts - search.document_starts[owners], strict=True))
         assert found == expected
         assert 0 < len(found) < len(search.find(query))
+
+
+@pytest.mark.parametrize(("n_hits", "n_others"), [(60, 5), (5, 60), (40, 40)])
+def test_near_is_found_from_whichever_side_has_fewer(corpus, n_hits, n_others):
+    search = Search(corpus)
+    rng = np.random.default_rng(n_hits)
+    for within in (1, 4, 30):
+        hits, others = (random_hits(rng, n, corpus.n_tokens) for n in (n_hits, n_others))
+        owners = search.documents_of(hits.starts)
+        expected = []
+        for start, stop, owner in zip(hits.starts, hits.stops, owners, strict=True):
+            first = max(start - within, search.document_starts[owner])
+            last = min(stop + within, search.document_starts[owner + 1])
+            before = (others.starts >= first) & (others.stops <= start)
+            after = (others.starts >= stop) & (others.stops <= last)
+            expected.append((before | after).any())
+        found = search.near(hits, others, within)
+        assert found.starts.tolist() == hits.starts[expected].tolist()
+
+
+def random_hits(rng, n, n_tokens):
+    """Return hits of one to three tokens."""
+    starts = np.sort(rng.choice(n_tokens - 3, n, replace=False))
+    return Hits(starts, starts + rng.integers(1, 3, n))
 
 
 def test_lines_have_words_of_the_same_document_and_where_they_are_from(corpus, documents):
