@@ -10,7 +10,6 @@ from corpora.store.concordance import require_at_least
 from corpora.store.corpus import Corpus
 from corpora.store.occurrence_kernels import count_around, count_by_group
 from corpora.store.search import Hits, Search
-from corpora.store.vocabulary import PRUNED
 
 _PRIOR = 1000.0  # tokens that the prior counts for
 _GROUPS = 2000  # of units, drawn together, so that memory does not grow with the corpus
@@ -220,7 +219,7 @@ class _Comparison:
         self.search, self.window = search, window
         vocabulary = search.corpus.vocabulary
         self.is_word = ~vocabulary.punctuation
-        if vocabulary[len(vocabulary) - 1] == PRUNED:
+        if vocabulary.is_pruned:
             self.is_word[-1] = False
         chosen = None if documents is None else search.documents_where(documents)
         hits = None if query is None else search.find(query)

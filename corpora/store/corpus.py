@@ -20,7 +20,7 @@ from corpora.store.sampling import nested_sample
 from corpora.store.shards import FORMS, Shard
 from corpora.store.view import Boundary, Documents, StoredText, choose_words
 from corpora.store.view import View as View  # return type of Corpus.view
-from corpora.store.vocabulary import PRUNED, Vocabulary
+from corpora.store.vocabulary import Vocabulary
 from corpora.text.segment import TextSettings, unspaced_advice
 
 _NAMED = 3  # sources that a run names, and files that a note names
@@ -239,7 +239,7 @@ class Corpus:
         lines = self._notes_on_files() + [
             f"{tally[name]:,} {words}" for name, words in _TALLY_NOTES.items() if tally.get(name)
         ]
-        if self.vocabulary[len(self.vocabulary) - 1] == PRUNED:
+        if self.vocabulary.is_pruned:
             pruned = self.vocabulary.counts[-1]
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")
         if self.manifest["settings"]["held_out"] != 0 and not self.manifest["held_out_tokens"]:

@@ -14,7 +14,6 @@ from corpora.common.errors import SettingError, UnknownWordError
 from corpora.store.corpus import Corpus
 from corpora.store.occurrences import Occurrences
 from corpora.store.shards import Shard
-from corpora.store.vocabulary import PRUNED
 
 _ANY = "*"
 _JOINED = "_"  # between the words of a phrase that is one word of the corpus
@@ -277,8 +276,7 @@ class Search:
     ) -> NoReturn:
         """Raise for the first word of a query that is not in the corpus."""
         word = next(word for word, types in parts if types is not None and not len(types))
-        vocabulary = self.corpus.vocabulary
-        pruned = vocabulary[len(vocabulary) - 1] == PRUNED
+        pruned = self.corpus.vocabulary.is_pruned
         why = "; it may be one of the words that `max_types` left out" if pruned else ""
         raise UnknownWordError(f"{self.corpus.path}: does not contain {word or query!r}{why}")
 

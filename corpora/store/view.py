@@ -154,7 +154,7 @@ def choose_words(
     eligible = counts >= max(min_count, 1)
     if punctuation == "drop":
         eligible &= ~vocabulary.punctuation
-    if vocabulary[len(vocabulary) - 1] == PRUNED:
+    if vocabulary.is_pruned:
         eligible[-1] = False
     eligible[kept] = False
     limit = None if max_vocabulary is None else max(0, max_vocabulary - len(keep))

@@ -50,6 +50,11 @@ class Vocabulary:
                 high = middle
         return None
 
+    @property
+    def is_pruned(self) -> bool:
+        """Whether the last entry stands for all types that ``max_types`` left out."""
+        return self[len(self) - 1] == PRUNED
+
     @cached_property
     def ranks(self) -> np.ndarray:
         """int64 (n_types,): the place of each type in the order of UTF-8."""

@@ -15,10 +15,10 @@ COLUMNS = (
 def write_csv(
     results: Iterable[Mapping[str, Any]], file: TextIO, columns: Sequence[str] = COLUMNS
 ) -> None:
-    """Write results as CSV (RFC 4180) with numbers in full precision."""
+    """Write results as CSV with numbers in full precision."""
     rows = list(results)
     names = list(dict.fromkeys([*columns, *(name for row in rows for name in row)]))
-    writer = csv.writer(file)
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(names)
     writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
 

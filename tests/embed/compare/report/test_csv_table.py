@@ -36,7 +36,7 @@ def test_values_keep_full_precision_and_undefined_ones_are_empty():
 
 
 def test_columns_do_not_depend_on_the_results():
-    header = ",".join(COLUMNS) + "\r\n"
+    header = ",".join(COLUMNS) + "\n"
     assert written([]) == header
     assert written([RESULT]).startswith(header)
     assert written([{**RESULT, "section": "a", "reason": "b", "seeds": 5}]).startswith(header)
@@ -45,5 +45,5 @@ def test_columns_do_not_depend_on_the_results():
 def test_further_columns_follow_in_order_of_appearance():
     rows = [{"method": "svd", "score": 1.0}, {"size": 7, "method": "cbow", "low": 0.5}]
     assert written(rows, ("size", "method")) == (
-        "size,method,score,low\r\n,svd,1.0,\r\n7,cbow,,0.5\r\n"
+        "size,method,score,low\n,svd,1.0,\n7,cbow,,0.5\n"
     )
