@@ -7,7 +7,7 @@ The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw d
      "runs": [{"name": str, "method": str, "dim": int,
                "words": [str, ...],            # n words, most frequent first
                "counts": [int, ...] or null,
-               "map": base64 of little-endian int16 x0, y0, x1, y1, ...; 32767 is 1, clipped,
+               "map": base64 of little-endian int16 x0, y0, x1, y1, ...; 10000 is 1, up to 3,
                "k": int,                        # neighbors of each word, 10 or fewer
                "row_bytes": 2 or 4,
                "neighbors": base64 of little-endian uint16 or uint32: k numbers of words for each
@@ -100,7 +100,7 @@ def _run(space: Space, method: str) -> dict[str, Any]:
     hundredths = np.round(100 * cosines.clip(-1, 1)).astype(np.int64)
     steps = -np.diff(hundredths, axis=1, prepend=100)
     row_bytes = 2 if len(space.words) <= 1 << 16 else 4
-    places = np.round(space.map(method).clip(-1, 1) * 32767)
+    places = np.round(space.map(method).clip(-3, 3) * 10_000)
     about = space.describe()
     return {
         "name": space.name,

@@ -150,7 +150,7 @@ class StoredData {
   async words(run) { return this.runs[run]; }
 
   async map(run) {
-    return Float32Array.from(new Int16Array(bytesOf(this.runs[run].map)), (value) => value / 32767);
+    return Float32Array.from(new Int16Array(bytesOf(this.runs[run].map)), (value) => value / 10000);
   }
 
   async neighbors(run, word) {

@@ -51,8 +51,8 @@ def test_the_data_of_runs_come_back(tmp_path):
         space, vectors = Space(path, 100), WordVectors.open(path)
         assert run["words"] == space.words
         assert run["counts"] == (None if space.counts is None else space.counts.tolist())
-        places = np.frombuffer(base64.b64decode(run["map"]), "<i2").reshape(-1, 2) / 32767
-        assert np.allclose(places, space.map().clip(-1, 1), atol=1 / 32767)
+        places = np.frombuffer(base64.b64decode(run["map"]), "<i2").reshape(-1, 2) / 10_000
+        assert np.allclose(places, space.map().clip(-3, 3), atol=1e-4)
         rows = np.frombuffer(base64.b64decode(run["neighbors"]), "<u2").reshape(-1, run["k"])
         assert run["row_bytes"] == 2
         steps = np.array([ord(each) - ord("0") for each in run["cosines"]]).reshape(rows.shape)

@@ -44,6 +44,4 @@ def test_columns_do_not_depend_on_the_results():
 
 def test_further_columns_follow_in_order_of_appearance():
     rows = [{"method": "svd", "score": 1.0}, {"size": 7, "method": "cbow", "low": 0.5}]
-    assert written(rows, ("size", "method")) == (
-        "size,method,score,low\n,svd,1.0,\n7,cbow,,0.5\n"
-    )
+    assert written(rows, ("size", "method")) == ("size,method,score,low\n,svd,1.0,\n7,cbow,,0.5\n")
