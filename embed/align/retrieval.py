@@ -39,7 +39,7 @@ def precision(
     asked, queries = np.unique(pairs.a, return_inverse=True)
     candidates = np.flatnonzero(b[:n_among].any(axis=1))
     columns = np.searchsorted(candidates, pairs.b)
-    sources = a[:n_among][a[:n_among].any(axis=1)]
+    sources = a[np.union1d(np.flatnonzero(a[:n_among].any(axis=1)), asked)]
     rows, targets = a[asked], b[candidates]
     hubness = neighborhood_means(targets, sources, CSLS_NEIGHBORS)
     counts = draw_counts(len(asked), _REPLICATES, seed, "align")
@@ -96,12 +96,14 @@ def wrong_before(
     # queries, columns: int64 (p,), the right targets of rows, each row with at least one
     before = np.empty(len(rows), np.int64)
     step = max(1, block // len(targets))
-    for start in range(0, len(rows), step):
-        scores = rows[start : start + step] @ targets.T - subtracted
-        here = (queries >= start) & (queries < start + step)
-        right = queries[here] - start, columns[here]
-        best = np.full(len(scores), -np.inf, np.float32)
-        np.maximum.at(best, right[0], scores[right])
-        scores[right] = -np.inf
-        before[start : start + step] = (scores >= best[:, None]).sum(axis=1)
+    with progress("searching", "words") as show:
+        for start in range(0, len(rows), step):
+            scores = rows[start : start + step] @ targets.T - subtracted
+            here = (queries >= start) & (queries < start + step)
+            right = queries[here] - start, columns[here]
+            best = np.full(len(scores), -np.inf, np.float32)
+            np.maximum.at(best, right[0], scores[right])
+            scores[right] = -np.inf
+            before[start : start + step] = (scores >= best[:, None]).sum(axis=1)
+            show(start + len(scores), len(rows))
     return before

@@ -81,3 +81,11 @@ def test_a_single_word_has_no_interval():
     rows = np.eye(3, dtype=np.float32)
     found = precision(rows, rows, Pairs(np.array([1]), np.array([1])), 3, seed=1)
     assert [(each.score, each.low, each.high) for each in found] == [(1, None, None)] * 4
+
+
+def test_held_out_words_count_among_the_neighbors_of_b():
+    # without them, the first rows of A would have none
+    rows = np.eye(3, dtype=np.float32)
+    a = np.concatenate([np.zeros((2, 3), np.float32), rows])
+    found = precision(a, rows, Pairs(np.array([2, 3]), np.array([0, 1])), 2, seed=1)
+    assert [each.score for each in found] == [1, 1, 1, 1]
