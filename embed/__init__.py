@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from corpora.common.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from embed.align.api import Aligned as Aligned
+    from embed.align.api import align_vectors as align_vectors
+    from embed.align.config import AlignConfig as AlignConfig
     from embed.compare.api import Compared as Compared
     from embed.compare.api import compare_runs as compare_runs
     from embed.compare.config import CompareConfig as CompareConfig
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from embed.word2vec.train import train_skipgram as train_skipgram
 
 HOMES = {
+    "embed.align.api": ("Aligned", "align_vectors"),
+    "embed.align.config": ("AlignConfig",),
     "embed.compare.api": ("Compared", "compare_runs"),
     "embed.compare.config": ("CompareConfig",),
     "embed.compare.curves.api": ("LearningCurve", "learning_curve"),

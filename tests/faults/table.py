@@ -84,6 +84,11 @@ CALLS = {
     ),
     "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --resamples 0", reads=("run", "mlm")),
+    "align": Call(
+        words="{inputs}/run {inputs}/mlm --words 100 --out {workdir}/aligned",
+        reads=("run", "mlm"),
+        makes=("aligned",),
+    ),
     "explore": Call(
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),

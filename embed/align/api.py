@@ -1,0 +1,343 @@
+"""align_vectors: map one space into another, test the map, and store the result."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.artifact import CHECKSUMS, fingerprint, new_artifact, read_json, write_json
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.display import html_table
+from corpora.common.errors import SettingError
+from corpora.common.options import config_of
+from corpora.common.reporting import note
+from embed.align.config import AlignConfig
+from embed.align.mapping import apply, centered, procrustes, units, vecmap
+from embed.align.pairs import (
+    DictionaryCounts,
+    Pairs,
+    hold_out,
+    read_dictionary,
+    shared_pairs,
+)
+from embed.align.retrieval import Precision, precision
+from embed.formats.vector_files import load_vectors
+from embed.vectors.word_vectors import WordVectors
+
+FORMAT = 1
+METHOD = "align"
+_HELD_OUT = 0.1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Aligned:
+    """Two spaces in one, made by :func:`align_vectors`; notebooks show its precision.
+
+    Attributes
+    ----------
+    a, b : WordVectors
+        A in the space of B, and B. B is as it was, except by ``vecmap``.
+    precision : list of Precision
+        ``retrieval`` (cosine or csls), ``at`` (1 or 5), ``score``, ``low`` and ``high`` of the
+        held-out words; empty if none were held out.
+    about : dict
+        Sources, settings, and how many pairs were used and held out, as JSON data.
+    """
+
+    a: WordVectors
+    b: WordVectors
+    precision: list[Precision]
+    about: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Aligned {self.about['a']['path']} in the space of {self.about['b']['path']}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        rows = [list(asdict(each).values()) for each in self.precision]
+        return html_table(("retrieval", "at", "precision", "low", "high"), rows, repr(self)[1:-1])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the vectors.
+
+        Returns
+        -------
+        dict
+            ``about``, with the list ``precision``.
+        """
+        return {**self.about, "precision": [asdict(each) for each in self.precision]}
+
+    def both(self, suffixes: Sequence[str]) -> WordVectors:
+        """Return the words of both spaces as one vocabulary.
+
+        Parameters
+        ----------
+        suffixes : sequence of str
+            Two marks: ``king`` becomes ``king@de`` of A and ``king@en`` of B by ``["de", "en"]``.
+
+        Returns
+        -------
+        WordVectors
+            Sorted by count if both have counts, else by place in either vocabulary.
+
+        Raises
+        ------
+        SettingError
+            If the marks are not two different ones, without spaces and ``@``.
+        """
+        check_suffixes(suffixes)
+        words = [
+            f"{word}@{mark}"
+            for vectors, mark in zip((self.a, self.b), suffixes, strict=True)
+            for word in vectors.vocabulary
+        ]
+        counts = _joined(self.a.counts, self.b.counts)
+        places = np.concatenate([np.arange(len(self.a)), np.arange(len(self.b))])
+        order = np.argsort(places if counts is None else -counts, kind="stable")
+        return WordVectors(
+            [words[row] for row in order.tolist()],
+            np.concatenate([self.a.matrix, self.b.matrix])[order],
+            counts=None if counts is None else counts[order],
+            name=f"{self.a.name} and {self.b.name}",
+        )
+
+    def save(
+        self, out: str | Path, *, suffixes: Sequence[str] | None = None, force: bool = False
+    ) -> Path:
+        """Store A in the space of B as a run, or both with ``suffixes``.
+
+        Parameters
+        ----------
+        out : str or Path
+            Directory to make.
+        suffixes : sequence of str, optional
+            Store both spaces, with words marked as by :meth:`both`. Needed by ``vecmap``, which
+            also changes the vectors of B.
+        force : bool
+            Overwrite a run at ``out``.
+
+        Returns
+        -------
+        Path
+            ``out``: ``vocabulary.tsv``, ``vectors.npy``, and ``config.json``, which names both
+            sources, the settings and the precision. N-grams, pieces and context vectors are left
+            out.
+
+        Raises
+        ------
+        ArtifactError
+            If ``out`` exists or cannot be written.
+        SettingError
+            If the suffixes are missing or unusable, or ``out`` is one of the sources.
+        """
+        check_output(self.about["mapping"], suffixes)
+        out, started = Path(out), now()
+        if any(out.resolve() == Path(self.about[side]["path"]).resolve() for side in "ab"):
+            raise SettingError(f"`out={out}`: is one of the two spaces; choose another")
+        marks = list(suffixes) if suffixes else None
+        stored = self.both(marks) if marks else self.a
+        text = None if stored.text is None or marks else stored.text.to_json()
+        config = {
+            "format": FORMAT, "method": METHOD, **self.to_json(), "suffixes": marks, "text": text,
+        }  # fmt: skip
+        maker = {"command": METHOD, **self.about, "suffixes": marks}
+        with new_artifact(out, maker, force=force) as partial:
+            stored.save(partial)
+            write_json(partial / "config.json", config)
+            write_json(partial / "provenance.json", provenance(started))
+        return out
+
+
+def align_vectors(
+    a: WordVectors | str | Path,
+    b: WordVectors | str | Path,
+    config: AlignConfig | None = None,
+    *,
+    dictionary: str | Path | None = None,
+    test: str | Path | None = None,
+) -> Aligned:
+    """Map the vectors of A linearly into the space of B, by pairs of words.
+
+    ``procrustes`` is the orthogonal map (Schönemann 1966) that fits unit vectors of the pairs best;
+    it changes no cosine within A, and nothing in B. ``vecmap`` does the supervised steps of
+    Artetxe, Labaka & Agirre 2018: vectors are scaled to unit length, centered and scaled again,
+    whitened, mapped orthogonally, re-weighted by singular values and de-whitened, on both sides.
+
+    Precision is the share of held-out words of A with a right partner among the 1 or 5 nearest
+    words of B, by cosine and by CSLS with 10 neighbors (Conneau et al. 2018), with the 95 %
+    bootstrap interval over words.
+
+    Parameters
+    ----------
+    a, b : WordVectors, str or Path
+        Two spaces: runs or files of vectors.
+    config : AlignConfig, optional
+        Method, and what is held out.
+    dictionary : str or Path, optional
+        Pairs to map by, a word of A and one of B a line, separated by a tab or a space (MUSE). By
+        default every word that both have is paired with itself.
+    test : str or Path, optional
+        A dictionary of pairs to test by. Words of A in it are not used for the map.
+
+    Returns
+    -------
+    Aligned
+        Both spaces, the precision, and numbers of pairs.
+
+    Raises
+    ------
+    ArtifactError
+        Vectors are missing, damaged, or not finite.
+    SettingError
+        There are no pairs, too few of them, dimensions that the method cannot map, sparse vectors,
+        or settings that exclude each other.
+    SourceError
+        A dictionary is missing, empty or malformed.
+
+    Notes
+    -----
+    Deterministic for a number of BLAS threads. For ``vecmap`` both spaces need the same
+    dimensions; ``procrustes`` also maps to more.
+
+    Examples
+    --------
+    >>> b = WordVectors(["x", "y"], np.array([[1, 0], [0, 1]], np.float32), name="b")
+    >>> a = WordVectors(["x", "y"], np.array([[0, 2], [-2, 0]], np.float32), name="a")
+    >>> align_vectors(a, b, AlignConfig(held_out=0)).a.matrix.round(6).tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
+    config = config_of(config, AlignConfig)
+    if dictionary is not None and config.words is not None:
+        raise SettingError("`words` cannot be combined with `dictionary`, whose pairs are all used")
+    if test is not None and config.held_out is not None:
+        raise SettingError("`held_out` cannot be combined with `test`, which is held out instead")
+    first, second = (
+        v if isinstance(v, WordVectors) else load_vectors(v, verified=True) for v in (a, b)
+    )
+    _check_spaces(first, second, config.method)
+    among = config.among or len(second)
+    read: dict[str, DictionaryCounts] = {}
+    if dictionary is None:
+        pairs = shared_pairs(first, second, config.words)
+    else:
+        pairs, read["dictionary"] = read_dictionary(Path(dictionary), first, second)
+    if test is None:
+        share = _HELD_OUT if config.held_out is None else config.held_out
+        used, tested = hold_out(pairs, share, among, config.seed)
+    else:
+        asked, read["test"] = read_dictionary(Path(test), first, second)
+        tested = asked.take(asked.b < among)
+        used = pairs.take(~np.isin(pairs.a, asked.a))
+    _check_pairs(used, first, config.method)
+    mapped = _map(first, second, used, config.method)
+    found: list[Precision] = []
+    if len(tested):
+        found = precision(units(mapped[0]), units(mapped[1]), tested, among, config.seed)
+    about = {
+        "mapping": config.method,
+        "a": _source(first),
+        "b": _source(second),
+        "settings": asdict(config),
+        "pairs": {
+            "used": len(used),
+            "held_out": len(tested),
+            "held_out_words": len(np.unique(tested.a)),
+            "searched": min(among, len(second)),
+        },
+        **{name: asdict(counts) for name, counts in read.items()},
+    }
+    return Aligned(*mapped, found, about)
+
+
+def check_output(method: str, suffixes: Sequence[str] | None) -> None:
+    """Raise unless an alignment by this method can be stored with these suffixes."""
+    if suffixes:
+        check_suffixes(suffixes)
+    elif method == "vecmap":
+        raise SettingError(
+            "`method=vecmap` changes the vectors of B, too, so that a run needs both spaces; pass "
+            "`suffixes=a,b`"
+        )
+
+
+def check_suffixes(suffixes: Sequence[str]) -> None:
+    """Raise unless there are two different marks that make no two words of both spaces equal."""
+    usable = all(mark and "@" not in mark and not any(map(str.isspace, mark)) for mark in suffixes)
+    if len(suffixes) != 2 or len(set(suffixes)) != 2 or not usable:
+        raise SettingError(
+            "`suffixes` must be two different marks without spaces and @, such as de,en, got "
+            f"{','.join(suffixes)!r}"
+        )
+
+
+def _check_spaces(a: WordVectors, b: WordVectors, method: str) -> None:
+    """Raise if the method cannot map between spaces of these dimensions."""
+    for vectors in (a, b):
+        if not isinstance(vectors.matrix, np.ndarray):
+            raise SettingError(f"{vectors.name}: has sparse vectors, which are not mapped")
+    dims = f"{a.name} has {a.dim} dimensions and {b.name} {b.dim}"
+    if a.dim > b.dim:
+        raise SettingError(f"{dims}; exchange them, or train both with the same `dim`")
+    if method == "vecmap" and a.dim < b.dim:
+        raise SettingError(
+            f"{dims}, but `method=vecmap` needs as many; pass `method=procrustes`, or train both "
+            "with the same `dim`"
+        )
+
+
+def _check_pairs(used: Pairs, a: WordVectors, method: str) -> None:
+    """Raise if there are too few pairs to map by; note it if they leave directions open."""
+    if not len(used):
+        raise SettingError("no pair is left to map by: all are in `test`; pass others")
+    if len(used) >= a.dim:
+        return
+    few = f"{len(used):,} pairs to map by do not determine a map of {a.dim} dimensions"
+    if method == "vecmap":
+        raise SettingError(f"{few}; pass more, or `method=procrustes`")
+    note(f"{few}: directions that no pair has are mapped arbitrarily")
+
+
+def _map(
+    a: WordVectors, b: WordVectors, used: Pairs, method: str
+) -> tuple[WordVectors, WordVectors]:
+    """Return A in the space of B, and B."""
+    rows_a, rows_b = units(a), units(b)
+    if method == "procrustes":
+        by = procrustes(*_of_pairs(rows_a, rows_b, used))
+        return _with_rows(a, apply(np.asarray(a.matrix), by.a), f"{a.name} in {b.name}"), b
+    rows_a, rows_b = centered(rows_a), centered(rows_b)
+    by = vecmap(*_of_pairs(rows_a, rows_b, used))
+    assert by.b is not None
+    return (
+        _with_rows(a, apply(rows_a, by.a), f"{a.name} in {b.name}"),
+        _with_rows(b, apply(rows_b, by.b), b.name),
+    )
+
+
+def _of_pairs(a: np.ndarray, b: np.ndarray, used: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vectors of pairs, float64 (n, D_a) and (n, D_b)."""
+    return a[used.a].astype(np.float64), b[used.b].astype(np.float64)
+
+
+def _with_rows(vectors: WordVectors, rows: np.ndarray, name: str) -> WordVectors:
+    """Return the words with other vectors."""
+    return WordVectors(
+        vectors.vocabulary, rows, counts=vectors.counts, text=vectors.text, name=name
+    )
+
+
+def _source(vectors: WordVectors) -> dict[str, Any]:
+    """Return what names a space in config.json."""
+    about: dict[str, Any] = {
+        "path": str(vectors.path or vectors.name), "words": len(vectors), "dim": vectors.dim,
+    }  # fmt: skip
+    if vectors.path is not None and (vectors.path / CHECKSUMS).is_file():
+        about["fingerprint"] = fingerprint(read_json(vectors.path / CHECKSUMS))
+    return about
+
+
+def _joined(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
+    """Return the counts of both, int64 (V_a + V_b,); None if one has none."""
+    return None if a is None or b is None else np.concatenate([a, b])

@@ -1,0 +1,139 @@
+"""Pairs of words of two spaces: shared words or a dictionary, and the part that is held out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from corpora.common.errors import SettingError, SourceError
+from embed.compare.datasets.fields import Row
+from embed.vectors.search import nonzero_rows
+from embed.vectors.word_vectors import WordVectors
+from embed.vectors.wordlist import index_words
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows of words of A and of their partners in B."""
+
+    a: np.ndarray  # int64 (n,)
+    b: np.ndarray  # int64 (n,)
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    def take(self, chosen: np.ndarray) -> "Pairs":
+        """Return the chosen pairs; bool (n,)."""
+        return Pairs(self.a[chosen], self.b[chosen])
+
+
+@dataclass(frozen=True)
+class DictionaryCounts:
+    """What became of the lines of a dictionary."""
+
+    path: str
+    lines: int
+    pairs: int  # that both spaces have
+    repeated: int  # lines of a pair that another line has
+    unknown_a: int  # lines whose first word has no vector in A
+    unknown_b: int  # lines whose second word has none in B, but the first has one
+
+
+def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
+    """Pair the words that both have with a direction, the frequent first, at most ``most``.
+
+    A word is as frequent as in the space where it comes later in the vocabulary.
+    """
+    places = [index_words(vectors.vocabulary) for vectors in (a, b)]
+    words = [word for word in places[0] if word in places[1]]
+    rows = np.array([[place[word] for word in words] for place in places], np.int64)
+    rows = rows.reshape(2, -1)  # of no words, too
+    rows = rows[:, nonzero_rows(a.matrix)[rows[0]] & nonzero_rows(b.matrix)[rows[1]]]
+    if not rows.size:
+        raise SettingError(
+            f"{a.name} and {b.name} share no words with vectors; pass a `dictionary` of pairs"
+        )
+    order = np.argsort(rows.max(axis=0), kind="stable")[:most]
+    return Pairs(*rows[:, order])
+
+
+def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, DictionaryCounts]:
+    """Read pairs in the form of MUSE: a word of A and one of B a line, by a tab or a space."""
+    rows = _lines(path)
+    found: dict[tuple[int, int], None] = {}
+    n_known, unknown = 0, [0, 0]
+    known = [nonzero_rows(vectors.matrix) for vectors in (a, b)]
+    for words in map(_two_words, rows):
+        places = (_place(a, words[0], known[0]), _place(b, words[1], known[1]))
+        if places[0] is None or places[1] is None:
+            unknown[places[0] is not None] += 1
+        else:
+            n_known += 1
+            found[places[0], places[1]] = None
+    if not found:
+        raise SettingError(
+            f"{path}: no line has a word of {a.name} and then one of {b.name}; exchange the "
+            "columns, or pass other vectors"
+        )
+    counts = DictionaryCounts(str(path), len(rows), len(found), n_known - len(found), *unknown)
+    return Pairs(*np.array(list(found), np.int64).T), counts
+
+
+def hold_out(pairs: Pairs, held_out: float, n_among: int, seed: int) -> tuple[Pairs, Pairs]:
+    """Divide pairs into those to map by and those to test, by words of A.
+
+    Below 1 ``held_out`` is a share of the words, else their number. Words whose partners are all
+    beyond the first ``n_among`` rows of B are not drawn.
+    """
+    possible = np.unique(pairs.a[pairs.b < n_among])
+    n = int(held_out) if held_out >= 1 else round(held_out * len(possible))
+    n_words = len(np.unique(pairs.a))
+    if n > len(possible) or n >= n_words:
+        raise SettingError(
+            f"`held_out={held_out:g}` is too much: {n_words:,} words have partners, of "
+            f"{len(possible):,} they are searched, and at least one pair must be left to map by"
+        )
+    chosen = np.random.default_rng(seed).choice(possible, n, replace=False)
+    tested = np.isin(pairs.a, chosen)
+    return pairs.take(~tested), pairs.take(tested & (pairs.b < n_among))
+
+
+def _lines(path: Path) -> list[Row]:
+    """Read the lines of a dictionary without blank ones; none is a comment."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise SourceError(f"{path}: is not UTF-8; convert it") from None
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
+    rows = [Row(path, number, line.strip()) for number, line in enumerate(lines, 1)]
+    rows = [row for row in rows if row.text]
+    if not rows:
+        raise SourceError(f"{path}: contains no pairs of words")
+    return rows
+
+
+def _two_words(row: Row) -> tuple[str, str]:
+    """Return both words of a line."""
+    fields = [field.strip() for field in row.text.split("\t" if "\t" in row.text else None)]
+    if len(fields) != 2 or not all(fields):
+        raise row.wrong("is not a word and its partner, separated by a tab or a space; correct it")
+    return fields[0], fields[1]
+
+
+def _place(vectors: WordVectors, text: str, known: np.ndarray) -> int | None:
+    """Return the row of a word with a direction, as spelled or as the corpus was split."""
+    for word in _spellings(vectors, text):
+        row = vectors.row(word)
+        if row is not None:
+            return row if known[row] else None
+    return None
+
+
+def _spellings(vectors: WordVectors, text: str) -> Iterator[str]:
+    """Yield a text as it is written, then as the one word that it is split into."""
+    yield text
+    words = vectors.words(text)
+    if len(words) == 1:
+        yield words[0]
