@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING
 from corpora.common.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from embed.change.config import ChangeConfig as ChangeConfig
+    from embed.change.path_picture import draw_path as draw_path
+    from embed.change.result import WordChanges as WordChanges
+    from embed.change.words import word_changes as word_changes
     from embed.compare.api import Compared as Compared
     from embed.compare.api import compare_runs as compare_runs
     from embed.compare.config import CompareConfig as CompareConfig
@@ -40,6 +44,10 @@ if TYPE_CHECKING:
     from embed.word2vec.train import train_skipgram as train_skipgram
 
 HOMES = {
+    "embed.change.config": ("ChangeConfig",),
+    "embed.change.path_picture": ("draw_path",),
+    "embed.change.result": ("WordChanges",),
+    "embed.change.words": ("word_changes",),
     "embed.compare.api": ("Compared", "compare_runs"),
     "embed.compare.config": ("CompareConfig",),
     "embed.compare.curves.api": ("LearningCurve", "learning_curve"),

@@ -45,6 +45,7 @@ embed.compare.scoring
 embed.compare.curves embed.compare.pooling_weights
 embed.compare.report
 embed.compare.api embed.compare.recommend
+embed.change
 embed.study
 embed.commands
 pretrain.config pretrain.device

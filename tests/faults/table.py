@@ -84,6 +84,12 @@ CALLS = {
     ),
     "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --resamples 0", reads=("run", "mlm")),
+    "change": Call(
+        words="{inputs}/corpus {inputs}/later --dim 8 --min-count 1 --permutations 9 "
+        "--threads 1 --out {workdir}/change --plot {workdir}/path.svg word1",
+        reads=("corpus", "later"),
+        makes=("change", "path.svg"),
+    ),
     "explore": Call(
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),
