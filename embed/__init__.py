@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from embed.align.api import Aligned as Aligned
     from embed.align.api import align_vectors as align_vectors
     from embed.align.config import AlignConfig as AlignConfig
+    from embed.change.config import ChangeConfig as ChangeConfig
+    from embed.change.path_picture import draw_path as draw_path
+    from embed.change.result import WordChanges as WordChanges
+    from embed.change.words import word_changes as word_changes
     from embed.compare.api import Compared as Compared
     from embed.compare.api import compare_runs as compare_runs
     from embed.compare.config import CompareConfig as CompareConfig
@@ -45,6 +49,10 @@ if TYPE_CHECKING:
 HOMES = {
     "embed.align.api": ("Aligned", "align_vectors"),
     "embed.align.config": ("AlignConfig",),
+    "embed.change.config": ("ChangeConfig",),
+    "embed.change.path_picture": ("draw_path",),
+    "embed.change.result": ("WordChanges",),
+    "embed.change.words": ("word_changes",),
     "embed.compare.api": ("Compared", "compare_runs"),
     "embed.compare.config": ("CompareConfig",),
     "embed.compare.curves.api": ("LearningCurve", "learning_curve"),

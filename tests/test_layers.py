@@ -46,6 +46,7 @@ embed.compare.curves embed.compare.pooling_weights
 embed.compare.report
 embed.compare.api embed.compare.recommend
 embed.align
+embed.change
 embed.study
 embed.commands
 pretrain.config pretrain.device

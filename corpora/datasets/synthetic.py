@@ -8,7 +8,7 @@ number, so any part of a text can be generated on its own.
 import csv
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +39,10 @@ _SIMILARITY_SCALE = 10
 _QUESTIONS_PER_PLURAL = 4
 
 
+# of senses int64 (documents, paragraphs): the senses instead, and the nouns that are printed
+Change = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SyntheticConfig:
     """Size and seed of a synthetic text."""
@@ -52,12 +56,18 @@ class SyntheticConfig:
         check(self)
 
 
-def documents(config: SyntheticConfig) -> Iterator[str]:
-    """Yield documents until they have ``n_tokens`` words."""
+def documents(
+    config: SyntheticConfig, change: Callable[[range], Change] | None = None
+) -> Iterator[str]:
+    """Yield documents until they have ``n_tokens`` words.
+
+    ``change`` takes the numbers of some documents and returns what changes in them.
+    """
     n_tokens = number = 0
     while n_tokens < config.n_tokens:
         numbers = range(number, number + _DOCUMENTS_AT_ONCE)
-        ids, lengths = _encode_documents(np.stack([_draws(config.seed, n) for n in numbers]))
+        draws = np.stack([_draws(config.seed, n) for n in numbers])
+        ids, lengths = _encode_documents(draws, None if change is None else change(numbers))
         words = list(map(_word_forms().__getitem__, ids.tolist()))
         start = 0
         for length in lengths.tolist():
@@ -142,18 +152,24 @@ def _below(draws: np.ndarray, limit: int | np.ndarray) -> np.ndarray:
     return (draws.astype(np.int64) * limit) >> 16
 
 
-def _encode_documents(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _encode_documents(
+    draws: np.ndarray, change: Change | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the word-form indices of documents, end to end, and each document's length."""
     n_documents = len(draws)
     n_paragraphs = _PARAGRAPHS // 2 + _below(draws[:, 0, _COUNT], _PARAGRAPHS // 2 + 1)
     kept = np.arange(_PARAGRAPHS) < n_paragraphs[:, None]
-    senses = _draw_senses(draws)[kept]
+    drawn = _draw_senses(draws)
+    senses, nouns = (drawn, synthetic_language().nouns[drawn]) if change is None else change(drawn)
+    senses, nouns = senses[kept], nouns[kept]
     paragraphs = draws[kept]
     n_sentences = _SENTENCES // 2 + _below(paragraphs[:, _COUNT_WITHIN], _SENTENCES // 2 + 1)
     kept_sentences = np.arange(_SENTENCES) < n_sentences[:, None]
     sentences = paragraphs[:, _CHOICES:].reshape(len(paragraphs), _SENTENCES, 1 + _LENGTH)
     sentences = sentences[kept_sentences]
-    ids, lengths = _fill_templates(np.repeat(senses, n_sentences), sentences)
+    ids, lengths = _fill_templates(
+        np.repeat(senses, n_sentences), np.repeat(nouns, n_sentences), sentences
+    )
     ends = np.cumsum(lengths)
     ids[ends - 1] += len(synthetic_language().words)  # word forms with a period
     last_sentences = np.cumsum(n_sentences) - 1
@@ -175,13 +191,17 @@ def _draw_senses(draws: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.cumsum(language.probabilities)[:-1], within, side="right")
 
 
-def _fill_templates(senses: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _fill_templates(
+    senses: np.ndarray, nouns: np.ndarray, draws: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Fill templates; return the words of the sentences end to end, and sentence lengths."""
+    # senses, nouns: int64 (n_sentences,)
     language = synthetic_language()
     codes = _template_codes()[language.frames[senses], _below(draws[:, 0], _TEMPLATES)]
     sense_of = np.broadcast_to(senses[:, None], codes.shape)
     words = codes.copy()
-    words[codes == _NOUN] = language.nouns[sense_of[codes == _NOUN]]
+    noun_of = np.broadcast_to(nouns[:, None], codes.shape)
+    words[codes == _NOUN] = noun_of[codes == _NOUN]
     slots = _below(draws[:, 1:], language.features.shape[2])
     for part in range(len(PARTS_OF_SPEECH)):
         here = codes == _NOUN - 1 - part

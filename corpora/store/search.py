@@ -159,21 +159,7 @@ class Search:
     @cached_property
     def field_names(self) -> list[str]:
         """Names of the kept fields, in alphabetical order."""
-        return sorted({name for shard in self.corpus.shards for name in shard.field_names})
-
-    def field(self, name: str) -> list[str]:
-        """Return a kept field of all documents; empty where a shard lacks it."""
-        if name not in self.field_names:
-            kept = ", ".join(self.field_names) or "none"
-            raise SettingError(
-                f"{self.corpus.path}: keeps no field {name!r} (it keeps {kept}); build it with "
-                f"`keep={name}`"
-            )
-        values: list[str] = []
-        for shard in self.corpus.shards:
-            n_documents = len(shard.documents) - 1
-            values += shard.field(name) if name in shard.field_names else [""] * n_documents
-        return values
+        return kept_fields(self.corpus)
 
     def documents_where(self, condition: str) -> np.ndarray:
         """Return which documents have a value of a kept field, bool (n_documents,).
@@ -183,7 +169,7 @@ class Search:
         name, equals, value = condition.partition("=")
         if not equals:
             raise SettingError(f"{condition!r}: expected FIELD=VALUE, for example year=1850")
-        values = self.field(name)
+        values = kept_field(self.corpus, name)
         chosen = np.array([each == value for each in values], dtype=bool)
         if not chosen.any():
             some = ", ".join(sorted(set(values))[:5])
@@ -294,3 +280,23 @@ def _roughly_near(hits: Hits, others: Hits, within: int) -> Hits:
     begun = np.bincount(firsts, minlength=len(hits) + 1)
     ended = np.bincount(np.maximum(firsts, lasts), minlength=len(hits) + 1)
     return hits[np.flatnonzero(np.cumsum(begun - ended)[:-1])]
+
+
+def kept_fields(corpus: Corpus) -> list[str]:
+    """Return the names of a corpus's kept fields, in alphabetical order."""
+    return sorted({name for shard in corpus.shards for name in shard.field_names})
+
+
+def kept_field(corpus: Corpus, name: str) -> list[str]:
+    """Return a kept field of all documents; empty where a shard lacks it."""
+    names = kept_fields(corpus)
+    if name not in names:
+        kept = ", ".join(names) or "none"
+        raise SettingError(
+            f"{corpus.path}: keeps no field {name!r} (it keeps {kept}); build it with `keep={name}`"
+        )
+    values: list[str] = []
+    for shard in corpus.shards:
+        n_documents = len(shard.documents) - 1
+        values += shard.field(name) if name in shard.field_names else [""] * n_documents
+    return values

@@ -87,6 +87,10 @@ class View:
         types = self._types.tolist()
         return [found[type_id] if type_id >= 0 else self._missing[~type_id] for type_id in types]
 
+    def rows_of_types(self) -> np.ndarray:
+        """Return the row of each type of the vocabulary, int32 (n_types,); -1 if it is dropped."""
+        return self._rows
+
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the kept tokens of each shard as rows, and the offsets of their parts.
 
@@ -119,6 +123,14 @@ class View:
         """Return a view of other documents with the same rows; counts may be 0."""
         counts = _counts_of(self._types, self.stored.count_types(documents))
         return self._like(self._types, counts, documents, self.boundary)
+
+    def of(self, stored: StoredText) -> "View":
+        """Return a view of other text of the same vocabulary with the same rows."""
+        counts = _counts_of(self._types, stored.count_types(self.documents))
+        return View(
+            stored, self._types, self._missing, counts, boundary=self.boundary,
+            documents=self.documents,
+        )  # fmt: skip
 
     def ordered(self, order: np.ndarray) -> "View":
         """Return a view whose row r is row ``order[r]`` of this one."""

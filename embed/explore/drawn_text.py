@@ -63,12 +63,13 @@ def _documents_of_units(text: StoredText) -> list[np.ndarray]:
     return documents
 
 
-def joined_text(a: Corpus, b: Corpus) -> StoredText:
+def joined_text(a: Corpus, b: Corpus, *, one_unit: bool = True) -> StoredText:
     """Return the shards of ``a``, then those of ``b``, in memory with one vocabulary.
 
-    Raise SettingError if they split text differently, or hold out text by different units.
+    Raise SettingError if they split text differently, or with ``one_unit`` hold out text by
+    different units.
     """
-    if a.text != b.text or a.held_out_unit != b.held_out_unit:
+    if a.text != b.text or (one_unit and a.held_out_unit != b.held_out_unit):
         raise SettingError(f"{a.path} and {b.path} differ in how text is split; build both alike")
     made = [corpus.manifest["settings"] for corpus in (a, b)]
     types = [[each.get(name) for name in ("phrases", "max_types")] for each in made]
@@ -102,6 +103,7 @@ class _JoinedVocabulary:
         sizes = np.where(np.array(known) == PRUNED, -1, counts)  # that entry is the last one
         order = np.argsort(-sizes, kind="stable")
         self._words = [known[row] for row in order.tolist()]
+        self.is_pruned = self._words[-1:] == [PRUNED]
         self.counts, self.punctuation = counts[order], punctuation[order]
         ids = np.empty(len(known), np.int32)
         ids[order] = np.arange(len(known), dtype=np.int32)

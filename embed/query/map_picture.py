@@ -31,7 +31,14 @@ _LEGEND_LINE, _LEGEND_ROOM, _LEGEND_POINT = 0.2, 0.3, 0.35
 _GRAY, _PALE, _INK = "#767676", "#ececec", "#222222"
 
 
-def draw_map(found: WordMap, path: str | Path, *, title: str = "", force: bool = False) -> Picture:
+def draw_map(
+    found: WordMap,
+    path: str | Path,
+    *,
+    title: str = "",
+    arrows: Sequence[tuple[int, int]] = (),
+    force: bool = False,
+) -> Picture:
     """Draw a map to a file; the same map gives the same SVG bytes.
 
     Both axes have the same scale, so that distances can be compared.
@@ -44,6 +51,8 @@ def draw_map(found: WordMap, path: str | Path, *, title: str = "", force: bool =
         A file ending in ``.png`` or ``.svg``, written atomically.
     title : str
         For example the name of the run.
+    arrows : sequence of (int, int)
+        Words to connect by arrows, by their numbers in the map.
     force : bool
         Replace an existing file.
 
@@ -62,10 +71,10 @@ def draw_map(found: WordMap, path: str | Path, *, title: str = "", force: bool =
     """
     picture_kind(Path(path))
     with picture_style():
-        return write_figure(_lay_out(found, title), Path(path), force=force)
+        return write_figure(_lay_out(found, title, arrows), Path(path), force=force)
 
 
-def _lay_out(found: WordMap, title: str) -> Any:
+def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]]) -> Any:
     """Draw title, frame, points and labels, and the legend below."""
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
     width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
@@ -84,6 +93,9 @@ def _lay_out(found: WordMap, title: str) -> Any:
     low, top = middle - half, middle + half
     _draw_axes(axes, low, top, found.share)
     _draw_title(figure, found, title)
+    for start, end in arrows:
+        line = {"arrowstyle": "->", "color": _GRAY, "lw": 1.2, "shrinkA": 4, "shrinkB": 4}
+        axes.annotate("", found.places[end], found.places[start], arrowprops=line, zorder=2)
     _draw_words(axes, found, (found.places - low) * scale, groups, (wide, high))
     _draw_legend(figure, legend, groups, height - (below - _BELOW))
     return figure

@@ -60,7 +60,7 @@ def weigh(
     keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
     threads = thread_count(threads)
     if weighting == "ppmi":
-        by_row, by_context = _pmi_factors(
+        by_row, by_context = pmi_factors(
             cooccurrences, keep, context_smoothing, threads, chunk_entries
         )
         factors = (by_row / shift, by_context)
@@ -69,7 +69,7 @@ def weigh(
     return _apply_in_place(cooccurrences, scaled, arguments, threads, chunk_entries)
 
 
-def _pmi_factors(
+def pmi_factors(
     cooccurrences: Cooccurrences,
     keep: np.ndarray,
     smoothing: float,

@@ -38,6 +38,8 @@ def inputs(server, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     lines = chains(n_lines=1000, n_words=150)
     corpus = corpus_of(folder, lines, name="corpus")
+    corpus_of(folder, chains(n_lines=500, n_words=150, seed=3), name="later")
+    (folder / "later.txt").unlink()
     (folder / "corpus.txt").rename(folder / "text.txt")
     training = "--dim 8 --min-count 1 --epochs 1 --threads 1"
     result = server.run(

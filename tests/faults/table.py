@@ -89,6 +89,12 @@ CALLS = {
         reads=("run", "mlm"),
         makes=("aligned",),
     ),
+    "change": Call(
+        words="{inputs}/corpus {inputs}/later --dim 8 --min-count 1 --permutations 9 "
+        "--threads 1 --out {workdir}/change --plot {workdir}/path.svg word1",
+        reads=("corpus", "later"),
+        makes=("change", "path.svg"),
+    ),
     "explore": Call(
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),

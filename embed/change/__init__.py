@@ -1,0 +1,1 @@
+"""How words change between periods or parts of a corpus, or between two corpora."""

@@ -1,0 +1,112 @@
+"""One space for all periods: counts over shared contexts, PPMI, one SVD.
+
+The SVD U S V' is of the PPMI matrix of all periods together. The rows of a word in each period are
+folded in: the vector of a PPMI row m is m V S^(p-1), which for the rows of the whole text is
+U S^p, as in train-svd. So the vectors of all periods are in one space, and none has to be aligned.
+
+An SVD of the rows of all periods, one above the other, would be in one space, too. But its
+dimensions would fit how these documents are divided better than any other division, so that
+permutations of them would find false changes: docs/change.md measures how many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import FirthError
+from corpora.common.reporting import progress
+from corpora.common.threads import thread_count
+from embed.change.periods import PeriodText
+from embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
+from embed.svd.ppmi import keep_probabilities, pmi_factors, weigh
+from embed.svd.train import SvdConfig
+from embed.svd.truncated_svd import truncated_svd
+from embed.svd.window_weights import count_type, window_weights
+
+_CHUNK = 1 << 19  # entries weighed at once
+_NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpace:
+    """Vectors of words in periods, and what maps any other row of counts into their space."""
+
+    vectors: np.ndarray  # float32 (K, V, D)
+    basis: np.ndarray  # float32 (V, D): V S^(p-1)
+    keep: np.ndarray  # float64 (V,): subsampling of contexts
+    factors: np.ndarray  # float64 (V,): PMI is log(count * factor / sum of count * keep)
+
+
+def joint_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> JointSpace:
+    """Count each period, weigh all rows with the shares of contexts in all periods, and factor."""
+    total = np.sum([text.counts for text in texts], axis=0)
+    keep = keep_probabilities(total, svd.subsample)[:n_words]
+    parts = [_count(text, n_words, svd) for text in texts]
+    kind = count_type(total, window_weights(svd.window, svd.window_weighting)[0])
+    together, stacked = _added(parts, kind), _stacked(parts)
+    if not len(stacked.columns):
+        raise FirthError(f"no two of the {n_words} words occur in the same {svd.boundary}")
+    _, factors = pmi_factors(
+        together, keep, svd.context_smoothing, thread_count(svd.threads), _CHUNK
+    )
+    assert svd.dim is not None
+    with progress("factoring", "steps") as show:
+        found = truncated_svd(
+            _weigh(together, keep, svd), svd.dim, seed=svd.seed, device="cpu",
+            threads=svd.threads, progress=show,
+        )  # fmt: skip
+    powers = np.zeros(len(found.values))
+    large = found.values > _NEGLIGIBLE * found.values.max()
+    powers[large] = found.values[large] ** (svd.singular_power - 1)
+    basis = (found.right * powers).astype(np.float32)
+    rows = _weigh(stacked, np.tile(keep, len(texts)), svd)[:, :n_words]
+    vectors = np.asarray(rows @ basis).reshape(len(texts), n_words, -1)
+    return JointSpace(vectors, basis, keep, factors)
+
+
+def _weigh(counts: Cooccurrences, keep: np.ndarray, svd: SvdConfig) -> Any:
+    """Return the PPMI matrix of counts, whose memory is overwritten."""
+    return weigh(
+        counts, keep=keep, context_smoothing=svd.context_smoothing, shift=svd.shift,
+        threads=svd.threads, chunk_entries=_CHUNK,
+    )  # fmt: skip
+
+
+def _count(text: PeriodText, n_words: int, svd: SvdConfig) -> Cooccurrences:
+    """Count the contexts of the words of one period."""
+    with progress("counting", "tokens") as show:
+        return count_cooccurrences(
+            text, window=svd.window, n_words=n_words, weighting=svd.window_weighting,
+            threads=svd.threads, progress=show,
+        )  # fmt: skip
+
+
+def _added(parts: Sequence[Cooccurrences], kind: Any) -> Cooccurrences:
+    """Add several counts over the same rows and columns; ``kind`` is a type that holds them."""
+    from scipy import sparse
+
+    found = None
+    for part in parts:
+        arrays = (part.counts.astype(kind), part.columns, part.starts)
+        matrix = sparse.csr_array(arrays, shape=(len(part.starts) - 1,) * 2)
+        found = matrix if found is None else found + matrix
+    assert found is not None
+    found.sort_indices()
+    starts = found.indptr.astype(np.int64)
+    return Cooccurrences(
+        starts, found.indices.astype(np.int32), found.data, denominator=parts[0].denominator
+    )
+
+
+def _stacked(parts: Sequence[Cooccurrences]) -> Cooccurrences:
+    """Stack the rows of several counts over the same columns."""
+    ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+    return Cooccurrences(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        np.concatenate([part.columns for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        denominator=parts[0].denominator,
+    )

@@ -1,0 +1,63 @@
+"""Draws the path of a word through the periods, among its neighbors in each."""
+
+import dataclasses
+from pathlib import Path
+
+from corpora.artifacts.figures import Picture
+from embed.change.result import WordChanges
+from embed.query.map_picture import draw_map
+from embed.query.word_map import map_words
+from embed.vectors.word_vectors import WordVectors
+
+
+def draw_path(
+    changes: WordChanges, word: str, path: str | Path, *, k: int = 8, force: bool = False
+) -> Picture:
+    """Draw where a word is in each period, and its neighbors there (Hamilton et al. 2016, fig. 1).
+
+    The plane is that of the first two principal components of the vectors that are drawn.
+
+    Parameters
+    ----------
+    changes : WordChanges
+        From :func:`embed.word_changes`.
+    word : str
+        A tested word.
+    path : str or Path
+        A file ending in ``.png`` or ``.svg``.
+    k : int
+        Neighbors in each period. A word that is near in several is drawn in the last one.
+    force : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    Picture
+        The file; a notebook shows it.
+
+    Raises
+    ------
+    UnknownWordError
+        The word was not tested.
+    ArtifactError
+        ``path`` exists, or cannot be written.
+    SettingError
+        ``path`` has another ending, or matplotlib is not installed.
+    """
+    found = changes.table.words[changes.row(word)]
+    numbers = range(len(changes.names))
+    [near] = changes.neighbors([found], k)
+    last = {each: number for number in numbers for each in near[number]}
+    places = [(found, number) for number in numbers] + list(last.items())
+    rows = [changes.vocabulary.index(each) for each, _ in places]
+    named = [f"{each}@{changes.names[number]}" for each, number in places]
+    matrix = changes.vectors[[number for _, number in places], rows]
+    drawn = map_words(
+        WordVectors(named, matrix), named, [changes.names[number] for _, number in places]
+    )
+    labels = [f"{found} {name}" for name in changes.names] + list(last)
+    arrows = [(number, number + 1) for number in numbers[:-1]]
+    return draw_map(
+        dataclasses.replace(drawn, words=tuple(labels)), path, title=f"the path of {found}",
+        arrows=arrows, force=force,
+    )  # fmt: skip

@@ -1,0 +1,203 @@
+"""Periods: which documents belong to which part of a corpus, and the text of each."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+from corpora.common.reporting import note
+from corpora.store.corpus import Corpus
+from corpora.store.occurrence_kernels import count_by_group
+from corpora.store.search import kept_field
+from corpora.store.view import StoredText, View, choose_words
+from embed.explore.drawn_text import joined_text
+
+_RANGE = re.compile(r"(-?\d+)-(-?\d+)")
+_NO_PERIOD = -1
+_FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
+
+
+@dataclass(frozen=True, eq=False)
+class Periods:
+    """Documents of one corpus, or of two, in two or more periods."""
+
+    names: list[str]
+    corpora: list[Corpus]  # one, or one for each period
+    stored: StoredText  # of all documents, shards of the first corpus first
+    period_of: np.ndarray  # int64 (n_documents,), by document; -1 if it is of no period
+
+    def text_of(self, number: int) -> StoredText:
+        """Return the text of a period, as views read it."""
+        return self._selected(self.period_of == number)
+
+    def view(self, boundary: str, punctuation: str) -> View:
+        """Return the words of all periods together, most frequent first."""
+        stored = self._selected(self.period_of >= 0)
+        types, missing, counts = choose_words(
+            stored, min_count=_FEWEST, max_vocabulary=None,
+            punctuation=punctuation, documents="train", keep=(),  # type: ignore[arg-type]
+        )  # fmt: skip
+        if not len(types):
+            raise SettingError(
+                f"{self.corpora[0].path}: no word occurs {_FEWEST} times in {', '.join(self.names)}"
+            )
+        return View(stored, types, missing, counts, boundary=boundary, documents="train")  # type: ignore[arg-type]
+
+    @cached_property
+    def _document_of_unit(self) -> list[np.ndarray]:
+        """The document of each unit of each shard, by which text is selected."""
+        found, first = [], 0
+        for shard in self.stored.shards:
+            n_documents = len(shard.documents) - 1
+            inside = np.searchsorted(shard.documents, shard.units[:-1], "right") - 1
+            found.append(first + np.minimum(inside, n_documents - 1))  # empty units at the end
+            first += n_documents
+        return found
+
+    def _selected(self, chosen: np.ndarray) -> StoredText:
+        """Return the text of some documents; held-out ones are as good as others here."""
+        # chosen: bool (n_documents,)
+        masks = [chosen[each] for each in self._document_of_unit]
+        return StoredText(self.stored.vocabulary, self.stored.shards, masks, self.stored.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodText:
+    """The text of a period in memory; counting reads it as any other view."""
+
+    rows: np.ndarray  # int32 (n,): words, as rows of a vocabulary that the periods share
+    offsets: np.ndarray  # int64 (n_parts + 1,): parts that no window crosses
+    documents: np.ndarray  # int64 (n_parts,): the document of each part, ascending
+    counts: np.ndarray  # int64 (V,)
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return len(self.rows)
+
+    def shards(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the text as one shard."""
+        return [(self.rows, self.offsets)]
+
+    def drawn(self, copies: np.ndarray) -> "PeriodText":
+        """Return each document a number of times."""
+        # copies: int64 (n_documents,)
+        parts = np.repeat(np.arange(len(self.documents)), copies[self.documents])
+        lengths = np.diff(self.offsets)[parts]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[parts] - offsets[:-1], lengths)
+        rows = self.rows[places]
+        counts = np.bincount(rows, minlength=len(self.counts))
+        return PeriodText(rows, offsets, self.documents[parts], counts)
+
+
+def read_texts(periods: Periods, view: View) -> list[PeriodText]:
+    """Read the text of each period, with the words of a view."""
+    columns = np.where(view.rows_of_types() >= 0, 0, -1).astype(np.int64)
+    sizes = np.zeros((len(periods.period_of), 1), np.int64)  # kept tokens of each document
+    first = 0
+    for shard in periods.stored.shards:
+        groups = first + np.arange(len(shard.documents) - 1)
+        count_by_group(shard.ids, shard.documents, groups, columns, sizes)
+        first += len(groups)
+    return [
+        _read_text(
+            periods.text_of(number), view, np.where(periods.period_of == number, sizes[:, 0], 0)
+        )
+        for number in range(len(periods.names))
+    ]
+
+
+def _read_text(stored: StoredText, view: View, sizes: np.ndarray) -> PeriodText:
+    """Read the text of one period; ``sizes`` are the kept tokens of its documents, else 0."""
+    # sizes: int64 (n_documents,)
+    own = view.of(stored)
+    rows, offsets, start = [], [np.zeros(1, np.int64)], 0
+    for part, bounds in own.shards():
+        rows.append(part)
+        offsets.append(start + bounds[1:])
+        start += len(part)
+    bounds = np.concatenate(offsets)
+    documents = np.searchsorted(np.cumsum(sizes), bounds[:-1], "right")
+    return PeriodText(np.concatenate(rows), bounds, documents, own.counts)
+
+
+def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
+    """Sort the documents of a corpus into periods by a kept field.
+
+    A period is a value of the field, or a range of numbers ``A-B``, with both ends.
+    """
+    if len(periods) < 2:
+        raise SettingError(
+            f"`periods={','.join(periods)}`: pass two or more, such as 1840-1869,1890-1920"
+        )
+    if len(set(periods)) < len(periods):
+        raise SettingError(f"`periods={','.join(periods)}`: the same period occurs twice")
+    values = kept_field(corpus, by)
+    period_of = np.full(len(values), _NO_PERIOD, np.int64)
+    for number, period in enumerate(periods):
+        inside = _documents_in(values, by, period)
+        twice = np.flatnonzero(inside & (period_of >= 0))
+        if len(twice):
+            first = int(twice[0])
+            raise SettingError(
+                f"document {first + 1} ({by}={values[first]}) is in {periods[period_of[first]]} "
+                f"and in {period}; pass periods that do not overlap"
+            )
+        period_of[inside] = number
+    without = sum(not value.strip() for value in values)
+    if without:
+        note(f"{without:,} of {len(values):,} documents have no {by} and are left out")
+    return Periods(list(periods), [corpus], corpus.stored, period_of)
+
+
+def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:
+    """Return which documents a period has, bool (n_documents,); raise if there are none."""
+    ends = _RANGE.fullmatch(period)
+    if ends is None or period in values:
+        inside = np.array([value == period for value in values], bool)
+    else:
+        low, high = int(ends[1]), int(ends[2])
+        if low > high:
+            raise SettingError(f"`periods`: {period} ends before it begins; pass {high}-{low}")
+        numbers = np.array([_number(value, n, by, period) for n, value in enumerate(values)])
+        inside = (numbers >= low) & (numbers <= high)
+    if not inside.any():
+        known = sorted({value for value in values if value.strip()}, key=_in_order)
+        some = f"from {known[0]} to {known[-1]}" if known else "all empty"
+        raise SettingError(f"no document has {by} in {period}; values are {some}")
+    return inside
+
+
+def _number(value: str, document: int, by: str, period: str) -> float:
+    """Return a field as a number, NaN if it is empty."""
+    try:
+        return float(value) if value.strip() else np.nan
+    except ValueError:
+        raise SettingError(
+            f"document {document + 1}: {by}={value!r} is not a number, which the range {period} "
+            "needs; pass values of the field instead"
+        ) from None
+
+
+def _in_order(value: str) -> tuple[float, str]:
+    """Sort numbers by size, before other values."""
+    try:
+        return float(value), value
+    except ValueError:
+        return np.inf, value
+
+
+def two_corpora(a: Corpus, b: Corpus) -> Periods:
+    """Take two corpora as periods, named like their folders."""
+    if a.fingerprint == b.fingerprint:
+        raise SettingError(f"{b.path}: has the same text as {a.path}; pass another corpus")
+    names = [corpus.path.resolve().name for corpus in (a, b)]
+    if names[0] == names[1]:
+        names = [str(corpus.path) for corpus in (a, b)]
+    stored = joined_text(a, b, one_unit=False)
+    sizes = [a.n_documents, b.n_documents]
+    return Periods(names, [a, b], stored, np.repeat([0, 1], sizes))

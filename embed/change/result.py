@@ -1,0 +1,250 @@
+"""What is known of words that changed: numbers, neighbors, sentences, vectors."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.errors import UnknownWordError
+from corpora.store.concordance import Line
+from embed.change.config import ChangeConfig
+from embed.change.periods import Periods
+from embed.change.sentences import sentences_of
+from embed.change.table import CHANGE, ChangeTable
+from embed.explore.differ import largest
+from embed.vectors.search import unit_length
+from embed.vectors.word_vectors import WordVectors
+
+METHOD = "change"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class ChangedWord:
+    """A word with its change."""
+
+    word: str
+    distance: float  # 1 - cosine of its vectors in the first and the last period
+    low: float | None  # 95 % interval of the distance; procrustes with resamples
+    high: float | None
+    chance: float | None  # typical distance by chance, the geometric mean; svd-joint
+    p: float | None  # of a distance as large by chance; svd-joint
+    q: float | None  # p corrected for the number of words
+    steps: list[float]  # distances from each period to the next
+    counts: list[int]  # tokens in each period
+    shares: list[float]  # share of these in the document that has most of them
+    one_document: bool  # whether that is half or more in a period
+    neighbors: list[list[str]]  # nearest words in each period
+    sentences: list[list[Line]]  # sampled occurrences in each period
+
+
+@dataclass(frozen=True, eq=False)
+class WordChanges:
+    """The change of words between periods, made by :func:`embed.word_changes`.
+
+    Attributes
+    ----------
+    table : ChangeTable
+        A row for each tested word, the surest change first: arrays ``words``, ``distances``,
+        ``p``, ``q``, ``chance``, ``counts`` and others.
+    vectors : float32 (K, V, D)
+        Vectors of every word in every period, in one space; zero where it has no tokens.
+    vocabulary : list of str
+        The words of the rows of ``vectors``, most frequent first.
+    counts : int64 (K, V)
+        Tokens in each period.
+    n_untested : int
+        Words that are as frequent on average, but too rare in a period.
+    no_p : str or None
+        Why there is no p.
+    config : ChangeConfig
+        The settings.
+    periods : Periods
+        The documents of each period.
+    """
+
+    table: ChangeTable
+    vectors: np.ndarray
+    vocabulary: list[str]
+    counts: np.ndarray
+    n_untested: int
+    no_p: str | None
+    config: ChangeConfig
+    periods: Periods
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the periods."""
+        return self.periods.names
+
+    def row(self, word: str) -> int:
+        """Return the row of a word in the table; raise UnknownWordError if it was not tested.
+
+        Parameters
+        ----------
+        word : str
+            A word, read as the text was.
+
+        Returns
+        -------
+        int
+            Its place among the tested words.
+        """
+        read = self.periods.corpora[0].text.words(word)
+        found = read[0] if len(read) == 1 else word
+        if found in self._rows:
+            return self._rows[found]
+        if found not in self._index:
+            raise UnknownWordError(f"{word!r} is not one of the {len(self.vocabulary):,} words")
+        counts = self.counts[:, self._index[found]].tolist()
+        has = ", ".join(f"{n:,} in {name}" for n, name in zip(counts, self.names, strict=True))
+        raise UnknownWordError(
+            f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(counts)}`"
+            if min(counts)
+            else f"{found!r} is missing in a period ({has})"
+        )
+
+    def describe(
+        self, words: Sequence[str] | None = None, *, top: int = 20, k: int = 5, sentences: int = 0
+    ) -> list[ChangedWord]:
+        """Return some words with their neighbors and sentences.
+
+        Parameters
+        ----------
+        words : sequence of str, optional
+            By default those that changed most surely.
+        top : int
+            How many without ``words``.
+        k : int
+            Neighbors in each period.
+        sentences : int
+            Occurrences in each period, a random sample.
+
+        Returns
+        -------
+        list of ChangedWord
+            In the order of the table, or of ``words``.
+
+        Raises
+        ------
+        UnknownWordError
+            A word was not tested.
+        """
+        if words is None:
+            rows = list(range(min(top, len(self.table))))
+        else:
+            rows = [self.row(word) for word in dict.fromkeys(words)]
+        near = self.neighbors([self.table.words[row] for row in rows], k)
+        shown = [self.table.words[row] for row in rows]
+        lines = sentences_of(self.periods, shown, sentences, self.config.seed)
+        return [self._described(*each) for each in zip(rows, near, lines, strict=True)]
+
+    def neighbors(self, words: Sequence[str], k: int) -> list[list[list[str]]]:
+        """Return the nearest words of each word in each period.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the vocabulary.
+        k : int
+            Neighbors in each period, among words with ``min_count`` tokens there.
+
+        Returns
+        -------
+        list of list of list of str
+            For each word a list for each period, nearest first.
+        """
+        rows = [self._index[word] for word in words]
+        found: list[list[list[str]]] = [[] for _ in words]
+        for space, counts in zip(self.vectors, self.counts, strict=True):
+            units = unit_length(space.astype(np.float64))
+            cosines = (units[rows] @ units.T).astype(np.float32)
+            cosines[:, counts < self.config.min_count] = -np.inf
+            cosines[np.arange(len(rows)), rows] = -np.inf  # the word itself
+            nearest = largest(cosines, min(k, cosines.shape[1])) if rows else np.empty((0, 0), int)
+            for each, columns, values in zip(found, nearest.tolist(), cosines, strict=True):
+                each.append([self.vocabulary[c] for c in columns if np.isfinite(values[c])])
+        return found
+
+    def word_vectors(self) -> WordVectors:
+        """Return the vectors of all words in all periods, named ``word@period``.
+
+        Returns
+        -------
+        WordVectors
+            Words without tokens in a period have no vector there.
+        """
+        kept = np.argwhere(self.counts.T > 0)[:, ::-1]  # (n, 2): period and row
+        kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
+        words = [f"{self.vocabulary[row]}@{self.names[period]}" for period, row in kept.tolist()]
+        chosen = tuple(kept.T)
+        return WordVectors(words, self.vectors[chosen], counts=self.counts[chosen], name=METHOD)
+
+    def save(self, out: str | Path, *, force: bool = False) -> WordVectors:
+        """Write a run with the vectors and ``change.tsv``.
+
+        Parameters
+        ----------
+        out : str or Path
+            The directory to make.
+        force : bool
+            Overwrite a run at ``out``.
+
+        Returns
+        -------
+        WordVectors
+            Opened from the run.
+
+        Raises
+        ------
+        ArtifactError
+            ``out`` exists or cannot be written.
+        """
+        started, options = now(), dataclasses.asdict(self.config)
+        corpora = [corpus.reference for corpus in self.periods.corpora]
+        maker = {"command": METHOD, "periods": self.names, **options}
+        with new_artifact(Path(out), maker, force=force) as partial:
+            self.word_vectors().save(partial)
+            self.table.write(partial / CHANGE)
+            head = {"format": _FORMAT, "method": METHOD, "periods": self.names}
+            write_json(partial / "config.json", {**head, **options})
+            about = provenance(started, seeds=[self.config.seed], corpora=corpora)
+            write_json(partial / "provenance.json", about)
+        return WordVectors.open(out)
+
+    def _described(
+        self, row: int, near: list[list[str]], sentences: list[list[Line]]
+    ) -> ChangedWord:
+        """Return one word of the table."""
+        table = self.table
+        optional = {
+            name: None if values is None else float(values[row])
+            for name, values in (
+                ("low", table.low), ("high", table.high), ("chance", table.chance),
+                ("p", table.p), ("q", table.q),
+            )
+        }  # fmt: skip
+        return ChangedWord(
+            word=table.words[row],
+            distance=float(table.distances[row]),
+            **optional,
+            steps=table.steps[row].tolist(),
+            counts=table.counts[row].tolist(),
+            shares=table.shares[row].tolist(),
+            one_document=bool(table.one_document[row]),
+            neighbors=near,
+            sentences=sentences,
+        )
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.table.words)}
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.vocabulary)}

@@ -1,0 +1,86 @@
+"""All tested words of a change, as arrays and as a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from embed.change.periods import PeriodText
+from embed.vectors.wordlist import escape
+
+CHANGE = "change.tsv"
+OWN_SHARE = 0.5  # of a word's tokens in one document, from which on the word is flagged
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeTable:
+    """A row for each tested word, the surest change first, or the largest if there is no p."""
+
+    periods: list[str]
+    words: list[str]
+    distances: np.ndarray  # float64 (n,): 1 - cosine, first period to last
+    steps: np.ndarray  # float64 (n, K - 1): from each period to the next
+    counts: np.ndarray  # int64 (n, K): tokens in each period
+    shares: np.ndarray  # float64 (n, K): of the tokens in the document that has most of them
+    p: np.ndarray | None = None  # float64 (n,): svd-joint
+    q: np.ndarray | None = None  # p corrected for the number of words
+    chance: np.ndarray | None = None  # float64 (n,): typical distance by chance
+    low: np.ndarray | None = None  # float64 (n,): 95 % interval; procrustes with resamples
+    high: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def one_document(self) -> np.ndarray:
+        """Whether a single document has half of a word's tokens in a period, bool (n,)."""
+        return np.asarray((self.shares >= OWN_SHARE).any(axis=1))
+
+    def ordered(self) -> np.ndarray:
+        """Return the rows in order, int64 (n,)."""
+        if self.p is None:
+            return np.argsort(-self.distances, kind="stable")
+        return np.lexsort((-self.distances, self.p))
+
+    def columns(self) -> dict[str, list[object]]:
+        """Return the columns of the file by name."""
+        found: dict[str, list[object]] = {
+            "word": list(self.words),
+            "distance": _cells(self.distances),
+        }
+        found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
+        for number, period in enumerate(self.periods):
+            found[f"count@{period}"] = self.counts[:, number].tolist()
+        if self.chance is not None:
+            found["chance"] = _cells(self.chance)
+        if self.low is not None:
+            found |= {"low": _cells(self.low), "high": _cells(self.high)}
+        if len(self.periods) > 2:
+            for number, period in enumerate(self.periods[1:]):
+                found[f"distance@{period}"] = _cells(self.steps[:, number])
+        found["one_document"] = self.one_document.astype(int).tolist()
+        return found
+
+    def write(self, path: Path) -> None:
+        """Write the table with a header; an empty cell is a number that there is not."""
+        columns = self.columns()
+        columns["word"] = [escape(str(word)) for word in columns["word"]]
+        lines = [columns.keys(), *zip(*columns.values(), strict=True)]
+        path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), "utf-8")
+
+
+def _cells(numbers: np.ndarray | None, n: int = 0) -> list[object]:
+    """Return numbers with six digits, or empty cells."""
+    return [""] * n if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
+
+
+def top_shares(text: PeriodText) -> np.ndarray:
+    """Return the share of each word's tokens in the document that has most of them."""
+    # returns float64 (V,); 0 for words without tokens
+    from scipy import sparse
+
+    documents = np.repeat(text.documents, np.diff(text.offsets))
+    shape = (len(text.counts), int(text.documents.max(initial=0)) + 1)
+    cells = sparse.coo_array((np.ones(text.n_tokens, np.int32), (text.rows, documents)), shape)
+    largest = cells.tocsr().max(axis=1).toarray().ravel()
+    return np.asarray(largest / np.maximum(text.counts, 1))

@@ -1,0 +1,168 @@
+"""``firth change``: sort words by how much they change between periods."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from corpora.common.options import click_options
+from embed.change.config import ChangeConfig
+
+if TYPE_CHECKING:
+    from embed.change.result import ChangedWord, WordChanges
+
+
+@click.command("change")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("other", required=False, type=click.Path(path_type=Path))
+@click.option("--by", metavar="FIELD", help="The kept field that divides the documents.")
+@click.option(
+    "--periods",
+    metavar="A-B,...",
+    help="Two or more ranges of numbers, or values of the field.",
+)
+@click.option("--words", metavar="WORD,...", help="Show these words only.")
+@click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
+@click.option(
+    "-k",
+    "k",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Neighbors in each period.",
+)
+@click.option(
+    "--sentences",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Occurrences to show of each word in each period, a random sample.",
+)
+@click_options(ChangeConfig)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write a run with the vectors of word@period, and change.tsv with all words.",
+)
+@click.option(
+    "--plot",
+    type=(click.Path(path_type=Path), str),
+    metavar="FILE WORD",
+    help="Draw the path of a word among its neighbors, a .png or .svg file.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the run at --out and the file at --plot.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def command(
+    corpus: Path,
+    other: Path | None,
+    by: str | None,
+    periods: str | None,
+    words: str | None,
+    top: int,
+    k: int,
+    sentences: int,
+    out: Path | None,
+    plot: tuple[Path, str] | None,
+    force: bool,
+    as_json: bool,
+    as_csv: bool,
+    **options: Any,
+) -> None:
+    """Sort words by how surely they change between periods.
+
+    CORPUS is divided by a field that build-corpus kept, or OTHER is the later
+    period. The distance is 1 - cosine of a word's vectors in the first and the
+    last period. p is the probability of a distance as large if the documents with
+    the word had been dealt out to the periods at random, each period with as many
+    tokens of the word as it has, so that a change of frequency alone is none; q is
+    p corrected for the number of words (false discovery rate). "1 document" marks
+    words that have half of their tokens in a single document, such as names.
+
+    \b
+    Example:
+        firth build-corpus novels.jsonl --keep year --out out/novels
+        firth change out/novels --by year --periods 1840-1869,1890-1920
+        firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
+            --sentences 3 --plot bahn.svg bahn
+        firth change out/letters out/diaries --route procrustes --out out/change
+    """
+    from corpora.artifacts.artifact import refuse_existing
+    from corpora.artifacts.atomic import refuse_overwrite
+    from corpora.artifacts.figures import picture_kind
+    from corpora.common.console import print_csv, print_json
+    from corpora.common.options import split_list, take
+    from corpora.common.reporting import note
+    from embed.change.path_picture import draw_path
+    from embed.change.words import word_changes
+
+    if as_json and as_csv:
+        raise click.UsageError("--csv cannot be combined with --json")
+    if plot is not None:  # before any work
+        picture_kind(plot[0])
+        refuse_overwrite(plot[0], force)
+    if out is not None:
+        refuse_existing(out, force)
+    config = take(ChangeConfig, options)
+    changes = word_changes(corpus, other, config, by=by, periods=split_list(periods))
+    asked = None if words is None else split_list(words)
+    if plot is not None:
+        draw_path(changes, plot[1], plot[0], force=force)
+        note(f"{plot[0]}: the path of {plot[1]}")
+    shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
+    if out is not None:
+        changes.save(out, force=force)
+    if as_json:
+        about: dict[str, Any] = {"corpus": str(corpus), "periods": changes.names}
+        about |= {"route": config.route}
+        about |= {"n_tested": len(changes.table), "n_untested": changes.n_untested}
+        print_json({**about, "no_p": changes.no_p, "words": [dataclasses.asdict(w) for w in shown]})
+    elif as_csv:
+        columns = changes.table.columns()
+        rows = [changes.row(word.word) for word in shown]
+        near = [[" ".join(each) for each in word.neighbors] for word in shown]
+        print_csv(
+            [*columns, *(f"near@{name}" for name in changes.names)],
+            [
+                [*(column[row] for column in columns.values()), *each]
+                for row, each in zip(rows, near, strict=True)
+            ],
+        )
+    else:
+        _print(changes, shown)
+
+
+def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
+    """Print a row per word, then sentences, and what was compared."""
+    from corpora.common.console import print_table
+    from corpora.common.options import as_command_line
+
+    tested, names = changes.table.p is not None, changes.names
+    bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
+    stepped = len(names) > 2
+    columns = ["word", "distance"]
+    columns += (
+        ["chance", "p", "q"] * tested
+        + ["95 %"] * bounded
+        + [f"to {n}" for n in names[1:]] * stepped
+    )
+    columns += [f"count {n}" for n in names] + [f"near in {n}" for n in names]
+    rows = []
+    for word in shown:
+        row = [word.word, f"{word.distance:.3f}"]
+        row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
+        row += [f"{word.low:.3f} {word.high:.3f}"] if bounded else []
+        row += [f"{step:.3f}" for step in word.steps] if stepped else []
+        row += [f"{count:,}" for count in word.counts] + [", ".join(n) for n in word.neighbors]
+        rows.append(row + ["1 document" if word.one_document else ""] * flagged)
+    print_table([*columns, *[""] * flagged], rows)
+    for word in shown:
+        for name, lines in zip(names, word.sentences, strict=True):
+            for line in lines:
+                click.echo(f"{word.word} {name}: {line.left} [{line.found}] {line.right}")
+    click.echo(
+        f"{len(changes.table):,} words in every period; {changes.n_untested:,} are rarer in one"
+    )
+    if changes.no_p is not None:
+        click.echo(f"no p: {as_command_line(changes.no_p)}")

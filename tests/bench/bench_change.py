@@ -1,0 +1,265 @@
+"""How well ``firth change`` finds changes, how often it finds none that are, and how fast it is.
+
+- planted: synthetic text of two periods, in which the company of eight words changes by a known
+  share and the frequency of eight others; the share of p <= 0.05 by kind of word.
+- stacked: the false alarms if the SVD is of the rows of both periods, one above the other.
+- novels: German novels (eltec-de): first and last quarter by year; and random halves of these.
+- speed: two halves of 8 million words of Wikipedia (enwiki2015-AB), 200 permutations.
+"""
+
+import argparse
+import csv
+import dataclasses
+import json
+import lzma
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+
+import corpora.datasets.synthetic_change as synthetic
+from corpora import ReadOptions, make_corpus
+from corpora.artifacts.artifact import write_json
+from corpora.datasets.synthetic import SyntheticConfig
+from corpora.datasets.synthetic_language import synthetic_language
+from corpora.store.corpus import Corpus
+from embed.change import joint, words
+from embed.change.config import ChangeConfig
+from embed.change.periods import PeriodText
+from embed.change.result import WordChanges
+from embed.change.words import word_changes
+from embed.svd.train import SvdConfig
+from embed.svd.truncated_svd import truncated_svd
+
+SHARES = (0.1, 0.2, 0.3, 0.5)
+LEVELS = (0.5, 0.05, 0.01, 0.001)
+HALVES = 4
+SHOWN = 20
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add sizes and the folder of the data."""
+    parser.add_argument("--data", type=Path, default=harness.ROOT.parent / "shared" / "data")
+    parser.add_argument("--tokens", type=int, default=400_000, help="of a synthetic text")
+    parser.add_argument("--seeds", type=int, default=4, help="synthetic texts of each kind")
+    parser.add_argument("--words", type=int, default=8_000_000, help="of Wikipedia")
+    parser.add_argument("--permutations", type=int, default=200)
+
+
+def main() -> None:
+    """Measure everything and write it down."""
+    arguments = harness.parse(__doc__, more=options)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found: dict[str, Any] = {"speed": speed(folder, arguments)}
+        found["novels"] = novels(folder, arguments)
+        found["planted"] = {f"{share:g}": planted(folder, arguments, share) for share in SHARES}
+        found["unchanged"] = planted(folder, arguments, 0.0, frequency=0.0)
+        found["stacked"] = stacked(folder, arguments)
+    print(json.dumps(found, indent=1, ensure_ascii=False))
+    if arguments.json:
+        write_json(arguments.json, {"benchmark": "Change of words", **found, **harness.machine()})
+
+
+def corpus_of(folder: Path, name: str, documents: Any, keep: Sequence[str]) -> Corpus:
+    """Build a corpus of documents with fields."""
+    file = folder / f"{name}.jsonl"
+    with open(file, "w", encoding="utf-8") as lines:
+        for document in documents:
+            lines.write(json.dumps(document) + "\n")
+    return make_corpus(file, folder / name, read=ReadOptions(keep=tuple(keep)))
+
+
+def shares(p: np.ndarray) -> dict[str, float]:
+    """Return the share of p at most each level."""
+    return {f"{level:g}": round(float((p <= level).mean()), 4) for level in LEVELS}
+
+
+def planted(
+    folder: Path,
+    arguments: argparse.Namespace,
+    share: float,
+    *,
+    frequency: float = synthetic.FREQUENCY_SHARE,
+) -> dict[str, Any]:
+    """Return the shares of p by kind of noun over some texts, and how the words are ranked."""
+    synthetic.FREQUENCY_SHARE = frequency
+    language = synthetic_language()
+    chosen = {
+        "company": {word for pair in synthetic.company_pairs() for word in pair},
+        "frequency": {word for pair in synthetic.frequency_pairs() for word in pair},
+    }
+    chosen["others"] = {language.words[noun].lower() for noun in language.nouns}
+    chosen["others"] -= chosen["company"] | chosen["frequency"]
+    nouns = set().union(*chosen.values())
+    p: dict[str, list[float]] = {name: [] for name in (*chosen, "all words")}
+    ranked: dict[str, list[float]] = {"p": [], "distance": [], "procrustes": []}
+    for seed in range(arguments.seeds):
+        texts = synthetic.changing_documents(
+            SyntheticConfig(n_tokens=arguments.tokens, seed=seed), share
+        )
+        documents = ({"text": text, "period": period} for period, text in texts)
+        corpus = corpus_of(folder, f"planted-{share}-{frequency}-{seed}", documents, ["period"])
+        by = {"by": "period", "periods": synthetic.PERIODS}
+        config = ChangeConfig(permutations=arguments.permutations)
+        table = word_changes(corpus, config=config, **by).table
+        for word, value in zip(table.words, table.p, strict=True):
+            p["all words"].append(value)
+            for name, words_of_kind in chosen.items():
+                if word in words_of_kind:
+                    p[name].append(value)
+        turned = word_changes(corpus, config=ChangeConfig(route="procrustes"), **by).table
+        far = [table.words[row] for row in np.argsort(-table.distances)]
+        for name, order in (("p", table.words), ("distance", far), ("procrustes", turned.words)):
+            first = [word for word in order if word in nouns][: len(chosen["company"])]
+            ranked[name].append(len(chosen["company"] & set(first)) / len(first))
+    return {
+        "words": {name: len(values) for name, values in p.items()},
+        "p": {name: shares(np.array(values)) for name, values in p.items()},
+        "precision": {name: round(statistics.mean(each), 3) for name, each in ranked.items()},
+    }
+
+
+def stacked(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the false alarms with an SVD of the rows of both periods."""
+    words.joint_space = stacked_space  # type: ignore[attr-defined]
+    try:
+        found: dict[str, Any] = planted(folder, arguments, 0.0, frequency=0.0)["p"]
+        return found
+    finally:
+        words.joint_space = joint.joint_space  # type: ignore[attr-defined]
+
+
+def stacked_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> joint.JointSpace:
+    """Return the space of an SVD of the rows of all periods, one above the other."""
+    space = joint.joint_space(texts, n_words, svd)
+    counts = joint._stacked([joint._count(text, n_words, svd) for text in texts])
+    rows = joint._weigh(counts, np.tile(space.keep, len(texts)), svd)[:, :n_words]
+    assert svd.dim is not None
+    found = truncated_svd(rows, svd.dim, seed=svd.seed, device="cpu")
+    basis = (found.right * found.values ** (svd.singular_power - 1)).astype(np.float32)
+    vectors = (rows @ basis).reshape(len(texts), n_words, -1)
+    return dataclasses.replace(space, basis=basis, vectors=vectors)
+
+
+def novels(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the words that change between the first and the last quarter of the novels."""
+    data = arguments.data / "corpora"
+    with open(data / "eltec-de-novels.tsv", encoding="utf-8") as file:
+        about = list(csv.DictReader(file, delimiter="\t"))
+    with lzma.open(data / "eltec-de.txt.xz", "rt", encoding="utf-8") as file:
+        texts = [text for text in file.read().split("\n\n") if text.strip()]
+    years = sorted(int(novel["year"]) for novel in about)
+    n = len(years) // 4
+    periods = [f"{years[0]}-{years[n - 1]}", f"{years[-n]}-{years[-1]}"]
+    ends = years[n - 1], years[-n]
+    outer = [i for i, novel in enumerate(about) if not ends[0] < int(novel["year"]) < ends[1]]
+    halves = [random_halves(len(about), outer, seed) for seed in range(HALVES)]
+    documents = (
+        {"text": text, "year": novel["year"], **{f"half{k}": h[i] for k, h in enumerate(halves)}}
+        for i, (novel, text) in enumerate(zip(about, texts, strict=True))
+    )
+    names = [f"half{k}" for k in range(HALVES)]
+    corpus = corpus_of(folder, "novels", documents, ["year", *names])
+    config = ChangeConfig(permutations=arguments.permutations)
+    started = time.perf_counter()
+    found = word_changes(corpus, config=config, by="year", periods=periods)
+    seconds = time.perf_counter() - started
+    table = found.table
+    sure = np.flatnonzero(table.q <= 0.05)
+    far = sure[np.argsort(-(table.distances - table.chance)[sure], kind="stable")][:SHOWN]
+    asked = [word for word in ("bahn", "zug") if word in table.words]
+    by_chance = [
+        shares(word_changes(corpus, config=config, by=name, periods=["a", "b"]).table.p)
+        for name in names
+    ]
+    return {
+        "periods": periods,
+        "novels": [int(np.sum(found.periods.period_of == number)) for number in (0, 1)],
+        "tokens": found.counts.sum(axis=1).tolist(),
+        "seconds": round(seconds, 1),
+        "tested": len(table),
+        "sure": len(sure),
+        "one_document": int(table.one_document.sum()),
+        "sure_of_one_document": int(table.one_document[sure].sum()),
+        "p": shares(table.p),
+        "random_halves": by_chance,
+        "mean_of_random_halves": {
+            level: round(statistics.mean(each[level] for each in by_chance), 4)
+            for level in by_chance[0]
+        },
+        "surest": list(shown(found, table.words[:SHOWN])),
+        "farthest": list(shown(found, [table.words[row] for row in far])),
+        "asked": list(shown(found, asked)),
+    }
+
+
+def random_halves(n: int, outer: Sequence[int], seed: int) -> list[str]:
+    """Divide some documents into halves at random; the others get an empty name."""
+    names = np.full(n, "", dtype=object)
+    order = np.random.default_rng(seed).permutation(outer)
+    names[order[: len(order) // 2]], names[order[len(order) // 2 :]] = "a", "b"
+    return names.tolist()
+
+
+def shown(found: WordChanges, chosen: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Return what a table shows of some words."""
+    for word in found.describe(chosen, k=5):
+        assert word.p is not None
+        assert word.q is not None
+        assert word.chance is not None
+        yield {
+            "word": word.word,
+            "distance": round(word.distance, 3),
+            "chance": round(word.chance, 3),
+            "p": word.p,
+            "q": round(word.q, 3),
+            "counts": word.counts,
+            "near": word.neighbors,
+        }
+
+
+def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Time two halves of a text of Wikipedia."""
+    corpus = corpus_of(folder, "wiki", wikipedia(arguments), ["half"])
+    config = ChangeConfig(permutations=arguments.permutations)
+    periods = ["a", "b"]
+    word_changes(corpus, config=ChangeConfig(permutations=1), by="half", periods=periods)  # compile
+    started, before = time.perf_counter(), time.process_time()
+    found = word_changes(corpus, config=config, by="half", periods=periods)
+    return {
+        "seconds": round(time.perf_counter() - started, 1),
+        "processor_seconds": round(time.process_time() - before, 1),
+        "tokens": found.counts.sum(axis=1).tolist(),
+        "tested": len(found.table),
+        "permutations": arguments.permutations,
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def wikipedia(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
+    """Yield articles with the half they are of."""
+    done, lines = 0, []
+    path = arguments.data / "corpora" / "enwiki2015-AB.txt.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("<doc"):
+                lines = []
+            elif line.startswith("</doc"):
+                text = "".join(lines)
+                yield {"text": text, "half": "a" if done < arguments.words / 2 else "b"}
+                done += len(text.split())
+                if done >= arguments.words:
+                    return
+            else:
+                lines.append(line)
+
+
+if __name__ == "__main__":
+    main()

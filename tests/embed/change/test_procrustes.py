@@ -1,0 +1,45 @@
+"""Aligned spaces: rotations are found again."""
+
+import numpy as np
+
+from embed.change.procrustes import align, aligned_spaces, bootstrap_errors, interval, rotation
+from embed.svd.train import SvdConfig
+from tests.embed.change.test_joint import V, random_text
+
+
+def test_a_rotated_space_is_turned_back_on_the_shared_words():
+    rng = np.random.default_rng(1)
+    space = rng.standard_normal((40, 6)).astype(np.float32)
+    turn, _ = np.linalg.qr(rng.standard_normal((6, 6)))
+    other = (space @ turn).astype(np.float32)
+    other[30:] = rng.standard_normal((10, 6))  # not shared
+    other[35] = 0
+    shared = np.arange(40) < 30
+    first, second = align([space, other], shared)
+    np.testing.assert_allclose(first[:30], second[:30], atol=1e-5)
+    assert np.abs(first[30:] - second[30:]).max() > 0.1
+    assert not second[35].any()
+
+
+def test_no_rotation_is_nearer_than_that_of_procrustes():
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((2, 50, 5))
+    found = rotation(a, b)
+    np.testing.assert_allclose(found @ found.T, np.eye(5), atol=1e-12)
+    least = np.square(a @ found - b).sum()
+    for _ in range(50):
+        other, _ = np.linalg.qr(rng.standard_normal((5, 5)))
+        assert np.square(a @ other - b).sum() >= least
+
+
+def test_intervals_come_from_drawn_documents_and_repeat():
+    texts = [random_text(1, 0, 20), random_text(2, 20, 20)]
+    svd = SvdConfig(dim=4, window=3, threads=1)
+    shared = np.ones(V, bool)
+    errors = [bootstrap_errors(texts, V, svd, shared, resamples=4, seed=seed) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(errors[0], errors[1])
+    assert (errors[0] != errors[2]).any()
+    assert (errors[0] > 0).all()
+    assert aligned_spaces(texts, V, svd, shared).shape == (2, V, 4)
+    low, high = interval(np.array([0.1, 1.0]), np.array([0.2, 0.1]))
+    np.testing.assert_allclose([low, high], [[0, 0.804], [0.492, 1.196]])

@@ -1,0 +1,222 @@
+"""The change of words: planted changes, false alarms, refusals, runs and the command."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora import ReadOptions, make_corpus
+from corpora.common.errors import FirthError, SettingError, UnknownWordError
+from corpora.datasets.synthetic import SyntheticConfig
+from corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
+from corpora.datasets.synthetic_language import synthetic_language
+from embed.change.config import ChangeConfig
+from embed.change.path_picture import draw_path
+from embed.change.words import word_changes
+from embed.vectors.word_vectors import WordVectors
+
+SETTINGS = ChangeConfig(dim=30, permutations=40, threads=2)
+PERIODS = ["early", "late"]
+PROCRUSTES = ChangeConfig(route="procrustes", dim=30, resamples=3, threads=2)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Return a text in which most of the company of some words is exchanged."""
+    folder = tmp_path_factory.mktemp("change")
+    write_changing(folder / "in.jsonl", SyntheticConfig(n_tokens=300_000, seed=1), 0.7)
+    read = ReadOptions(keep=("period",))
+    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+
+
+@pytest.fixture(scope="module")
+def found(corpus):
+    return word_changes(corpus, config=SETTINGS, by="period", periods=PERIODS)
+
+
+def kinds(table):
+    """Return the p of words whose company changes, of those whose frequency does, of others."""
+    language = synthetic_language()
+    company = {word for pair in company_pairs() for word in pair}
+    frequency = {word for pair in frequency_pairs() for word in pair}
+    others = {language.words[noun].lower() for noun in language.nouns} - company - frequency
+    return [
+        np.array([p for word, p in zip(table.words, table.p, strict=True) if word in chosen])
+        for chosen in (company, frequency, others)
+    ]
+
+
+def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
+    company, frequency, others = kinds(found.table)
+    assert len(company) == 8
+    assert len(frequency) >= 4  # the others become too rare
+    assert (company <= 0.01).mean() >= 0.75
+    assert (np.sort(company)[:6] <= np.quantile(others, 0.02)).all()
+    # binomial with probability .05: at most 3 of 8 with probability .9996
+    assert (frequency <= 0.05).sum() <= 3
+    # of 250 words, that are not quite independent: 4 standard errors above .05
+    assert 0.01 <= (others <= 0.05).mean() <= 0.105
+
+
+def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
+    monkeypatch.setattr("corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
+    write_changing(tmp_path / "in.jsonl", SyntheticConfig(n_tokens=100_000, seed=2), 0.0)
+    read = ReadOptions(keep=("period",))
+    corpus = make_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    table = word_changes(corpus, config=SETTINGS, by="period", periods=PERIODS).table
+    # 650 words: 4 standard errors of independent ones on either side
+    assert 0.016 <= (table.p <= 0.05).mean() <= 0.084
+    assert 0.42 <= (table.p <= 0.5).mean() <= 0.58
+    assert table.q.min() > 0.01
+
+
+def test_the_result_does_not_depend_on_threads(corpus, found):
+    again = word_changes(
+        corpus, config=ChangeConfig(dim=30, permutations=40, threads=1), by="period",
+        periods=PERIODS,
+    )  # fmt: skip
+    assert again.table.words == found.table.words
+    np.testing.assert_array_equal(again.table.p, found.table.p)
+    np.testing.assert_array_equal(again.table.distances, found.table.distances)
+
+
+def test_procrustes_finds_the_words_too_and_has_intervals(corpus):
+    table = word_changes(corpus, config=PROCRUSTES, by="period", periods=PERIODS).table
+    company = {word for pair in company_pairs() for word in pair}
+    assert len(company & set(table.words[:20])) >= 6
+    assert table.p is None
+    assert ((table.low <= table.distances) & (table.distances <= table.high)).all()
+
+
+def test_a_run_has_words_of_periods_and_a_table(found, tmp_path):
+    vectors = found.save(tmp_path / "run")
+    word = company_pairs()[0][0]
+    row = found.vocabulary.index(word)
+    np.testing.assert_array_equal(vectors[f"{word}@late"], found.vectors[1, row])
+    assert vectors.counts[vectors.row(f"{word}@early")] == found.counts[0, row]
+    assert (np.diff(vectors.counts) <= 0).all()
+    with open(tmp_path / "run" / "change.tsv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert list(rows[0])[:6] == ["word", "distance", "p", "q", "count@early", "count@late"]
+    assert [each["word"] for each in rows] == found.table.words
+    own = 1 - WordVectors.open(tmp_path / "run").similarity(f"{word}@early", f"{word}@late")
+    assert float(rows[found.row(word)]["distance"]) == pytest.approx(own, abs=1e-5)
+
+
+def test_neighbors_are_those_of_each_period(found):
+    one, two = company_pairs()[0]
+    [described] = found.describe([one], k=4, sentences=2)
+    vectors = found.word_vectors()
+    frequent = [w for w, n in zip(found.vocabulary, found.counts[1], strict=True) if n >= 10]
+    cosines = {w: vectors.similarity(f"{one}@late", f"{w}@late") for w in frequent if w != one}
+    assert described.neighbors[1] == sorted(cosines, key=lambda w: -cosines[w])[:4]
+    for period, lines in zip(PERIODS, described.sentences, strict=True):
+        assert len(lines) == 2
+        assert {line.fields["period"] for line in lines} == {period}
+        assert {line.found for line in lines} == {one}
+    assert two in found.vocabulary
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Return a text of three periods; "solo" is of one document mostly, "gone" of the first."""
+    folder = tmp_path_factory.mktemp("decades")
+    rng = np.random.default_rng(4)
+    lines = []
+    for number in range(36):
+        words = [*rng.choice([f"w{n}" for n in range(20)], 40).tolist(), "some"]
+        words += ["solo"] * (12 if number == 30 else 1) + ["gone"] * (number < 12)
+        text = " ".join(rng.permutation(words).tolist())
+        lines.append(json.dumps({"text": text, "year": str(1890 + number)}))
+    (folder / "in.jsonl").write_text("\n".join(lines))
+    read = ReadOptions(keep=("year",))
+    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+
+
+DECADES = ["1890-1901", "1902-1913", "1914-1925"]
+SMALL = ChangeConfig(dim=8, permutations=5, min_count=6)
+
+
+def test_words_of_one_document_are_flagged_and_missing_ones_are_not_compared(small):
+    found = word_changes(small, config=SMALL, by="year", periods=DECADES)
+    table = found.table
+    flagged = [w for w, own in zip(table.words, table.one_document, strict=True) if own]
+    assert flagged == ["solo"]
+    np.testing.assert_allclose(table.shares[table.words.index("solo")], [1 / 12, 1 / 12, 12 / 23])
+    assert "gone" not in table.words
+    assert table.steps.shape == (len(table), 2)
+    with pytest.raises(UnknownWordError, match=r"'gone' is missing in a period \(12 in 1890"):
+        found.describe(["gone"])
+    with pytest.raises(UnknownWordError, match="'xyz' is not one of the 23 words"):
+        found.describe(["xyz"])
+
+
+def test_few_documents_have_no_p(small):
+    found = word_changes(small, config=SMALL, by="year", periods=["1890-1893", "1894-1925"])
+    assert found.table.p is None
+    assert found.no_p.startswith("a period has 4 documents, too few to measure chance")
+
+
+def test_two_corpora_are_compared_and_need_common_words(small, tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(["b c d e f g h i j"] * 20))
+    other = make_corpus(tmp_path / "a.txt", tmp_path / "other", read=ReadOptions(documents="line"))
+    with pytest.raises(SettingError, match="no word has 6 tokens in each; they have no word in"):
+        word_changes(small, other, SMALL)
+    (tmp_path / "a.txt").write_text("\n".join(["w1 w2 w3 w4 w5 w6"] * 20))
+    other = make_corpus(tmp_path / "a.txt", tmp_path / "next", read=ReadOptions(documents="line"))
+    found = word_changes(small, other, SMALL)
+    assert sorted(found.table.words) == [f"w{n}" for n in range(1, 7)]
+    assert found.table.p is not None
+    lines = found.describe(["w1"], sentences=1)[0].sentences
+    assert [len(each) for each in lines] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "message"),
+    [
+        ({}, {}, "pass two corpora, or one with `by` and `periods`"),
+        ({"dim": 99}, {}, "`dim=99` is larger than the vocabulary"),
+        ({"min_count": 4000}, {}, "no word has 4000 tokens in each; pass `min_count=2"),
+        ({"resamples": 2}, {}, "`resamples` is of `route=procrustes`"),
+        ({"route": "procrustes", "permutations": 9}, {}, "`permutations` is of `route=svd-joint`"),
+        ({}, {"other": True}, "`by` and `periods` divide one corpus"),
+    ],
+    ids=["no-periods", "dim", "min_count", "resamples", "permutations", "both"],
+)
+def test_settings_that_do_not_fit_are_refused(small, config, options, message):
+    by = {} if "pass two" in message else {"by": "year", "periods": DECADES}
+    with pytest.raises(FirthError, match=message):
+        settings = ChangeConfig(**{"dim": 8, **config})
+        word_changes(small, small if options else None, settings, **by)
+
+
+def test_a_path_is_drawn_to_a_file(small, tmp_path):
+    found = word_changes(small, config=SMALL, by="year", periods=DECADES)
+    draw_path(found, "w3", tmp_path / "path.svg", k=3)
+    text = (tmp_path / "path.svg").read_text()
+    assert all(f"w3 {period}" in text for period in DECADES)
+
+
+def test_the_command_prints_tables_json_and_csv(small, tmp_path):
+    line = ["change", str(small.path), "--by", "year", "--periods", ",".join(DECADES)]
+    line += ["--dim", "8", "--permutations", "5", "--min-count", "6"]
+    runner = CliRunner()
+    shown = runner.invoke(
+        cli.main, [*line, "--words", "solo,w1", "--sentences", "1", "--out", str(tmp_path / "run")]
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "1 document" in shown.stdout
+    assert "solo 1890-1901:" in shown.stdout
+    assert "22 words in every period; 0 are rarer in one" in shown.stdout
+    assert (tmp_path / "run" / "change.tsv").is_file()
+    found = json.loads(runner.invoke(cli.main, [*line, "--top", "3", "--json"]).stdout)
+    assert (found["periods"], len(found["words"])) == (DECADES, 3)
+    rows = list(
+        csv.DictReader(io.StringIO(runner.invoke(cli.main, [*line, "--top", "0", "--csv"]).stdout))
+    )
+    assert len(rows) == 22
+    assert [row["word"] for row in rows[:3]] == [word["word"] for word in found["words"]]
