@@ -63,6 +63,9 @@ class Answers:
     def __init__(
         self, spaces: Sequence[Space], corpus: Corpus | None, first_map: str = "pca"
     ) -> None:
+        # two threads that import different parts of it at once fail, since these import each other
+        import tokenizers  # noqa: F401
+
         self._spaces = spaces
         self._first_map = first_map
         self._corpus = corpus

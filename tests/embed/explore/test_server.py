@@ -426,6 +426,12 @@ def test_the_command_serves_until_it_is_interrupted(runs):
     assert (server.returncode, errors) == (130, "")
 
 
+def test_a_package_that_two_threads_cannot_import_at_once_is_there_before_them():
+    script = "import sys; from embed.explore.server import Answers; Answers([], None); "
+    script += "assert 'tokenizers' in sys.modules"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
 def test_a_port_that_is_in_use_is_refused_with_a_remedy(runs):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
