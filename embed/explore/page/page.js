@@ -241,7 +241,7 @@ function showWhy(run, a, b) {
         make("div", { className: "bar", "aria-hidden": "true" }, bar),
         make("span", {}, `${fixed(100 * each.share, 1)}%`),
       );
-      return make("li", { className: "context" }, share, ...each.lines.map(quote));
+      return make("li", { className: "context" }, share, ...each.lines.map((line) => quote(line, each.context)));
     });
     const sum = found.contexts.reduce((total, each) => total + each.share, 0);
     return [
@@ -254,9 +254,11 @@ function showWhy(run, a, b) {
   }, "Counting contexts …");
 }
 
-/** Return a line of text with what was found in it. */
-function quote(line) {
-  return line && make("p", { className: "quote" }, `${line.left} `, make("b", {}, line.found), ` ${line.right}`);
+/** Return a line of text with what was found in it, and the words that are a context underlined. */
+function quote(line, context) {
+  const isContext = (word) => word.toLowerCase() === context;
+  const words = (text) => text.split(/(\s+)/).map((word) => (isContext(word) ? make("u", {}, word) : word));
+  return line && make("p", { className: "quote" }, ...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`));
 }
 
 /** Show lines of the corpus and words that stand near. */

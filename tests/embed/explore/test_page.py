@@ -308,6 +308,9 @@ def test_why_shows_contexts_with_shares_and_text(page, runs):
     shares = [f"{100 * each.share:.1f}%" for each in found.contexts]
     assert page.texts("#why-answer .share span") == shares
     assert page.texts("#why-answer .quote b")[0] in ("sea", near)
+    contexts = {each.context for each in found.contexts}
+    assert set(page.texts("#why-answer .quote u")) <= contexts
+    assert page.all("#why-answer .quote u")
     page.type("#why-b", "york")
     page.click("#why-form button")
     page.wait(lambda: page.text("#why-answer h2") == "sea and york")
