@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import importlib.util
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -114,6 +115,7 @@ def browse(folder: Path, repeats: int) -> dict[str, Any]:
     """Return first paint, the time to the map, and frames a second while panning."""
     from selenium import webdriver
     from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
 
     rng = np.random.default_rng(1)
     run = folder / "random"
@@ -121,12 +123,15 @@ def browse(folder: Path, repeats: int) -> dict[str, Any]:
     vectors = rng.normal(size=(SHOWN, 50)).astype(np.float32)
     WordVectors([f"word{n}" for n in range(SHOWN)], vectors).save(run)
     options = Options()
+    options.binary_location = shutil.which("chromium") or ""
     for flag in FLAGS:
         options.add_argument(flag)
     found: dict[str, list[float]] = {"paint": [], "map": [], "frames": []}
     with served(run) as address:
         for _ in range(repeats):
-            driver = webdriver.Chrome(options=options)
+            driver = webdriver.Chrome(
+                options=options, service=Service(shutil.which("chromedriver"))
+            )
             driver.set_script_timeout(60)
             started = time.perf_counter()
             driver.get(address)
