@@ -102,6 +102,7 @@ class _JoinedVocabulary:
         sizes = np.where(np.array(known) == PRUNED, -1, counts)  # that entry is the last one
         order = np.argsort(-sizes, kind="stable")
         self._words = [known[row] for row in order.tolist()]
+        self.is_pruned = self._words[-1] == PRUNED
         self.counts, self.punctuation = counts[order], punctuation[order]
         ids = np.empty(len(known), np.int32)
         ids[order] = np.arange(len(known), dtype=np.int32)
