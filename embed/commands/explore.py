@@ -104,12 +104,17 @@ def _serve(answers: "Answers", port: int, *, browser: bool) -> None:
 
     import uvicorn
 
+    from corpora.common.errors import SettingError
     from corpora.common.reporting import SilentReporter, reporting_to
     from embed.explore.server import make_app
 
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            refusal = f"--port {port}: {error.strerror}; pass another one, or 0 for any free one"
+            raise SettingError(refusal) from None
         listener.listen()  # from here on the address can be opened
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)

@@ -5,7 +5,6 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +63,14 @@ class Answers:
     def __init__(
         self, spaces: Sequence[Space], corpus: Corpus | None, first_map: str = "pca"
     ) -> None:
+        # two threads that import different parts of it at once fail, since these import each other
+        import tokenizers  # noqa: F401
+
         self._spaces = spaces
         self._first_map = first_map
         self._corpus = corpus
-        self._corpus_lock = threading.Lock()
+        # collocates take seconds, which lines do not wait for
+        self._line_lock, self._collocate_lock = threading.Lock(), threading.Lock()
         self._once = Once()
         self.routes: dict[str, Callable[[Request], Any]] = {
             "/api/info": self._info,
@@ -108,9 +111,7 @@ class Answers:
         corpus = self._corpus
         about = corpus and {
             "name": corpus.path.resolve().name,
-            "documents": corpus.n_documents,
             "tokens": corpus.n_tokens,
-            "keeps_text": corpus.keeps_text,
         }
         runs = [space.describe() for space in self._spaces]
         return {
@@ -118,7 +119,6 @@ class Answers:
             "corpus": about,
             "map": self._first_map,
             "umap": has_umap(),
-            "version": version("firth"),
         }
 
     def _words(self, space: Space) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Answers:
 
     def _concordance(self, ask: "Request") -> dict[str, Any]:
         """Return lines of the corpus."""
-        with self._corpus_lock:
+        with self._line_lock:
             found = concordance(
                 self._text_corpus(),
                 _text(ask, "query"),
@@ -148,7 +148,7 @@ class Answers:
 
     def _collocates(self, ask: "Request") -> Any:
         """Return collocates of a query."""
-        with self._corpus_lock:
+        with self._collocate_lock:
             n_words = _number(ask, "n", 20, 1, 1000)
             found = collocates(self._text_corpus(), _text(ask, "query"), words=n_words)
         return as_objects([found])[0]

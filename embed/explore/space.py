@@ -26,13 +26,12 @@ from embed.vectors.neighbors import nearest_to, unit_queries
 from embed.vectors.run_files import run_options
 from embed.vectors.search import unit_rows
 from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import index_words
 
 _COSINES = 1 << 23  # at once
 COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared
 _SAMPLE = 30_000  # words that the centers of clusters are from
 _REMEMBERED = 1000  # answers why words are near
-_DIGITS = 4  # of attention weights
+_DIGITS, _MOST_PIECES = 4, 100  # of attention weights, which grow with the square of pieces
 _LIMITS = threading.Lock()  # a search sets the threads of BLAS, which belong to the process
 
 
@@ -92,7 +91,6 @@ class Space:
             "dim": self.vectors.dim,
             "words": len(self.words),
             "encoder": self._has_encoder,
-            "sentences": self.corpus is not None,
         }
 
     def find(self, typed: str) -> str:
@@ -109,7 +107,7 @@ class Space:
             [found] = nearest_to(self.vectors, units, rows, k)
         counts, row = self.vectors.counts, rows[0]
         count = None if counts is None or row is None else int(counts[row])
-        return {"word": word, "count": count, "neighbors": self._named(found)}
+        return {"word": word, "count": count, "neighbors": _named(found)}
 
     def map(self, method: str = "pca") -> np.ndarray:
         """Return the places of the words on a map, float32 (n, 2)."""
@@ -154,11 +152,12 @@ class Space:
 
     def in_context(self, text: str, k: int) -> list[dict[str, Any]]:
         """Return the words nearest to each bracketed word of a text."""
-        with self._lock, _LIMITS:
+        with self._lock:
             encoder = self._explainer.encoder
+        with self._lock, _LIMITS:
             found = nearest_in_space(encoder, self.path, self.vectors, [text], k)
         return [
-            {"context": each.context, "word": each.word, "neighbors": self._named(each.neighbors)}
+            {"context": each.context, "word": each.word, "neighbors": _named(each.neighbors)}
             for each in found
         ]
 
@@ -180,6 +179,11 @@ class Space:
             if not isinstance(encoder, AttentionReader):
                 raise SettingError(f"{self.name}: its encoder shows no attention")
             pieces, weights = encoder.attention(encoder.words_and_masks(text))
+        if len(pieces) > _MOST_PIECES:
+            raise SettingError(
+                f"{len(pieces)} pieces are too many for a table of attention, which shows "
+                f"{_MOST_PIECES}; use a shorter sentence"
+            )
         return {"pieces": pieces, "weights": weights.astype(float).round(_DIGITS).tolist()}
 
     def frequent(self, n: int) -> WordVectors:
@@ -217,16 +221,10 @@ class Space:
             return False
         return True
 
-    @cached_property
-    def _place(self) -> dict[str, int]:
-        return index_words(self.words)
 
-    def _named(self, neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
-        """Return neighbors with their numbers."""
-        return [
-            {"word": word, "cosine": float(cosine), "row": self._place.get(word)}
-            for word, cosine in neighbors
-        ]
+def _named(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
+    """Return neighbors as JSON objects."""
+    return [{"word": word, "cosine": float(cosine)} for word, cosine in neighbors]
 
 
 def in_background(make: Callable[[], np.ndarray]) -> "Future[np.ndarray]":

@@ -8,6 +8,7 @@
 
 const MOST_MATCHES = 12;
 const NEIGHBORS = 10;
+const MORE_NEIGHBORS = 50;
 const CLUSTERS = 12;
 const LINES = 20;
 const MORE_LINES = 500;
@@ -48,7 +49,11 @@ function wordButton(word) {
 const number = (value) => (value ?? 0).toLocaleString("en-US");
 const fixed = (value, digits = 3) => (Number.isFinite(value) ? value.toFixed(digits) : "");
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-const shorten = (text, length = 28) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+/** Return a text that is at most so long; it does not end in half a character. */
+function shorten(text, length = 28) {
+  return text.length > length ? `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, "")}…` : text;
+}
 
 /** Return [red, green, blue] of "#rrggbb". */
 function rgb(color) {
@@ -76,16 +81,34 @@ function report(text, isError = false) {
   line.classList.toggle("error", isError);
 }
 
-/** Fill a part of the panel with what `work` returns, or with its error; only the latest call counts. */
+/** Show children in a part of the panel instead of all that it has; what it waits for is forgotten. */
+function show(target, ...children) {
+  target.turn = (target.turn ?? 0) + 1;
+  if (target.contains(document.activeElement)) { // which goes away: the next Tab starts here
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+  }
+  target.replaceChildren(...children);
+  return target.turn;
+}
+
+/**
+ * Fill a part of the panel with what `work` returns, or with its error; only the latest call counts.
+ * It waits for the call before, so that the server is not asked for what nobody wants any more.
+ */
 async function fill(target, work, waiting = "Loading …") {
-  const turn = (target.turn = (target.turn ?? 0) + 1);
+  const turn = show(target, make("p", { className: "note" }, waiting));
+  const isCurrent = () => target.turn === turn;
   if (element("message").classList.contains("error")) report("");
-  target.replaceChildren(make("p", { className: "note" }, waiting));
+  await target.working;
+  if (!isCurrent()) return;
   try {
-    const children = await work();
-    if (target.turn === turn) target.replaceChildren(...children.filter(Boolean));
+    const working = work(isCurrent);
+    target.working = working.catch(() => null);
+    const children = await working;
+    if (isCurrent()) target.replaceChildren(...children.filter(Boolean));
   } catch (error) {
-    if (target.turn !== turn) return;
+    if (!isCurrent()) return;
     target.replaceChildren(make("p", { className: "failed" }, error.message));
     report(error.message, true);
   }
@@ -128,8 +151,8 @@ class ServedData {
   }
 
   async clusters(run) { return (await this.ask(`clusters/${run}`, { k: CLUSTERS })).clusters; }
-  neighbors(run, word) { return this.ask(`neighbors/${run}`, { word, k: NEIGHBORS }); }
-  differ(a, b) { return this.ask("differ", { a, b }); }
+  neighbors(run, word, k) { return this.ask(`neighbors/${run}`, { word, k }); }
+  async differ(a, b) { return (await this.ask("differ", { a, b })).words; }
 }
 
 /** Data of a page that was saved as one file: base64 of deflated JSON, as embed/explore/static_page.py says. */
@@ -163,7 +186,7 @@ class StoredData {
     let hundredths = 100;
     const neighbors = near.map((each, i) => {
       hundredths -= numberAt(stored.cosines, row * stored.k + i);
-      return { word: stored.words[each], row: each, cosine: hundredths / 100 };
+      return { word: stored.words[each], cosine: hundredths / 100 };
     });
     return { word: stored.words[row], count: stored.counts?.[row], neighbors };
   }
@@ -171,10 +194,8 @@ class StoredData {
   async clusters(run) { return Uint8Array.from(this.runs[run].clusters, (each) => numberAt(each, 0)); }
 
   async differ(a, b) {
-    const pair = `${Math.min(a, b)} ${Math.max(a, b)}`;
-    if (!this.differences || pair !== "0 1") throw new Error("This file has no differences of these two runs.");
-    const swapped = ({ only_a, only_b, ...rest }) => ({ ...rest, only_a: only_b, only_b: only_a });
-    return { words: a < b ? this.differences : this.differences.map(swapped) };
+    if (!this.differences || a !== 0 || b !== 1) throw new Error("This file has no differences of these two runs.");
+    return this.differences;
   }
 }
 

@@ -159,7 +159,7 @@ class MapView {
   static withoutCard = false; // whether WebGL was found missing
 
   constructor(run, info, { data, places }) {
-    Object.assign(this, { run, info, x: 0, y: 0, zoom: 1, hovered: -1, selected: -1, neighbors: [], lasso: null });
+    Object.assign(this, { run, info, data, x: 0, y: 0, zoom: 1, hovered: -1, selected: -1, neighbors: [], lasso: null });
     this.words = data.words;
     this.counts = data.counts;
     this.places = places;
@@ -235,6 +235,9 @@ class MapView {
     this.draw(true);
   }
 
+  /** The cluster of every word; undefined until they are asked for. */
+  get clusters() { return this.data.clusters; }
+
   get scale() { return (this.zoom * Math.min(this.width, this.height)) / 2.15; }
 
   screen(row) {
@@ -268,28 +271,23 @@ class MapView {
 
   // ---- moving
 
+  /** Show another part: x and y of the middle, or zoom. */
+  go(part) {
+    Object.assign(this, part);
+    this.draw();
+    rememberView();
+  }
+
   zoomBy(factor, left = this.width / 2, top = this.height / 2) {
     const before = this.scale;
-    this.zoom = clamp(this.zoom * factor, 0.3, 3000);
+    this.zoom = clamp(this.zoom * factor, ...ZOOMS);
     const change = 1 / before - 1 / this.scale;
-    this.x += (left - this.width / 2) * change;
-    this.y -= (top - this.height / 2) * change;
-    this.draw();
-    rememberView();
+    this.go({ x: this.x + (left - this.width / 2) * change, y: this.y - (top - this.height / 2) * change });
   }
 
-  panBy(right, down) {
-    this.x -= right / this.scale;
-    this.y += down / this.scale;
-    this.draw();
-    rememberView();
-  }
+  panBy(right, down) { this.go({ x: this.x - right / this.scale, y: this.y + down / this.scale }); }
 
-  reset() {
-    Object.assign(this, { x: 0, y: 0, zoom: 1 });
-    this.draw();
-    rememberView();
-  }
+  reset() { this.go({ x: 0, y: 0, zoom: 1 }); }
 
   /** Move the map if the selected word is out of view. */
   bringIn() {
@@ -486,7 +484,7 @@ class MapView {
   groupRows() {
     if (state.color !== "group" || state.group.size > 5000) return [];
     const rows = [...state.group].map((word) => this.rowOf.get(word) ?? -1);
-    return rows.filter((row) => row >= 0 && row < this.words.length && this.inside(this.screen(row)));
+    return rows.filter((row) => row >= 0 && this.inside(this.screen(row)));
   }
 
   labelWidth(row) {
@@ -544,6 +542,7 @@ class MapView {
   }
 }
 
+const ZOOMS = [0.3, 3000]; // the least and the most
 const GROUP_POINT = 5; // pixels
 const LABEL_FONT = "12px system-ui, sans-serif";
 const MARKED_FONT = "bold 12px system-ui, sans-serif";

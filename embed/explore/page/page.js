@@ -13,7 +13,8 @@ const state = {
   tab: "near",
   selectingArea: false,
   turn: 0,
-  loaded: new Map(), // run -> its words, counts and maps
+  chosen: {}, // values of the selects #run, #other and #method for what is shown
+  loaded: new Map(), // run -> its words, counts, maps and clusters
 };
 
 /** Load a run's words and one map of them once; `tell` receives what to report. */
@@ -33,33 +34,38 @@ async function loadRun(run, method, tell) {
   return { data, places: data.maps[method] };
 }
 
-/** Show the maps of the runs that are chosen; `places` are [zoom, x, y] of each. */
+/** Show the maps of the runs that are chosen, and return whether they are; `places` are [zoom, x, y] of each. */
 async function showRuns(places = []) {
   const turn = ++state.turn;
-  const other = element("other").value;
-  const runs = [Number(element("run").value), ...(other === "" ? [] : [Number(other)])];
-  const method = element("method").value;
+  const chosen = Object.fromEntries(["run", "other", "method"].map((id) => [id, element(id).value]));
+  const { run, other, method } = chosen;
+  const runs = [run, other].filter((each) => each !== "").map(Number);
   const isCurrent = () => turn === state.turn;
   try {
     const loaded = [];
     for (const run of runs) loaded.push(await loadRun(run, method, (text) => isCurrent() && report(text)));
-    if (!isCurrent()) return;
+    if (!isCurrent()) return false;
     const kept = new Map(state.views.map((view) => [view.run, [view.zoom, view.x, view.y]]));
     state.views.forEach((view) => view.close());
     state.views = runs.map((run, i) => new MapView(run, state.info.runs[run], loaded[i]));
     state.views.forEach((view, i) => {
       const [zoom, x, y] = places[i] ?? kept.get(view.run) ?? [1, 0, 0];
-      Object.assign(view, { zoom, x, y });
+      Object.assign(view, { zoom: clamp(zoom, ...ZOOMS), x, y });
     });
+    state.chosen = chosen;
     element("maps").replaceChildren(...state.views.map((view) => view.figure));
     report("");
-    fillWhyRuns();
-    await recolor();
+    if (!runs.includes(Number(element("why-run").value))) element("why-run").value = runs[0];
+    recolor();
+    showGroup();
     if (state.tab === "differ") showDifferences();
+    rememberView();
+    return true;
   } catch (error) {
     if (isCurrent()) report(error.message, true);
+    if (isCurrent()) Object.entries(state.chosen).forEach(([id, value]) => choose(id, value));
+    return false;
   }
-  rememberView();
 }
 
 /** Set the word that is selected, also in the forms. */
@@ -83,21 +89,23 @@ async function select(word, keepsTab = false) {
   await showNeighbors(word);
 }
 
-/** Color all maps anew. */
+/** Color all maps anew; by frequency until their clusters are known. */
 async function recolor() {
-  if (state.color === "cluster") {
-    for (const view of state.views) {
-      const data = state.loaded.get(view.run);
-      try {
-        data.clusters ??= await state.source.clusters(view.run);
-      } catch (error) {
-        report(error.message, true);
-      }
-      view.clusters = data.clusters;
-    }
+  const paint = () => {
+    for (const view of state.views) view.paint();
+    showLegend();
+  };
+  paint();
+  const waiting = state.color === "cluster" ? state.views.filter((view) => !view.clusters) : [];
+  if (!waiting.length) return;
+  report("Making clusters …");
+  try {
+    for (const { run, data } of waiting) data.clusters ??= await state.source.clusters(run);
+    report("");
+  } catch (error) {
+    report(error.message, true);
   }
-  for (const view of state.views) view.paint();
-  showLegend();
+  paint();
 }
 
 /** Make words the user's group and color by it. */
@@ -120,12 +128,15 @@ const TABS = ["near", "why", "text", "differ", "sentence", "group"];
 function showTab(name) {
   if (element(`tab-${name}`).hidden) name = "near";
   state.tab = name;
+  const hidesFocus = TABS.some((each) => each !== name && element(each).contains(document.activeElement));
   for (const each of TABS) {
     element(each).hidden = each !== name;
     element(`tab-${each}`).setAttribute("aria-selected", String(each === name));
     element(`tab-${each}`).tabIndex = each === name ? 0 : -1;
   }
-  if (name === "text" && state.word && state.textOf !== state.word) showText(state.word);
+  if (hidesFocus) element(`tab-${name}`).focus();
+  const query = element("query").value.trim();
+  if (name === "text" && query && state.textOf !== query) showText(query);
   if (name === "differ") showDifferences();
   rememberView();
 }
@@ -134,37 +145,40 @@ function showGroup() {
   const words = [...state.group];
   const shown = words.slice(0, 200).map((word) => make("li", {}, wordButton(word)));
   const many = words.length === 1 ? "1 word" : `${number(words.length)} words`;
-  element("group-answer").replaceChildren(
+  const unknown = words.filter((word) => !state.views.some((view) => view.rowOf.has(word)));
+  show(
+    element("group-answer"),
     make("p", { className: "note" }, `${many}${words.length > 200 ? ", of which 200 are listed" : ""}`),
+    unknown.length ? make("p", { className: "failed" }, `Not on the map: ${shorten(unknown.join(", "), 200)}`) : "",
     make("ul", { className: "both" }, ...shown),
   );
 }
 
 /** List the neighbors of a word in every run that is shown. */
-function showNeighbors(word) {
+function showNeighbors(word, k = NEIGHBORS) {
   const { views } = state;
-  return fill(element("near"), async () => {
+  return fill(element("near"), async (isCurrent) => {
     const answers = await Promise.all(
-      views.map((view) => state.source.neighbors(view.run, word).catch((error) => ({ error }))),
+      views.map((view) => state.source.neighbors(view.run, word, k).catch((error) => ({ error }))),
     );
     if (answers.every((answer) => answer.error)) throw answers[0].error;
+    if (!isCurrent()) return [];
     const { word: spelled } = answers.find((answer) => answer.word); // as the run has it
-    if (state.word === word) {
-      if (spelled !== word) nameWord(spelled);
-      markNeighbors(views, answers);
-    }
+    if (spelled !== word) nameWord(spelled);
+    markNeighbors(views, answers);
     element("selected").textContent = spoken(spelled, views, answers);
     return [
       make("h2", {}, make("bdi", {}, spelled)),
       make("p", { className: "hint" }, countsOf(views, answers)),
       make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(views[i], answer))),
+      k === NEIGHBORS && !state.info.stored && moreButton("More neighbors", () => showNeighbors(spelled, MORE_NEIGHBORS)),
     ];
   });
 }
 
 function markNeighbors(views, answers) {
   views.forEach((view, i) => {
-    const rows = (answers[i].neighbors ?? []).map((each) => view.rowOf.get(each.word) ?? -1);
+    const rows = (answers[i].neighbors ?? []).slice(0, NEIGHBORS).map((each) => view.rowOf.get(each.word) ?? -1);
     view.neighbors = rows.filter((row) => row >= 0);
     if (answers[i].word && view.selected < 0) view.selected = view.rowOf.get(answers[i].word) ?? -1;
     view.bringIn();
@@ -175,8 +189,10 @@ function markNeighbors(views, answers) {
 /** Return the counts of a word, by run if there are two that differ. */
 function countsOf(views, answers) {
   const counts = answers.map((answer, i) => [answer.count, views[i].info.name]).filter(([count]) => Number.isFinite(count));
-  if (new Set(counts.map(([count]) => count)).size < 2) return counts.length ? `${number(counts[0][0])} occurrences` : "";
-  return `${counts.map(([count, name]) => `${number(count)} in ${name}`).join(", ")}`;
+  if (!counts.length) return "";
+  const differs = counts.some(([count]) => count !== counts[0][0]);
+  const listed = differs ? counts.map(([count, name]) => `${number(count)} in ${name}`).join(", ") : number(counts[0][0]);
+  return `Occurrences in training: ${listed}`;
 }
 
 /** Return what a screen reader says about the selected word. */
@@ -186,18 +202,16 @@ function spoken(word, views, answers) {
 }
 
 function neighborList(view, answer) {
-  const title = make("h3", {}, state.views.length > 1 ? view.info.name : "Nearest words, by cosine");
-  if (answer.error) return make("div", {}, title, make("p", { className: "note" }, answer.error.message));
-  const items = answer.neighbors.map((each) =>
-    make(
-      "li",
-      {},
-      wordButton(each.word),
-      make("span", { className: "cosine" }, fixed(each.cosine, state.info.stored ? 2 : 3)),
-      state.info.stored ? null : whyButton(answer.word, each.word, view.run),
-    ),
-  );
-  return make("div", {}, title, make("ol", { className: "words" }, ...items));
+  const title = state.views.length > 1 ? view.info.name : "Nearest words, by cosine";
+  if (answer.error) return make("div", {}, make("h3", {}, title), make("p", { className: "note" }, answer.error.message));
+  return scored(title, answer.neighbors, (word) => (state.info.stored ? null : whyButton(answer.word, word, view.run)));
+}
+
+/** Return a list of words with their scores, and with what `beside` returns for each. */
+function scored(title, words, beside = () => null) {
+  const score = ({ cosine }) => make("span", { className: "cosine" }, fixed(cosine, state.info.stored ? 2 : 3));
+  const items = words.map((each) => make("li", {}, wordButton(each.word), score(each), beside(each.word)));
+  return make("div", {}, make("h3", {}, title), make("ol", { className: "words" }, ...items));
 }
 
 function whyButton(a, b, run) {
@@ -207,7 +221,6 @@ function whyButton(a, b, run) {
     element("why-run").value = String(run);
     showTab("why");
     showWhy(run, a, b);
-    element("tab-why").focus();
   };
   const label = { type: "button", className: "small", "aria-label": `Why is ${b} near ${a}?`, onclick: ask };
   return make("button", label, state.views.length > 1 ? "why?" : "why near?");
@@ -228,7 +241,7 @@ function showWhy(run, a, b) {
         make("div", { className: "bar", "aria-hidden": "true" }, bar),
         make("span", {}, `${fixed(100 * each.share, 1)}%`),
       );
-      return make("li", { className: "context" }, share, ...each.lines.map(quote));
+      return make("li", { className: "context" }, share, ...each.lines.map((line) => quote(line, each.context)));
     });
     const sum = found.contexts.reduce((total, each) => total + each.share, 0);
     return [
@@ -241,9 +254,11 @@ function showWhy(run, a, b) {
   }, "Counting contexts …");
 }
 
-/** Return a line of text with what was found in it. */
-function quote(line) {
-  return line && make("p", { className: "quote" }, `${line.left} `, make("b", {}, line.found), ` ${line.right}`);
+/** Return a line of text with what was found in it, and the words that are a context underlined. */
+function quote(line, context) {
+  const isContext = (word) => word.toLowerCase() === context;
+  const words = (text) => text.split(/(\s+)/).map((word) => (isContext(word) ? make("u", {}, word) : word));
+  return line && make("p", { className: "quote" }, ...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`));
 }
 
 /** Show lines of the corpus and words that stand near. */
@@ -261,7 +276,7 @@ function showText(query) {
         make("td", { className: "range" }, each.low == null ? "" : `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
       ),
     );
-    const heads = ["Word", "Near", "Elsewhere", found.measure ?? "Score", "95 %"].map((text) => make("th", { scope: "col" }, text));
+    const heads = ["Word", "Near", "Elsewhere", found.measure, "95 %"].map((text) => make("th", { scope: "col" }, text));
     return [
       make("h3", {}, "Words that stand near"),
       make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
@@ -272,19 +287,21 @@ function showText(query) {
 /** Show lines of the corpus with a query. */
 function showLines(query, n) {
   const sort = element("sort").value;
+  const { name, tokens } = state.info.corpus;
+  rememberView();
   return fill(element("lines"), async () => {
     const found = await state.source.ask("concordance", { query, sort, n });
     const isMore = found.found > found.lines.length;
-    const more = isMore && n < MORE_LINES
-      ? make("button", { type: "button", className: "more", onclick: () => showLines(query, MORE_LINES) }, "More lines")
-      : null;
     return [
       make("h3", {}, `${number(found.found)} occurrences${isMore ? `, ${found.lines.length} shown` : ""}`),
+      make("p", { className: "hint" }, `${fixed((1e6 * found.found) / tokens, 1)} per million of ${number(tokens)} tokens in ${name}`),
       make("ul", {}, ...found.lines.map((line) => make("li", {}, concordanceLine(line)))),
-      more,
+      isMore && n < MORE_LINES && moreButton("More lines", () => showLines(query, MORE_LINES)),
     ];
   }, "Searching the text …");
 }
+
+const moreButton = (text, onclick) => make("button", { type: "button", className: "more", onclick }, text);
 
 /** Return a line that opens to show all of it and where it is from. */
 function concordanceLine(line) {
@@ -310,19 +327,19 @@ function showDifferences() {
   const target = element("differ-answer");
   if (state.views.length < 2) {
     state.differOf = null;
-    target.replaceChildren(make("p", { className: "note" }, "Choose a second run above to compare two."));
+    show(target, make("p", { className: "note" }, "Choose a second run above to compare two."));
     return;
   }
-  const [a, b] = state.views;
+  const [a, b] = [...state.views].sort((first, second) => first.run - second.run); // either order is the same
   const pair = `${a.run} ${b.run}`;
   if (state.differOf === pair) return;
   state.differOf = pair;
   fill(target, async () => {
-    const found = await state.source.differ(a.run, b.run).catch((error) => {
+    const words = await state.source.differ(a.run, b.run).catch((error) => {
       state.differOf = null;
       throw error;
     });
-    const items = found.words.slice(0, DIFFERENCES).map((each) =>
+    const items = words.slice(0, DIFFERENCES).map((each) =>
       make(
         "li",
         { className: "difference" },
@@ -350,26 +367,18 @@ function showSentence(run, text) {
   fill(element("sentence-answer"), async () => {
     if (masked) {
       const found = await state.source.ask(`fill/${run}`, { text });
-      return found.predictions.map((pieces, i) => fillIns(pieces, found.predictions.length > 1 ? `Mask ${i + 1}` : "In place of [MASK]"));
+      const title = (i) => (found.predictions.length > 1 ? `Mask ${i + 1}` : "In place of [MASK]");
+      const words = (pieces) => pieces.map(({ piece, probability }) => ({ word: piece, cosine: probability }));
+      return found.predictions.map((pieces, i) => scored(title(i), words(pieces)));
     }
     if (!/\[[^\]]+\]/.test(text)) return [make("p", { className: "note" }, "Put [brackets] around a word to see what it is near to.")];
     const found = await state.source.ask(`context/${run}`, { text });
-    return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors.map((near) => ({ score: near.score ?? near.cosine, ...near }))));
+    return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors));
   });
   fill(element("attention"), async () => {
     const plain = masked ? text : text.replace(/\[([^\]]+)\]/g, "$1");
     return attentionTable(await state.source.ask(`attention/${run}`, { text: plain }));
   });
-}
-
-function fillIns(pieces, title) {
-  return scored(title, pieces.map(({ piece, probability }) => ({ word: piece, score: probability })));
-}
-
-/** Return a list of words with their scores. */
-function scored(title, words) {
-  const items = words.map((each) => make("li", {}, wordButton(each.word), make("span", { className: "cosine" }, fixed(each.score))));
-  return make("div", {}, make("h3", {}, title), make("ol", { className: "words" }, ...items));
 }
 
 /** Return a table of attention, with selects for layer and head. */
@@ -404,12 +413,12 @@ function attentionTable({ pieces, weights }) {
 
 // ---------------------------------------------------------------- search
 
-/** Return words that begin with the text, then words that have it inside, the most frequent first. */
+/** Return the word itself, words that begin with it, then words that have it inside, the most frequent first. */
 function matches(text) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
   const found = new Map();
-  for (const isMatch of [(word) => word.startsWith(wanted), (word) => word.includes(wanted)]) {
+  for (const isMatch of [(word) => word === wanted, (word) => word.startsWith(wanted), (word) => word.includes(wanted)]) {
     for (const view of state.views) {
       for (let row = 0; row < view.words.length && found.size < MOST_MATCHES; row++) {
         const word = view.words[row];
@@ -557,14 +566,12 @@ function saveSvg() {
     for (const [color, path] of pathsByColor(view)) {
       node(part, "path", { d: path, stroke: color, "stroke-width": view.pointSize().toFixed(1), "stroke-linecap": "round" });
     }
-    for (const row of view.groupRows()) {
+    const circle = (row, r, style) => {
       const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
-      node(part, "circle", { cx, cy, r: GROUP_POINT / 2, fill: mark });
-    }
-    for (const [row, r] of view.rings()) {
-      const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
-      node(part, "circle", { cx, cy, r, fill: "none", stroke: mark, "stroke-width": 2 });
-    }
+      node(part, "circle", { cx, cy, r, ...style });
+    };
+    for (const row of view.groupRows()) circle(row, GROUP_POINT / 2, { fill: mark });
+    for (const [row, r] of view.rings()) circle(row, r, { fill: "none", stroke: mark, "stroke-width": 2 });
     const font = { "font-family": "system-ui, sans-serif", "font-size": 12, "dominant-baseline": "central" };
     const outline = { stroke: paper, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
     for (const label of view.labels()) {
@@ -598,34 +605,48 @@ function rememberView() {
   clearTimeout(remembering);
   remembering = setTimeout(() => {
     if (!state.views.length) return;
-    const view = new URLSearchParams({ run: element("run").value, other: element("other").value, map: element("method").value, color: state.color, tab: state.tab });
+    const { run, other, method } = state.chosen;
+    const view = new URLSearchParams({ run, other, map: method, color: state.color, tab: state.tab });
     if (state.word) view.set("word", state.word);
+    for (const { id, value } of formFields(state.tab)) view.set(id, value);
     state.views.forEach((each, i) => view.set(`view${i + 1}`, [each.zoom, each.x, each.y].map((value) => Number(value.toPrecision(6))).join(",")));
-    if (state.group.size && state.group.size <= 100) view.set("group", [...state.group].join(" "));
+    if (state.group.size <= 100) for (const word of state.group) view.append("group", word);
     const hash = `#${view}`;
     if (hash !== location.hash) history.replaceState(null, "", hash);
   }, 300);
 }
 
+/** Return the fields of a tab's form, but the group, which the address has as words. */
+function formFields(tab) {
+  const form = tab === "group" ? null : element(`${tab}-form`);
+  return [...(form?.elements ?? [])].filter((field) => field.id);
+}
+
+/** Give a field a value; a select only one that it offers. */
+function choose(id, value) {
+  const { options } = element(id);
+  if (!options || [...options].some((option) => option.value === value && !option.disabled)) element(id).value = value;
+}
+
 /** Show what the address says. */
 async function restoreView() {
   const view = new URLSearchParams(location.hash.slice(1));
-  const choose = (id, value) => {
-    if ([...element(id).options].some((option) => option.value === value && !option.disabled)) element(id).value = value;
-  };
   choose("run", view.get("run"));
   choose("other", view.get("other"));
   choose("method", view.get("map") ?? state.info.map);
   choose("color", view.get("color"));
   state.color = element("color").value;
-  state.group = new Set((view.get("group") ?? "").split(" ").filter(Boolean));
+  state.group = new Set(view.getAll("group"));
   element("group-words").value = [...state.group].join(" ");
-  showGroup();
   const places = ["view1", "view2"].map((name) => view.get(name)?.split(",").map(Number));
   const [word, tab] = [view.get("word"), view.get("tab")];
-  await showRuns(places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)));
-  if (word && state.views.length) await select(word);
-  if (TABS.includes(tab)) showTab(tab);
+  const isShown = await showRuns(places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)));
+  if (word && isShown) select(word);
+  if (!TABS.includes(tab) || element(`tab-${tab}`).hidden) return;
+  for (const { id } of formFields(tab)) if (view.has(id)) choose(id, view.get(id));
+  showTab(tab);
+  const form = element(`${tab}-form`);
+  if (["why", "sentence"].includes(tab) && form.checkValidity()) form.requestSubmit();
 }
 
 // ---------------------------------------------------------------- start
@@ -634,6 +655,7 @@ function fillRuns() {
   const { runs, corpus, stored, umap } = state.info;
   const option = (run, n) => make("option", { value: n }, run.name);
   element("run").replaceChildren(...runs.map(option));
+  element("why-run").replaceChildren(...runs.map(option));
   element("other").replaceChildren(make("option", { value: "" }, "nothing"), ...runs.map(option));
   element("other-control").hidden = element("tab-differ").hidden = runs.length < 2;
   element("tab-why").hidden = Boolean(stored);
@@ -643,21 +665,18 @@ function fillRuns() {
   element("sentence-run").replaceChildren(...encoders.map(([run, n]) => option(run, n)));
   element("method-control").hidden = Boolean(stored);
   element("method").querySelector("[value=umap]").disabled = !umap;
-}
-
-function fillWhyRuns() {
-  const chosen = element("why-run").value;
-  element("why-run").replaceChildren(...state.info.runs.map((run, n) => make("option", { value: n }, run.name)));
-  const shown = state.views.map((view) => String(view.run));
-  element("why-run").value = shown.includes(chosen) ? chosen : shown[0];
+  if (!umap) element("method").title = "UMAP needs the extra: pip install 'firth[umap]'";
 }
 
 function listenToControls() {
   const on = (id, event, action) => element(id).addEventListener(event, action);
-  const submit = (id, action) => on(id, "submit", (event) => { event.preventDefault(); action(); });
+  const submit = (id, action) => on(id, "submit", (event) => {
+    event.preventDefault();
+    action();
+    rememberView();
+  });
   const again = async () => {
-    await showRuns();
-    if (state.word) await select(state.word, true);
+    if (await showRuns() && state.word) select(state.word, true);
   };
   on("run", "change", again);
   on("other", "change", again);
@@ -676,11 +695,14 @@ function listenToControls() {
   on("save-csv", "click", saveCsv);
   on("save-svg", "click", saveSvg);
   on("group-clear", "click", () => chooseGroup([]));
-  on("sort", "change", () => element("query").value.trim() && showText(element("query").value.trim()));
+  on("sort", "change", () => {
+    if (element("query").value.trim() === state.textOf) showLines(state.textOf, LINES);
+    else element("text-form").requestSubmit();
+  });
   submit("why-form", () => showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()));
   submit("text-form", () => showText(element("query").value.trim()));
   submit("sentence-form", () => showSentence(element("sentence-run").value, element("sentence-text").value.trim()));
-  submit("group-form", () => chooseGroup(element("group-words").value.split(/[\s,]+/).filter(Boolean)));
+  submit("group-form", () => chooseGroup(element("group-words").value.split(/,?\s+|,$/).filter(Boolean)));
   for (const name of TABS) on(`tab-${name}`, "click", () => showTab(name));
   document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -691,7 +713,7 @@ function listenToControls() {
   });
   listenToSearch();
   darkScheme.addEventListener("change", recolor);
-  window.addEventListener("hashchange", restoreView);
+  window.addEventListener("hashchange", () => location.reload()); // of another link; our own changes tell nothing
 }
 
 async function start() {

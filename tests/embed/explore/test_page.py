@@ -10,6 +10,7 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -234,6 +235,57 @@ def test_search_lists_beginnings_first_and_a_click_on_a_neighbor_selects_it(page
     assert shown_neighbors(page) == neighbors_of(runs[0], name)
 
 
+def test_enter_takes_the_word_itself_before_more_frequent_ones_that_begin_with_it(page):
+    page.choose("#run", "3")  # word19 to word10 are more frequent
+    page.wait(lambda: "two" in page.text("figcaption"))
+    page.type("#search", "word1")
+    page.wait(lambda: page.texts("#matches bdi")[:2] == ["word1", "word19"])
+    page.one("#search").send_keys(Keys.ENTER)
+    page.wait(lambda: page.texts("#near h2") == ["word1"])
+
+
+def test_the_focus_stays_in_the_panel_when_what_had_it_goes_away(page):
+    focus = "return document.activeElement.id"
+    page.select("sea")
+    near = page.one("#near .words .word")
+    word = near.text
+    near.send_keys(Keys.ENTER)
+    page.wait(lambda: page.texts("#near h2") == [word])
+    assert page.run(focus) == "near"
+    page.one("#near .words .small").send_keys(Keys.ENTER)
+    assert page.run(focus) == "tab-why"
+    page.click("#tab-text")
+    page.wait(lambda: page.all("#collocates .word"))
+    page.run("showTab('group'); chooseGroup(['sea'])")
+    page.one("#group-answer .word").send_keys(Keys.ENTER)
+    page.wait(lambda: page.texts("#near h2") == ["sea"])
+    assert page.run(focus) == "tab-near"
+
+
+def test_only_the_latest_question_is_asked_when_an_answer_takes_long(page):
+    asked = page.run(
+        "let finish; window.asked = []; const target = element('why-answer');"
+        "const ask = (n) => fill(target, () => { asked.push(n); return n ? Promise.resolve([])"
+        " : new Promise((resolve) => { finish = resolve; }); });"
+        "ask(0); await null; ask(1); ask(2); const last = ask(3);"
+        "finish([]); await last; return asked"
+    )
+    assert asked == [0, 3]
+
+
+def test_what_was_shown_stays_when_another_run_cannot_be(page):
+    page.select("sea")
+    page.run("state.source.map = () => Promise.reject(new Error('no map'))")
+    page.choose("#run", "2")
+    page.wait(lambda: page.text("#message.error") == "no map")
+    assert page.run("return element('run').value") == "0"
+    assert page.texts("#near h2") == ["sea"]
+    page.run("state.source.clusters = () => new Promise(() => {})")
+    page.choose("#color", "cluster")
+    page.wait(lambda: page.text("#message") == "Making clusters …")
+    assert page.texts("#legend li")  # of the frequency until then
+
+
 def test_a_click_on_a_point_selects_its_word(page):
     word, x, y = page.run(
         "const [view] = state.views, at = view.screen(2);"
@@ -256,8 +308,14 @@ def test_why_shows_contexts_with_shares_and_text(page, runs):
     shares = [f"{100 * each.share:.1f}%" for each in found.contexts]
     assert page.texts("#why-answer .share span") == shares
     assert page.texts("#why-answer .quote b")[0] in ("sea", near)
+    contexts = {each.context for each in found.contexts}
+    assert set(page.texts("#why-answer .quote u")) <= contexts
+    assert page.all("#why-answer .quote u")
     page.type("#why-b", "york")
     page.click("#why-form button")
+    page.wait(lambda: page.text("#why-answer h2") == "sea and york")
+    page.wait(lambda: "why-b=york" in page.hash())
+    page.driver.refresh()
     page.wait(lambda: page.text("#why-answer h2") == "sea and york")
 
 
@@ -273,6 +331,19 @@ def test_text_lists_occurrences_and_collocates(page, corpus):
     page.click("#lines .more")
     page.wait(lambda: len(page.all("#lines li")) == n_found)
     assert "title: T" in page.text("#lines .note")
+    assert f"of {corpus.n_tokens:,} tokens in corpus" in page.text("#lines .hint")
+    page.type("#query", "sea")
+    page.click("#text-form button")
+    page.wait(lambda: set(page.texts("#lines summary b")) == {"sea"})
+    page.click("#tab-near")
+    page.click("#tab-text")  # has the query still, not the word that is selected
+    assert set(page.texts("#lines summary b")) == {"sea"}
+    page.choose("#sort", "left")
+    page.wait(lambda: "query=sea&sort=left" in page.hash())
+    page.driver.refresh()
+    page.wait(lambda: set(page.texts("#lines summary b")) == {"sea"})
+    assert page.run("return element('query').value + element('sort').value") == "sealeft"
+    assert page.texts("#near h2") == ["ship"]
 
 
 def test_an_area_makes_a_group_that_is_saved_as_a_table(page, runs, downloads):
@@ -292,6 +363,9 @@ def test_an_area_makes_a_group_that_is_saved_as_a_table(page, runs, downloads):
     page.type("#group-words", "sea ship")
     page.click("#group-form button")
     page.wait(lambda: page.texts("#group-answer li") == ["sea", "ship"])
+    page.type("#group-words", "sea, ship whale")
+    page.click("#group-form button")
+    page.wait(lambda: page.texts("#group-answer .failed") == ["Not on the map: whale"])
     page.click("#save-csv")
     page.wait(lambda: (downloads / "firth-svd.csv").exists())
     rows = rows_of(downloads / "firth-svd.csv")
@@ -313,11 +387,21 @@ def test_two_runs_share_the_selection_and_list_differences(page, runs):
     page.select("word7")
     shown = [shown_neighbors(page, column) for column in (1, 2)]
     assert shown == [neighbors_of(run, "word7") for run in runs[2:4]]
+    page.click("#near .more")
+    page.wait(lambda: len(shown_neighbors(page)) == 50)
+    assert shown_neighbors(page)[:10] == neighbors_of(runs[2], "word7")
     selected = page.run("return state.views.map(view => view.words[view.selected])")
     assert selected == ["word7", "word7"]
     check_differences(page)
     page.click("#differ .word")
     page.wait(lambda: page.texts("#near h2") == [page.texts("#differ .word")[0]])
+    page.run("state.differOf = null; state.source.differ = () => new Promise((r) => { late = r; })")
+    page.click("#tab-differ")
+    page.wait(lambda: page.run("return typeof late") == "function")
+    page.choose("#other", "")
+    page.wait(lambda: "Choose a second run" in page.text("#differ"))
+    page.run("late([])")
+    assert "Choose a second run" in page.text("#differ")
 
 
 def check_differences(page):
@@ -367,6 +451,11 @@ def test_words_that_are_html_are_text(page, downloads):
     page.wait(lambda: (downloads / "firth-hostile.csv").exists())
     rows = rows_of(downloads / "firth-hostile.csv")
     assert {row["word"] for row in rows} <= set(HOSTILE)
+    page.run("chooseGroup(arguments[0])", HOSTILE)
+    page.wait(lambda: "group=море" in unquote(page.hash()))
+    page.driver.refresh()
+    page.wait(lambda: page.texts("#group-answer li") == HOSTILE)
+    assert not page.all("#group-answer .failed")
 
 
 def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,9 +19,10 @@ from click.testing import CliRunner
 
 import cli
 from corpora.build.open_or_build import open_or_build
-from corpora.common.errors import SettingError
+from corpora.common.errors import ArtifactError, SettingError
 from embed.explore import maps
 from embed.explore import space as space_module
+from embed.explore import why as why_module
 from embed.explore.maps import plane, umap_places
 from embed.explore.space import Space
 from embed.explore.why import why_near
@@ -36,6 +38,7 @@ from tests.pretrain.small_run import small_run
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
+from embed.explore import server as server_module
 from embed.explore.server import POLICY, Answers, make_app
 
 ROOT = Path(__file__).parents[3]
@@ -95,10 +98,7 @@ def test_info_lists_runs_and_corpus(client, corpus):
     assert [run["name"] for run in found["runs"]] == ["svd", "sg", "mlm"]
     assert [run["method"] for run in found["runs"]] == ["svd", "skipgram", "mlm"]
     assert [run["encoder"] for run in found["runs"]] == [False, False, True]
-    assert all(run["sentences"] for run in found["runs"])
-    assert found["corpus"]["documents"] == corpus.n_documents
-    assert found["corpus"]["tokens"] == corpus.n_tokens
-    assert found["version"]
+    assert found["corpus"] == {"name": "corpus", "tokens": corpus.n_tokens}
 
 
 def test_words_are_most_frequent_first_and_at_most_max_words(client, runs):
@@ -196,8 +196,6 @@ def test_neighbors_are_those_of_firth_neighbors(client, runs):
     assert found["word"] == "sea"
     assert found["count"] == vectors.counts[vectors.row("sea")]
     assert [(each["word"], each["cosine"]) for each in found["neighbors"]] == list(expected)
-    words = get(client, "/api/words/0")["words"]
-    assert [words[each["row"]] for each in found["neighbors"]] == [word for word, _ in expected]
 
 
 def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
@@ -240,7 +238,7 @@ def test_differ_sorts_the_words_of_two_runs(runs, tmp_path):
 def test_an_encoder_answers_words_in_context_masks_and_attention(client):
     [first, second] = get(client, "/api/context/2", text="he [saw] a [saw]", k=2)["answers"]
     assert (first["word"], len(first["neighbors"])) == ("saw", 2)
-    assert first["neighbors"][0].keys() == {"word", "cosine", "row"}
+    assert first["neighbors"][0].keys() == {"word", "cosine"}
     assert second["neighbors"]
     [mask] = get(client, "/api/fill/2", text="the [MASK] saw", k=3)["predictions"]
     assert len(mask) == 3
@@ -248,6 +246,47 @@ def test_an_encoder_answers_words_in_context_masks_and_attention(client):
     weights = np.array(found["weights"])
     assert weights.shape == (2, 2, len(found["pieces"]), len(found["pieces"]))
     assert np.allclose(weights.sum(axis=-1), 1, atol=1e-2)
+
+
+def test_attention_of_many_pieces_is_refused_before_it_fills_the_memory(client, monkeypatch):
+    monkeypatch.setattr(space_module, "_MOST_PIECES", 3)
+    message = refused(client, "/api/attention/2", 400, text="the king saw the queen")
+    assert "too many for a table of attention, which shows 3; use a shorter sentence" in message
+
+
+def test_lines_do_not_wait_for_collocates(client, monkeypatch):
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(*_, **__):
+        asked.set()
+        assert go_on.wait(60)
+        raise SettingError("late")
+
+    monkeypatch.setattr(server_module, "collocates", slow)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(refused, client, "/api/collocates", 400, query="sea")
+        assert asked.wait(60)
+        assert get(client, "/api/concordance", query="sea", n=3)["lines"]
+        go_on.set()
+        assert waiting.result() == "late"
+
+
+def test_neighbors_do_not_wait_for_an_encoder_that_is_opened(client, runs, monkeypatch):
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_):
+        asked.set()
+        assert go_on.wait(60)
+        raise ArtifactError("late")
+
+    monkeypatch.setattr(why_module, "open_encoder", slow)
+    fresh = client_of(Space(runs[2], 100))
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(refused, fresh, "/api/context/0", 400, text="a [king]")
+        assert asked.wait(60)
+        assert get(fresh, "/api/neighbors/0", word="king")["neighbors"]
+        go_on.set()
+        assert waiting.result() == "late"
 
 
 def test_only_who_knows_the_token_gets_an_answer(client, runs):
@@ -336,7 +375,7 @@ def test_without_a_corpus_there_are_no_sentences(runs, tmp_path):
     WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path)
     client = client_of(Space(tmp_path, 10))
     found = get(client, "/api/info")
-    assert (found["corpus"], found["runs"][0]["sentences"]) == (None, False)
+    assert found["corpus"] is None
     assert "no corpus is open; pass --corpus" in refused(client, "/api/concordance", 400, query="a")
     assert "has no contexts to show" in refused(client, "/api/why/0", 400, a="a", b="b")
 
@@ -385,6 +424,22 @@ def test_the_command_serves_until_it_is_interrupted(runs):
             server.send_signal(signal.SIGINT)
             _, errors = server.communicate(timeout=30)
     assert (server.returncode, errors) == (130, "")
+
+
+def test_a_package_that_two_threads_cannot_import_at_once_is_there_before_them():
+    script = "import sys; from embed.explore.server import Answers; Answers([], None); "
+    script += "assert 'tokenizers' in sys.modules"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+def test_a_port_that_is_in_use_is_refused_with_a_remedy(runs):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        done = CliRunner().invoke(cli.main, ["explore", str(runs[0]), "--port", port])
+    assert done.exit_code == 1
+    assert f"--port {port}: Address already in use; pass another one" in done.stderr
 
 
 def test_without_the_extra_the_command_names_it(runs, monkeypatch):
