@@ -59,10 +59,14 @@ def test_without_a_compiler_there_is_a_reason(monkeypatch):
     assert compile_problem(CPU) is None
 
 
-def test_the_peak_is_a_speed_of_products(monkeypatch):
-    seconds = iter([9.0, 0.0, 0.5, 0.0, 0.25, 0.0, 0.5, 0.0, 0.5, 0.0, 0.5])
-    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(seconds)))
-    assert matmul_peak(CPU, torch.float32, size=128) == 2 * 128**3 / 0.25
+@pytest.mark.parametrize(
+    ("ends", "best"), [([0.1, 0.01, 0.1, 0.1, 0.1, 0.05], 0.01), ([0.3, 0.2], 0.2), ([3.0], 3.0)]
+)
+def test_the_peak_is_the_best_speed_of_products_within_half_a_second(monkeypatch, ends, best):
+    clock = iter([time for end in ends for time in (0.0, end)])
+    monkeypatch.setattr(device, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    assert matmul_peak(CPU, torch.float32, size=128) == 2 * 128**3 / best
+    assert next(clock, None) is None
 
 
 def test_memory_is_counted_in_bytes():

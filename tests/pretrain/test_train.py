@@ -22,7 +22,7 @@ from pretrain import train
 from pretrain.config import MlmConfig
 from pretrain.data.batches import Batch
 from pretrain.train import make_mlm_run
-from pretrain.training import autotune, log, loop, warm_start
+from pretrain.training import autotune, log, loop, prepare, warm_start
 from pretrain.training import step as stepping
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.log import PARTS
@@ -39,6 +39,14 @@ FILES = [
 def small(**options):
     """Settings of a short training."""
     return MlmConfig(**{**SMALL, **options})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_targets():
+    """Evaluate on a twentieth of the usual targets, which would take half of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prepare, "_HELD_OUT_TARGETS", 400)
+        yield
 
 
 @pytest.fixture(scope="module")

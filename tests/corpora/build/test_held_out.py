@@ -118,7 +118,7 @@ def ends_of(texts: list[str]) -> np.ndarray:
 LINE = st.lists(st.sampled_from(["a", "b c.", "D e f. G.", "", "h i j k l m n o p."]), max_size=4)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     st.lists(LINE.map(" ".join), min_size=1, max_size=40),
     st.sampled_from([None, 0.0, 0.05, 0.2, 0.6, 0.97]),

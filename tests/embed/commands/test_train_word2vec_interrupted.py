@@ -15,7 +15,7 @@ from tests.waiting import wait_for
 
 TABLES = ("vectors.npy", "contexts.npy", "vocabulary.tsv")
 LONG = (
-    "--dim", "24", "--epochs", "25", "--min-count", "1", "--learning-rate", "0.01",
+    "--dim", "24", "--epochs", "15", "--min-count", "1", "--learning-rate", "0.01",
     "--subsample", "0.001",
 )  # fmt: skip
 ONE_THREAD = ("--threads", "1")
@@ -116,7 +116,6 @@ def steps(partial):
 @pytest.mark.parametrize(
     ("command", "options", "threads"),
     [
-        ("train-cbow", ONE_THREAD, "11"),
         ("train-skipgram", (*ONE_THREAD, "--subwords", "3-4"), "11"),
         ("train-skipgram", DETERMINISTIC, "13"),  # resumed with more threads or with fewer
         ("train-cbow", DETERMINISTIC, "31"),
@@ -127,7 +126,7 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     n_interrupted = 0
-    for n_epochs, n_threads in zip((3, 11), threads, strict=True):
+    for n_epochs, n_threads in zip((2, 7), threads, strict=True):
         line = firth(root, command, corpus, out, (*options, "--threads", n_threads))
         status, errors = stop_when(lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, line)
         if out.exists():  # it was done before
@@ -174,19 +173,13 @@ def test_a_killed_training_resumes_from_its_last_checkpoint(
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     line = firth(root, command, corpus, out, options, code=OFTEN)
-    n_killed = 0
-    for last in (2, 9):
 
-        def there(last=last):
-            return any(int(name.removeprefix("step-")) >= last for name in steps(partial))
+    def there():
+        return any(int(name.removeprefix("step-")) >= 4 for name in steps(partial))
 
-        stop_when(there, signal.SIGKILL, line, cwd=root)
-        if out.exists():
-            break
-        n_killed += 1
-    assert n_killed, "no kill came in time: the test shows nothing"
-    if not out.exists():
-        finish(command, corpus, out, options)
+    stop_when(there, signal.SIGKILL, line, cwd=root)
+    assert not out.exists(), "the kill came too late: the test shows nothing"
+    finish(command, corpus, out, options)
     verify(out)
     same_run(out, whole(command, options))
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -22,6 +22,7 @@ from pretrain.device import compile_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.optimizer import n_weights
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
+from tests.run_python import run_python
 from tests.waiting import wait_for
 
 STABLE = [
@@ -250,32 +251,6 @@ def test_without_out_only_a_dry_run_is_allowed(corpus):
 # ---- killed
 
 
-def firth(root, *words):
-    """Return the process arguments of a command of this checkout."""
-    return [sys.executable, str(root / "cli.py"), *map(str, words)]
-
-
-def in_a_process(root, *words):
-    """Run a command to its end in its own process."""
-    done = subprocess.run(firth(root, *words), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def in_this_process(root, *words):
-    """Run a command in this process, which saves imports; torch's compiler would leave threads."""
-    done = invoke(*words)
-    assert done.exit_code == 0, done.output
-
-
-def kill_when(there, command):
-    """Start a command, and kill it when a path exists, unless it has already ended."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-        wait_for(lambda: there() or process.poll() is not None)
-        process.kill()
-        process.communicate()
-    return process.returncode
-
-
 def same_run(out, other):
     """Return whether two runs have the same weights, vectors and metrics."""
     for name in ("model.safetensors", "vectors.npy", "vocabulary.tsv", "tokenizer.json"):
@@ -288,38 +263,61 @@ def same_run(out, other):
     assert found[0] == found[1]
 
 
-def killed_and_finished(root, corpus, tmp_path, options, moments, run):
-    """Kill a training at some checkpoints, finish it, and compare it with an uninterrupted one."""
+def test_a_killed_training_resumes_to_the_same_bytes(root, corpus, tmp_path):
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
-    run(root, "train-mlm", corpus.path, "--out", whole, *as_words(options))
+    options = {**SMALL, "steps": 100, "checkpoint_every": "7", "evaluate_every": "50",
+               "dropout": 0.1, "keep_checkpoints": 2}  # fmt: skip
     line = ("train-mlm", corpus.path, "--out", out, *as_words(options))
-    n_killed = 0
-    for last in moments:
-
-        def there(last=last):
-            numbers = [path.name[5:] for path in (partial / "checkpoints").glob("step-*")]
-            return any(number.isdigit() and int(number) >= last for number in numbers)
-
-        n_killed += kill_when(there, firth(root, *line)) == -signal.SIGKILL
-    assert n_killed == len(moments), "no kill came in time: the test shows nothing"
+    command = [sys.executable, str(root / "cli.py"), *map(str, line)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: (partial / "checkpoints" / "step-2").exists(), process)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
     assert not out.exists()
-    run(root, *line)
+    for made in (whole, out):
+        done = invoke("train-mlm", corpus.path, "--out", made, *as_words(options))
+        assert done.exit_code == 0, done.output
     verify(out)
     same_run(out, whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "whole"]
 
 
-def test_a_killed_training_resumes_to_the_same_bytes(root, corpus, tmp_path):
-    options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
-               "dropout": 0.1, "dtype": "bfloat16", "keep_checkpoints": 2}  # fmt: skip
-    killed_and_finished(root, corpus, tmp_path, options, (2, 7), in_this_process)
+# in a process, since torch's compiler leaves threads
+STOPPED_AND_WHOLE = """
+import json, sys
+from pathlib import Path
+from corpora.store.corpus import Corpus
+from pretrain.config import MlmConfig
+from pretrain.train import make_mlm_run
+from pretrain.training.loop import _Training
+
+corpus, folder = Corpus.open(sys.argv[1]), Path(sys.argv[2])
+config = MlmConfig(**json.loads(sys.argv[3]))
+make_mlm_run(corpus, config, folder / "whole")
+do_step = _Training._do_step
+
+def stop(self, progress):
+    if self._step == 9:
+        raise ZeroDivisionError
+    do_step(self, progress)
+
+_Training._do_step = stop
+try:
+    make_mlm_run(corpus, config, folder / "run")
+except ZeroDivisionError:
+    assert (folder / "run.partial" / "checkpoints" / "step-1").exists()
+_Training._do_step = do_step
+make_mlm_run(corpus, config, folder / "run")
+"""
 
 
-def test_a_killed_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp_path, monkeypatch):
+def test_a_stopped_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp_path, monkeypatch):
     if problem := compile_problem(torch.device("cpu")):
         pytest.skip(problem)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
+    monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # more would be processes
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")  # scalar code compiles faster
-    options = {**SMALL, "steps": 150, "checkpoint_every": "7", "evaluate_every": "50",
-               "compile": "on", "dropout": 0.1}  # fmt: skip
-    killed_and_finished(root, corpus, tmp_path, options, (2,), in_a_process)
+    options = {**SMALL, "checkpoint_every": "5", "compile": "on", "dropout": 0.1}
+    done = run_python("-c", STOPPED_AND_WHOLE, corpus.path, tmp_path, json.dumps(options), cwd=root)
+    assert done.returncode == 0, done.stderr
+    same_run(tmp_path / "run", tmp_path / "whole")

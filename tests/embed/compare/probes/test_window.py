@@ -57,7 +57,8 @@ def test_probes_are_the_same_for_the_same_seed_only(sparse):
     assert one == other
 
 
-def test_training_reports_its_progress():
+def test_training_reports_its_progress(monkeypatch):
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)
     table, examples = separable(64)
     shares = []
 
