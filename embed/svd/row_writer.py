@@ -6,6 +6,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from embed.svd.scratch import map_unnamed
+
 
 class RowWriter:
     """Collects a sparse integer matrix, one range of rows at a time.
@@ -70,10 +72,6 @@ class RowWriter:
     def _map_file(self, which: int, dtype: Any) -> np.ndarray:
         """Map one disk file as a writable array."""
         assert self._files is not None
-        file = self._files[which]
-        file.flush()
-        if self._end == 0:
-            return np.empty(0, dtype)
-        mapped = np.memmap(file, dtype, "r+", shape=(self._end,))
-        file.close()  # the mapping keeps the unnamed file alive
-        return mapped.view(np.ndarray)
+        with self._files[which] as file:
+            file.flush()
+            return map_unnamed(file, dtype, (self._end,))

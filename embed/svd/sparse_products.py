@@ -15,10 +15,13 @@ import scipy.sparse as sp
 
 from corpora.common.threads import even_ranges, thread_count
 from embed.svd.product_kernels import WIDTH, multiply_rows
+from embed.svd.scratch import Scratch
+from embed.svd.transpose_kernels import count_columns, transpose_columns
 
 # Rows of one dense product. Fixed, because partial sums are added up per panel: results must
 # not depend on the number of threads.
 _PANEL = 4096
+_WRITTEN_ENTRIES = 1 << 28  # of a transposed matrix at once, in no order: 2 GB
 _CHUNK_ENTRIES = 1 << 18  # fewest entries per chunk of a sparse product: below a millisecond
 
 
@@ -63,12 +66,20 @@ class CpuOperations(Operations):
     must be limited to one thread, since its results depend on its thread count.
     """
 
-    def __init__(self, matrix: Any, threads: int | None = None) -> None:
+    def __init__(
+        self, matrix: Any, threads: int | None = None, scratch: Scratch | None = None
+    ) -> None:
         # matrix: scipy.sparse CSR, float32 (V, C)
         self.device = "cpu"
         self.shape = matrix.shape
-        self._matrix = _CsrRows(matrix)
-        self._transposed = _CsrRows(matrix.T.tocsr())  # stored, so that both products gather
+        self._scratch = scratch or Scratch()
+        self._matrix = _CsrRows(
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32, copy=False).view(np.uint32),
+            matrix.data,
+        )
+        # stored, so that both products gather
+        self._transposed = _transposed(self._matrix, self.shape[1], self._scratch)
         self._pool = ThreadPoolExecutor(thread_count(threads))
 
     def __enter__(self) -> "CpuOperations":
@@ -96,7 +107,7 @@ class CpuOperations(Operations):
 
     def empty(self, rows: int, columns: int) -> Any:
         """Allocate a basis, uninitialized."""
-        return np.empty((rows, columns), dtype=np.float32)
+        return self._scratch.empty((rows, columns), np.float32)
 
     def load(self, array: np.ndarray) -> Any:
         """Return the array itself if it is contiguous."""
@@ -140,12 +151,26 @@ class CpuOperations(Operations):
 class _CsrRows:
     """A CSR matrix in the types of the kernel, its rows split into chunks of similar work."""
 
-    def __init__(self, matrix: Any) -> None:
-        self.starts = matrix.indptr.astype(np.int64)
-        self.columns = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
-        self.values = matrix.data
-        work = np.diff(matrix.indptr) + 4  # an empty row has a cost, too
+    def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        # int64 (V + 1,), uint32 (n,), float32 (n,)
+        self.starts, self.columns, self.values = starts, columns, values
+        work = np.diff(starts) + 4  # an empty row has a cost, too
         self.chunks = even_ranges(work, max(_CHUNK_ENTRIES, work.sum(dtype=np.int64) / 128))
+
+
+def _transposed(matrix: _CsrRows, n_columns: int, scratch: Scratch) -> _CsrRows:
+    """Transpose a matrix, reading it once for each part of the result that is written."""
+    counts = np.zeros(n_columns, np.int64)
+    count_columns(matrix.columns, counts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    rows = scratch.empty((len(matrix.columns),), np.uint32)
+    values = scratch.empty((len(matrix.columns),), np.float32)
+    places = starts[:-1].copy()
+    for first, last in even_ranges(counts + 1, _WRITTEN_ENTRIES):
+        transpose_columns(
+            matrix.starts, matrix.columns, matrix.values, first, last, places, rows, values
+        )
+    return _CsrRows(starts, rows, values)
 
 
 def _panels(rows: int) -> list[slice]:

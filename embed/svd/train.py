@@ -31,6 +31,7 @@ from embed.registry import METHODS, Chosen
 from embed.svd import ppmi
 from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
 from embed.svd.inverted_text import CountableView
+from embed.svd.scratch import Scratch
 from embed.svd.window_weights import WEIGHTINGS
 from embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
 from embed.vectors.training import train_vectors
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 
 FORMAT = 1
 METHOD = "svd"
+_PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
@@ -131,8 +133,8 @@ class SvdConfig:
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
     memory: str | None = setting(
         None,
-        "Memory for counting, such as 512M or 4G; counts that exceed it go to disk. Half of the "
-        "machine's memory by default.",
+        "Working memory, such as 1G or 4G; what exceeds it is counted and factored on disk. Half "
+        "of the machine's memory by default.",
         metavar="SIZE",
     )
 
@@ -205,6 +207,7 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
         view, n_words = _view(corpus, config)
+        _require_memory(config.pieces or n_words, config)
         if config.pieces is None:
             vectors, n_alone = text_vectors(
                 view, config, n_words, name=str(corpus.path), directory=partial,
@@ -285,7 +288,11 @@ def text_vectors(
             "wider `boundary` or a smaller `min_count`"
         )
     n_alone = int((np.diff(counts.starts) == 0).sum())
-    return _factor(_weigh(view, counts, config, log), config, log), n_alone
+    matrix = _weigh(view, counts, config, log)
+    in_memory = 0 if counts.on_disk else counts.columns.nbytes + counts.counts.nbytes
+    limit = parse_memory(config.memory) - in_memory - _least(n_words, config)
+    scratch = Scratch(max(limit, 0), directory)
+    return _factor(matrix, config, scratch, log), n_alone
 
 
 def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any]:
@@ -379,7 +386,26 @@ def _weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig, metric
     return matrix
 
 
-def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
+def _require_memory(n_words: int, config: SvdConfig) -> None:
+    """Raise if the memory that was asked for does not hold what must be in memory."""
+    least = _least(n_words, config)
+    if config.memory is not None and parse_memory(config.memory) < least:
+        raise SettingError(
+            f"`memory={config.memory}`: {n_words:,} words of {config.dim} dimensions take at least "
+            f"`memory={-(-least >> 20)}M`; pass that, fewer words or a smaller `dim`"
+        )
+
+
+def _least(n_words: int, config: SvdConfig) -> int:
+    """Return the bytes that factoring has in memory in any case."""
+    from embed.svd.product_kernels import WIDTH
+
+    assert config.dim is not None
+    blocks, results = 8 * WIDTH, 3 * config.dim  # float32 columns of height n_words
+    return _PROGRAM_BYTES + 4 * n_words * (blocks + results)
+
+
+def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics) -> np.ndarray:
     """Return the word vectors U S^p, float32 (V, dim)."""
     from embed.svd.truncated_svd import truncated_svd
 
@@ -391,15 +417,19 @@ def _factor(matrix: Any, config: SvdConfig, metrics: _Metrics) -> np.ndarray:
             seed=config.seed,
             device=config.device,
             threads=config.threads,
+            scratch=scratch,
             progress=show,
         )
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)
         about.update(steps=found.steps, basis=found.basis, device=found.device)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
         powers = _powers(found.values, config.singular_power)
-        vectors: np.ndarray = found.left * powers
+        vectors = found.left
+        vectors *= powers
         if config.add_contexts:
-            vectors += found.right * powers
+            right = found.right
+            right *= powers
+            vectors += right
     if not np.isfinite(vectors).all():
         raise SettingError(
             f"`singular_power={config.singular_power:g}` overflows float32; pass a smaller one"

@@ -10,6 +10,7 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import Progress, no_progress
 from corpora.common.threads import thread_count
 from embed.svd.krylov import bidiagonalize
+from embed.svd.scratch import Scratch
 from embed.svd.sparse_products import CpuOperations, Operations, as_float32_csr
 from embed.svd.sparse_torch import TorchOperations
 
@@ -44,6 +45,7 @@ def truncated_svd(
     seed: int = 0,
     device: str = "auto",
     threads: int | None = None,
+    scratch: Scratch | None = None,
     progress: Progress = no_progress,
 ) -> TruncatedSvd:
     """Return the ``rank`` largest singular values and vectors of a sparse matrix.
@@ -56,7 +58,8 @@ def truncated_svd(
 
     Peak memory besides the matrix: its transpose (8 bytes per non-zero), two
     bases and the result, about 4 (V + C) (4 rank + 100) bytes: 0.7 GB at
-    50,000 x 50,000, 23M non-zeros and rank 300.
+    50,000 x 50,000, 23M non-zeros and rank 300. The transpose and the bases
+    come from ``scratch``, so that on the CPU they may be on disk.
     """
     # matrix: scipy.sparse CSR array or matrix, float32 (V, C)
     from threadpoolctl import threadpool_limits
@@ -71,7 +74,7 @@ def truncated_svd(
             left, values, right = _dense(rows, rank)
             steps, device = 0, "cpu"
         elif device == "cpu":
-            with CpuOperations(rows, thread_count(threads)) as operations:
+            with CpuOperations(rows, thread_count(threads), scratch) as operations:
                 left, values, right, steps, columns = _krylov(
                     operations, rank, columns, seed, progress
                 )

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 import cli
 from corpora.artifacts.artifact import verify
 from corpora.common.errors import ArtifactError, FirthError, SettingError
+from embed.svd import train as train_module
 from embed.svd.train import SvdConfig, make_svd_run
 from embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
@@ -101,13 +103,25 @@ def test_words_of_one_theme_are_nearer_than_words_of_two(run):
 @pytest.mark.parametrize(
     "options", [{"threads": 3}, {"memory": "1k"}, {"threads": 2, "memory": "1k"}]
 )
-def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options):
+def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options, monkeypatch):
+    monkeypatch.setattr(train_module, "_least", lambda n_words, config: 0)  # far more than 1 kB
     again = make_svd_run(corpus, config(**options), tmp_path / "run")
     for name in ("vectors.npy", "vocabulary.tsv"):
         assert (again / name).read_bytes() == (run / name).read_bytes()
     assert json.loads((again / "metrics.jsonl").read_text().splitlines()[0])["on_disk"] is (
         "memory" in options
     )
+
+
+def test_too_little_memory_is_refused_before_any_work(corpus, tmp_path):
+    with pytest.raises(SettingError) as refusal:
+        make_svd_run(corpus, config(memory="100M"), tmp_path / "run")
+    assert re.fullmatch(
+        r"`memory=100M`: \d+ words of \d+ dimensions take at least `memory=30\dM`; pass that, "
+        "fewer words or a smaller `dim`",
+        str(refusal.value),
+    )
+    assert not (tmp_path / "run").exists()
 
 
 def test_at_full_rank_and_power_1_the_vectors_reconstruct_the_matrix(tmp_path):
@@ -258,6 +272,7 @@ def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
 TRAIN = """
 import sys
 from pathlib import Path
+from embed.svd import train as train_module
 from embed.svd.train import SvdConfig, make_svd_run
 from tests.embed.small_corpus import SmallCorpus
 from tests.embed.svd.test_train import text_of

@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 from corpora.common.errors import SettingError
+from embed.svd import sparse_products
 from embed.svd.krylov import bidiagonalize
 from embed.svd.product_kernels import WIDTH, multiply_rows
+from embed.svd.scratch import Scratch
 from embed.svd.sparse_products import (
     CpuOperations,
     as_float32_csr,
@@ -336,6 +339,35 @@ def test_results_are_the_same_when_called_from_a_thread():
         other = pool.submit(truncated_svd, matrix, 60, device="cpu").result()
 
     assert other.left.tobytes() == found.left.tobytes()
+
+
+def test_arrays_on_disk_change_nothing_and_take_no_memory(tmp_path):
+    matrix, found = medium_matrix()
+    rows = as_float32_csr(matrix)
+    peaks = []
+    for limit in (None, 0):
+        tracemalloc.start()
+        other = truncated_svd(rows, 60, device="cpu", scratch=Scratch(limit, tmp_path))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert other.left.tobytes() == found.left.tobytes()
+        assert other.right.tobytes() == found.right.tobytes()
+    assert not list(tmp_path.iterdir())  # the files are unnamed
+    bases = 4 * sum(matrix.shape) * (60 + 384)
+    assert peaks[0] - peaks[1] > 0.9 * (bases + 8 * matrix.nnz)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (1, 9), (9, 1), (40, 60)])
+@pytest.mark.parametrize("at_once", [1, 20, 1 << 20])
+def test_transposing_in_parts_is_transposing(shape, at_once, monkeypatch):
+    monkeypatch.setattr(sparse_products, "_WRITTEN_ENTRIES", at_once)
+    matrix = as_float32_csr(sparse(*shape, 0.3))
+    with CpuOperations(matrix) as operations:
+        ours = operations._transposed
+    expected = matrix.T.tocsr()
+    np.testing.assert_array_equal(ours.starts, expected.indptr)
+    np.testing.assert_array_equal(ours.columns, expected.indices)
+    np.testing.assert_array_equal(ours.values, expected.data)
 
 
 @pytest.mark.parametrize(

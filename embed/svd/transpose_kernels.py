@@ -1,0 +1,33 @@
+"""Loops that transpose a sparse matrix, a range of its columns at a time."""
+
+from typing import Any
+
+from corpora.common.jit import compiled
+
+
+@compiled
+def count_columns(columns: Any, counts: Any) -> None:
+    """Add the number of entries of each column to ``counts``."""
+    # columns: uint32 (n,); counts: int64 (C,)
+    for k in range(len(columns)):
+        counts[columns[k]] += 1
+
+
+@compiled
+def transpose_columns(
+    starts: Any, columns: Any, values: Any, first: Any, last: Any, places: Any, rows: Any, out: Any
+) -> None:
+    """Write the entries of columns ``first`` to ``last - 1``, column by column, rows ascending.
+
+    ``places`` are where the next entry of each column goes.
+    """
+    # starts: int64 (V + 1,); columns: uint32 (n,); values: float32 (n,)
+    # places: int64 (C,); rows: uint32 (n,); out: float32 (n,)
+    for r in range(len(starts) - 1):
+        for k in range(starts[r], starts[r + 1]):
+            c = columns[k]
+            if first <= c < last:
+                place = places[c]
+                rows[place] = r
+                out[place] = values[k]
+                places[c] = place + 1
