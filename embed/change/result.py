@@ -15,8 +15,9 @@ from corpora.store.concordance import Line
 from embed.change.config import ChangeConfig
 from embed.change.periods import Periods
 from embed.change.sentences import sentences_of
-from embed.change.table import CHANGE, ChangeTable
+from embed.change.table import ChangeTable
 from embed.explore.differ import largest
+from embed.vectors.change_table import CHANGE
 from embed.vectors.search import unit_length
 from embed.vectors.word_vectors import WordVectors
 
@@ -29,8 +30,10 @@ class ChangedWord:
     """A word with its change."""
 
     word: str
-    distance: float  # 1 - cosine of its vectors in the first and the last period
-    low: float | None  # 95 % interval of the distance; procrustes with resamples
+    # 1 - cosine of its vectors in the first and the last period; contextual: mean of its states
+    distance: float
+    prototype: float | None  # contextual: 1 - cosine of the mean states
+    low: float | None  # 95 % interval of the distance; with resamples
     high: float | None
     chance: float | None  # typical distance by chance, the geometric mean; svd-joint
     p: float | None  # of a distance as large by chance; svd-joint
@@ -223,10 +226,10 @@ class WordChanges:
         """Return one word of the table."""
         table = self.table
         optional = {
-            name: None if values is None else float(values[row])
+            name: None if values is None or np.isnan(values[row]) else float(values[row])
             for name, values in (
-                ("low", table.low), ("high", table.high), ("chance", table.chance),
-                ("p", table.p), ("q", table.q),
+                ("prototype", table.prototype), ("low", table.low), ("high", table.high),
+                ("chance", table.chance), ("p", table.p), ("q", table.q),
             )
         }  # fmt: skip
         return ChangedWord(

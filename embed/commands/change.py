@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     metavar="A-B,...",
     help="Two or more ranges of numbers, or values of the field.",
 )
-@click.option("--words", metavar="WORD,...", help="Show these words only.")
+@click.option(
+    "--words", metavar="WORD,...", help="Show these words only; contextual reads no other."
+)
 @click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
 @click.option(
     "-k",
@@ -87,6 +89,8 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
         firth change out/letters out/diaries --route procrustes --out out/change
+        firth change out/novels --by year --periods 1840-1869,1890-1920 \\
+            --route contextual --encoder out/mlm --words bahn,klasse
     """
     from corpora.artifacts.artifact import refuse_existing
     from corpora.artifacts.atomic import refuse_overwrite
@@ -105,8 +109,11 @@ def command(
     if out is not None:
         refuse_existing(out, force)
     config = take(ChangeConfig, options)
-    changes = word_changes(corpus, other, config, by=by, periods=split_list(periods))
     asked = None if words is None else split_list(words)
+    changes = word_changes(
+        corpus, other, config, by=by, periods=split_list(periods),
+        words=asked if config.route == "contextual" else None,
+    )  # fmt: skip
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
@@ -139,11 +146,13 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     from corpora.common.options import as_command_line
 
     tested, names = changes.table.p is not None, changes.names
+    by_states = changes.table.prototype is not None
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
     stepped = len(names) > 2
     columns = ["word", "distance"]
     columns += (
         ["chance", "p", "q"] * tested
+        + ["prototype"] * by_states
         + ["95 %"] * bounded
         + [f"to {n}" for n in names[1:]] * stepped
     )
@@ -152,7 +161,8 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     for word in shown:
         row = [word.word, f"{word.distance:.3f}"]
         row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
-        row += [f"{word.low:.3f} {word.high:.3f}"] if bounded else []
+        row += [f"{word.prototype:.3f}"] if by_states else []
+        row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
         row += [f"{step:.3f}" for step in word.steps] if stepped else []
         row += [f"{count:,}" for count in word.counts] + [", ".join(n) for n in word.neighbors]
         rows.append(row + ["1 document" if word.one_document else ""] * flagged)
