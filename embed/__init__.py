@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from embed.explore.why import why_near as why_near
     from embed.formats.vector_files import load_vectors as load_vectors
     from embed.formats.vector_files import write_vectors as write_vectors
+    from embed.query.index import NeighborIndex as NeighborIndex
+    from embed.query.index import make_index as make_index
+    from embed.query.index import open_index as open_index
     from embed.query.map_picture import draw_map as draw_map
     from embed.query.word_map import map_words as map_words
     from embed.refine.api import refine_vectors as refine_vectors
@@ -69,6 +72,7 @@ HOMES = {
     "embed.explore.why": ("why_near",),
     "embed.formats.vector_files": ("load_vectors", "write_vectors"),
     "embed.contextual.in_context": ("nearest_in_context",),
+    "embed.query.index": ("NeighborIndex", "make_index", "open_index"),
     "embed.query.map_picture": ("draw_map",),
     "embed.vectors.neighbors": ("analogy", "nearest", "similarity"),
     "embed.contextual.pooled_run": ("pool_run",),

@@ -34,7 +34,8 @@ corpora.build
 corpora.commands
 embed.protocols embed.registry
 embed.vectors
-embed.formats embed.svd embed.query
+embed.formats embed.svd
+embed.query
 embed.word2vec embed.contextual
 embed.explore
 embed.compare.config

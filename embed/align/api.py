@@ -24,6 +24,7 @@ from embed.align.pairs import (
 )
 from embed.align.retrieval import Precision, precision
 from embed.formats.vector_files import load_vectors
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.word_vectors import WordVectors
 
 FORMAT = 1
@@ -275,7 +276,7 @@ def check_suffixes(suffixes: Sequence[str]) -> None:
 def _check_spaces(a: WordVectors, b: WordVectors, method: str) -> None:
     """Raise if the method cannot map between spaces of these dimensions."""
     for vectors in (a, b):
-        if not isinstance(vectors.matrix, np.ndarray):
+        if not is_dense(vectors.matrix):
             raise SettingError(f"{vectors.name}: has sparse vectors, which are not mapped")
     dims = f"{a.name} has {a.dim} dimensions and {b.name} {b.dim}"
     if a.dim > b.dim:

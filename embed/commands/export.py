@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
+_RUN_FORMATS = ("int8",)
 _MODEL_FORMATS = ("huggingface",)
 
 
@@ -14,7 +15,7 @@ _MODEL_FORMATS = ("huggingface",)
 @click.option(
     "--format",
     "format",
-    type=click.Choice(_FORMATS + _MODEL_FORMATS),
+    type=click.Choice(_FORMATS + _RUN_FORMATS + _MODEL_FORMATS),
     required=True,
     help="Format to write.",
 )
@@ -31,8 +32,9 @@ def command(
     """Write a run's vectors or model in another program's format.
 
     RUN is a run directory, a vectors file or a Hugging Face folder. OUT is a
-    file; for projector, a folder with vectors.tsv and metadata.tsv. Every command
-    that takes a RUN also reads these formats.
+    file; for projector, a folder with vectors.tsv and metadata.tsv; for int8, a
+    run whose vectors take a quarter of the space. Every command that takes a RUN
+    also reads these formats.
 
     huggingface writes the model of a train-mlm run instead of vectors, as a
     folder that AutoModelForMaskedLM and AutoTokenizer load.

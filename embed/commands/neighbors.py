@@ -12,6 +12,11 @@ import click
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", "k", default=10, show_default=True, help="Neighbors per word.")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@click.option(
+    "--approximate",
+    is_flag=True,
+    help="Search by the index of firth index, which may miss some; JSON then has its recall.",
+)
 @click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @click.option(
     "--context",
@@ -31,6 +36,7 @@ def command(
     words: tuple[str, ...],
     k: int,
     add_contexts: bool,
+    approximate: bool,
     skip_unknown: bool,
     contexts: tuple[str, ...],
     layers: str | None,
@@ -48,9 +54,12 @@ def command(
     Example:
         firth neighbors out/svd king paris -k 5
         firth neighbors out/svd --json < words.txt
+        firth neighbors out/svd king --approximate
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
+    from corpora.common.reporting import note
     from embed.formats.vector_files import load_vectors
+    from embed.query.index import open_index
     from embed.query.prompt import at_terminal, find_words, prompt, read_queries
     from embed.vectors.context_vectors import with_contexts
 
@@ -60,11 +69,20 @@ def command(
         raise click.UsageError(
             "--context cannot be combined with WORDs, --add-contexts or --skip-unknown"
         )
+    if approximate and (contexts or add_contexts):
+        raise click.UsageError("--approximate cannot be combined with --context or --add-contexts")
     vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
+
+    index = open_index(vectors) if approximate else None
+    if index is not None:
+        note(
+            f"approximate: {index.recall:.1%} of the 10 nearest words are found, by the sample "
+            "of firth index"
+        )
 
     def answer(query: list[str]) -> None:
         found = [w for w in find_words(vectors, query, skip_unknown=skip_unknown) if w is not None]
-        _print(vectors, list(dict.fromkeys(found)), k, as_json)
+        _print(vectors, list(dict.fromkeys(found)), k, as_json, index)
 
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
@@ -76,14 +94,16 @@ def command(
         answer([word for query in read_queries() for word in query])
 
 
-def _print(vectors: Any, words: list[str], k: int, as_json: bool) -> None:
-    """Print the neighbors of distinct words."""
+def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) -> None:
+    """Print the neighbors of distinct words, searched by an index if there is one."""
     from corpora.common.console import print_json
     from embed.vectors.neighbors import nearest
 
-    answers = dict(zip(words, nearest(vectors, words, k), strict=True))
+    found = nearest(vectors, words, k) if index is None else index.nearest(words, k)
+    answers = dict(zip(words, found, strict=True))
     if as_json:
-        print_json({word: _as_objects(neighbors) for word, neighbors in answers.items()})
+        objects = {word: _as_objects(neighbors) for word, neighbors in answers.items()}
+        print_json(objects if index is None else {"recall": index.recall, "neighbors": objects})
         return
     for word, neighbors in answers.items():
         _print_lines(word, neighbors)

@@ -10,6 +10,7 @@ import numpy as np
 from corpora.common.errors import FirthError, SettingError, UnknownWordError
 from embed.explore.chance import Pair, random_pairs, surprise
 from embed.formats.vector_files import load_vectors
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.search import nonzero_rows, unit_rows
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
@@ -230,7 +231,7 @@ class _Compared:
 
 def _usable(vectors: WordVectors, min_count: int) -> np.ndarray:
     """Return which words have a direction and enough tokens, bool (V,)."""
-    if not isinstance(vectors.matrix, np.ndarray):
+    if not is_dense(vectors.matrix):
         raise SettingError(f"{vectors.name}: has sparse vectors, which are not compared")
     usable = nonzero_rows(vectors.matrix)
     if min_count > 1 and vectors.counts is None:

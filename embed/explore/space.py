@@ -22,6 +22,7 @@ from embed.explore.why import Explainer, as_json
 from embed.formats.vector_files import load_vectors
 from embed.protocols import AttentionReader, MaskFiller
 from embed.query.prompt import find_word
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.neighbors import nearest_to, unit_queries
 from embed.vectors.run_files import run_options
 from embed.vectors.search import unit_rows
@@ -194,7 +195,7 @@ class Space:
 
     def units(self) -> np.ndarray:
         """Return the vectors of the words at unit length, float32 (n, D)."""
-        if not isinstance(self.vectors.matrix, np.ndarray):
+        if not is_dense(self.vectors.matrix):
             raise SettingError(f"{self.name}: has sparse vectors, which are not drawn")
         units = np.empty((len(self.rows), self.vectors.dim), np.float32)
         for part in row_blocks(len(units)):

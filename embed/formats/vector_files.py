@@ -14,6 +14,7 @@ from corpora.common.reporting import note
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
 from embed.formats.huggingface import is_huggingface, read_huggingface
+from embed.formats.int8_run import write_int8_run
 from embed.formats.projector import (
     METADATA,
     VECTORS,
@@ -24,9 +25,11 @@ from embed.formats.projector import (
 from embed.formats.reading import open_source
 from embed.formats.text import is_number, read_text, write_text
 from embed.formats.word2vec_binary import read_binary, write_binary
+from embed.vectors.int8_rows import CODES
 from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, vectors_to_export
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
+RUN_FORMATS = ("int8",)  # our own
 _PEEK = 1 << 20
 _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -81,7 +84,7 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
     path = Path(run)
     if verified and (path / CHECKSUMS).is_file():
         verify(path)
-    if (path / MATRIX).is_file() or (path / SPARSE_MATRIX).is_file():
+    if any((path / name).is_file() for name in (MATRIX, SPARSE_MATRIX, CODES)):
         return WordVectors.open(path)
     if path.is_dir():
         if (path / VECTORS).is_file():
@@ -150,9 +153,9 @@ def write_vectors(
     vectors : WordVectors
         The vectors to write.
     out : str or Path
-        A file; a folder for ``projector``.
-    format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector'}
-        The format.
+        A file; a folder for ``projector`` and ``int8``.
+    format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector', 'int8'}
+        The format. ``int8`` makes a run whose vectors have 8 bits a number.
     skip_zeros : bool
         Leave out words whose vector is zero.
     force : bool
@@ -163,7 +166,7 @@ def write_vectors(
     ArtifactError
         If ``out`` exists, the disk is full, the format cannot represent a word, or no word is left.
     SettingError
-        If the format is unknown.
+        If the format is unknown, or vectors to store as ``int8`` are sparse or those of ``out``.
 
     Examples
     --------
@@ -177,11 +180,14 @@ def write_vectors(
     'king 1 1 1\\n'
     """
     out = Path(out)
-    if format not in FORMATS:
-        raise SettingError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    formats = FORMATS + RUN_FORMATS
+    if format not in formats:
+        raise SettingError(f"format must be one of {', '.join(formats)}, got {format!r}")
     vectors = vectors_to_export(vectors, str(out), skip_zeros)
     if format == "gensim":
         write_gensim(vectors, out, force)
+    elif format == "int8":
+        write_int8_run(vectors, out, force)
     else:
         files = (VECTORS, METADATA) if format == "projector" else ()
         with atomic_output(out, force, files) as partial:

@@ -75,7 +75,7 @@ def nearest_to(
     # units: float64 (n, D) or scipy.sparse CSR (n, D)
     without = [[] if row is None else [row] for row in rows]
     found = top_rows(vectors.matrix, units, k, exclude=without)
-    return [_named(vectors, rows, scores) for rows, scores in found]
+    return [named(vectors, rows, scores) for rows, scores in found]
 
 
 def similarity(vectors: StaticVectors, a: str, b: str) -> float:
@@ -145,7 +145,7 @@ def analogy(
         [found] = top_rows(vectors.matrix, target, k, exclude=without)
     else:
         [found] = top_rows(vectors.matrix, units, k, exclude=without, combine=_multiplied)
-    return _named(vectors, *found)
+    return named(vectors, *found)
 
 
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
@@ -186,7 +186,7 @@ def _multiplied(cosines: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> Neighbors:
+def named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> Neighbors:
     """Return the words of rows with their scores."""
     return Neighbors(
         Neighbor(vectors.vocabulary[row], score)

@@ -36,10 +36,12 @@ def run_options(run: Path) -> dict[str, Any]:
     raise ArtifactError(f"{config}: not the configuration of a run; train the run again")
 
 
-def open_array(path: Path, dtype: type[np.generic], dimensions: int) -> np.ndarray:
+def open_array(
+    path: Path, dtype: type[np.generic], dimensions: int, *, again: str = "train the run again"
+) -> np.ndarray:
     """Memory-map one array of a run."""
     missing = f"no such file; is {path.parent} a finished run?"
-    array = map_array(path, again="train the run again", missing=missing)
+    array = map_array(path, again=again, missing=missing)
     if array.ndim != dimensions or array.dtype != dtype:
         name = np.dtype(dtype).name
         kind = (

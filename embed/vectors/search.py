@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.threads import thread_count, worker_threads
+from embed.vectors.int8_rows import is_dense
 
 _SPARE = 16  # extra rows kept, since float32 may order near-ties wrongly
 _DIGITS = 12  # of scores, so that parallel vectors of different length tie
@@ -35,14 +36,16 @@ def unit_rows(matrix: Any, rows: Sequence[int] | np.ndarray, first: int = 0) -> 
 
 def zero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
     """Return the rows of a dense or sparse matrix that are zero, int64 (n,), ascending."""
-    starts = range(0, matrix.shape[0], block_rows)
-    nonzero = [nonzero_rows(matrix[start : start + block_rows]) for start in starts]
-    return np.flatnonzero(~np.concatenate([np.empty(0, bool), *nonzero]))
+    return np.flatnonzero(~nonzero_rows(matrix, block_rows))
 
 
-def nonzero_rows(matrix: Any) -> np.ndarray:
+def nonzero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
     """Return which rows of a dense or sparse matrix have a nonzero number, bool (n,)."""
-    return np.asarray((matrix != 0).sum(axis=1)).ravel() > 0
+    nonzero = [np.empty(0, bool)]
+    for start in range(0, matrix.shape[0], block_rows):
+        counts = (matrix[start : start + block_rows] != 0).sum(axis=1)
+        nonzero.append(np.asarray(counts).ravel() > 0)
+    return np.concatenate(nonzero)
 
 
 def top_rows(
@@ -75,6 +78,17 @@ def top_rows(
         without = exclude[len(results) : len(results) + n] if exclude is not None else [()] * n
         results += _Pass(matrix, part, k, without, combine or np.asarray, block_floats).run()
     return results
+
+
+def best_rows(
+    matrix: Any, queries: Any, rows: np.ndarray, k: int, combine: Combine = np.asarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Score some rows in float64 for one answer, and return the best k with their scores."""
+    # queries: those of the answer, (each, D); rows: int64 (n,); returns int64 (k,), float64 (k,)
+    cosines = exact_products(queries, unit_rows(matrix, rows))
+    scores = combine(np.clip(cosines, -1.0, 1.0))[0]
+    order = np.lexsort((rows, -scores.round(_DIGITS)))[:k]
+    return rows[order], scores[order]
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ class _Pass:
 
     @property
     def _sparse(self) -> bool:
-        return not isinstance(self.matrix, np.ndarray)
+        return not is_dense(self.matrix)
 
     def _scan(self, starts: Iterable[int], step: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Keep the best rows of some blocks for every query, in float32."""
@@ -133,10 +147,7 @@ class _Pass:
         """Score an answer's candidates in float64 and order them."""
         each = self.queries.shape[0] // len(self.exclude)
         queries = self.queries[answer * each : (answer + 1) * each]
-        cosines = exact_products(queries, unit_rows(self.matrix, rows))
-        scores = self.combine(np.clip(cosines, -1.0, 1.0))[0]
-        order = np.lexsort((rows, -scores.round(_DIGITS)))[: self.k]
-        return rows[order], scores[order]
+        return best_rows(self.matrix, queries, rows, self.k, self.combine)
 
 
 def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from corpora.artifacts.artifact import MAKER
 from corpora.common.display import data_frame, html_table
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.common.reporting import note
+from embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
 from embed.vectors.neighbors import (
     Neighbors,
     analogy,
@@ -48,8 +49,8 @@ class WordVectors:
     ----------
     vocabulary : sequence of str
         The words; position = row.
-    matrix : float32 (V, D) or scipy.sparse CSR (V, D)
-        The vectors, possibly memory-mapped.
+    matrix : float32 (V, D), Int8Rows (V, D) or scipy.sparse CSR (V, D)
+        The vectors, possibly memory-mapped, or in 8 bits.
     counts : int64 (V,), optional
         Occurrences of each word in the corpus.
     text : TextSettings or mapping, optional
@@ -126,8 +127,8 @@ class WordVectors:
         ----------
         run : str or path
             A run directory with ``vocabulary.tsv`` and ``vectors.npy`` (or
-            ``vectors.npz`` if sparse); also ``inputs.npy`` and ``buckets.npy``
-            if it was trained with n-grams.
+            ``vectors.npz`` if sparse, ``vectors.int8.npy`` and ``scales.npy`` if in 8 bits);
+            also ``inputs.npy`` and ``buckets.npy`` if it was trained with n-grams.
 
         Returns
         -------
@@ -157,7 +158,7 @@ class WordVectors:
         )
 
     def save(self, directory: Path) -> None:
-        """Write ``vocabulary.tsv`` and ``vectors.npy`` (``vectors.npz`` if sparse).
+        """Write ``vocabulary.tsv`` and ``vectors.npy`` (or what sparse and 8-bit vectors have).
 
         N-grams and context vectors are not written; trainers write them.
 
@@ -167,7 +168,9 @@ class WordVectors:
             An existing directory, usually one that ``new_artifact`` yields.
         """
         write_words(directory / VOCABULARY, self.vocabulary, self.counts)
-        if isinstance(self.matrix, np.ndarray):
+        if isinstance(self.matrix, Int8Rows):
+            save_int8(directory, self.matrix, self.vocabulary, self.name)
+        elif is_dense(self.matrix):
             save_array(directory / MATRIX, np.asarray(self.matrix, dtype=np.float32))
         else:
             import scipy.sparse
@@ -323,7 +326,7 @@ class WordVectors:
             composed = None if parts is None else parts.compose(word)
             return None if composed is None or not composed.any() else composed
         vector = self.matrix[row]
-        if not isinstance(self.matrix, np.ndarray):
+        if not is_dense(self.matrix):
             vector = vector.toarray().ravel()
         return np.array(vector, dtype=np.float32)
 
@@ -491,7 +494,7 @@ class WordVectors:
         matrix, contexts = self.matrix, self.contexts
         return WordVectors(
             list(self.vocabulary),
-            np.array(matrix) if isinstance(matrix, np.ndarray) else matrix,
+            np.array(matrix) if is_dense(matrix) else matrix,
             counts=self.counts,
             text=self._text,
             name=name or self.name,
@@ -508,8 +511,8 @@ class WordVectors:
 
     def _dense(self) -> np.ndarray:
         """Return the matrix as a new dense array."""
-        dense = isinstance(self.matrix, np.ndarray)
-        return np.array(self.matrix if dense else self.matrix.toarray(), dtype=np.float32)
+        rows = self.matrix if is_dense(self.matrix) else self.matrix.toarray()
+        return np.array(rows, dtype=np.float32)
 
     def _as_phrase(self, words: list[str]) -> list[str]:
         """Return words as one if that is in the vocabulary, joined like the phrases of a corpus."""
@@ -550,6 +553,8 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
 def _open_matrix(run: Path) -> Any:
     """Return the matrix of a run: memory-mapped if dense, in memory if sparse."""
     path = run / MATRIX
+    if (run / CODES).is_file() and not path.is_file():
+        return open_int8(run)
     if path.is_file() or not (run / SPARSE_MATRIX).is_file():
         return open_array(path, np.float32, 2)
     import scipy.sparse

@@ -7,6 +7,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.vector_files import load_vectors
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.subwords import SubwordTable, word_buckets
 from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
@@ -31,7 +32,7 @@ def check_init(init: WordVectors, config: Word2VecConfig) -> None:
     Training with n-grams can start from vectors without, which become the words' own
     rows; the reverse would lose the n-grams.
     """
-    if not isinstance(init.matrix, np.ndarray):
+    if not is_dense(init.matrix):
         raise SettingError(f"`init={init.name}`: its vectors are sparse; pass a run of dense ones")
     n_words, dim = init.matrix.shape
     if config.max_vocabulary is not None and config.max_vocabulary < n_words:

@@ -15,6 +15,7 @@ class Call:
     makes: tuple[str, ...] = ()  # outputs in the working folder, besides the cache
     resumes: bool = False  # whether it keeps partial work when it is interrupted
     only_runs_commands: bool = False  # runs other commands of this table, which are tested instead
+    writes_in_place: bool = False  # beside its input, and with an extra; has tests of its own
 
     def line(self, inputs: object, workdir: object) -> list[str]:
         """Return the arguments for given folders."""
@@ -61,6 +62,7 @@ CALLS = {
         resumes=True,
     ),
     "neighbors": Call(words="{inputs}/run word1 word2", reads=("run",)),
+    "index": Call(words="{inputs}/run", reads=("run",), writes_in_place=True),
     "similarity": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "analogy": Call(words="{inputs}/run word1 word2 word3", reads=("run",)),
     "compare": Call(
@@ -127,6 +129,8 @@ CALLS = {
     ),
 }
 
-SINGLE = [name for name, call in CALLS.items() if not call.only_runs_commands]
+SINGLE = [
+    name for name, call in CALLS.items() if not (call.only_runs_commands or call.writes_in_place)
+]
 WRITERS = [name for name in SINGLE if CALLS[name].makes]
 PRINTERS = [name for name in SINGLE if not CALLS[name].makes]

@@ -9,6 +9,7 @@ import numpy as np
 
 from corpora.common.errors import ArtifactError
 from embed.protocols import StaticVectors
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.search import nonzero_rows, unit_length, unit_rows
 
 
@@ -153,7 +154,7 @@ def _substitute(vectors: StaticVectors, unknown: str) -> Any:
 
 def _as_row(vector: np.ndarray, matrix: Any) -> Any:
     """Return a vector as a one-row matrix, sparse if ``matrix`` is."""
-    if isinstance(matrix, np.ndarray):
+    if is_dense(matrix):
         return vector[None]
     import scipy.sparse
 

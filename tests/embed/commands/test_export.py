@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 import cli
 from embed.commands import export
-from embed.formats.vector_files import FORMATS, load_vectors
+from embed.formats.vector_files import FORMATS, RUN_FORMATS, load_vectors
 from embed.registry import MODEL_FORMATS
 from embed.vectors.word_vectors import WordVectors
 
@@ -27,6 +27,7 @@ def invoke(*arguments):
 
 def test_the_command_offers_every_format():
     assert export._FORMATS == FORMATS
+    assert export._RUN_FORMATS == RUN_FORMATS
     assert tuple(MODEL_FORMATS) == export._MODEL_FORMATS
 
 

@@ -455,5 +455,6 @@ def test_an_unknown_format_is_refused(tmp_path, vectors):
     with pytest.raises(SettingError) as refusal:
         write_vectors(vectors, tmp_path / "out", "csv")
     assert str(refusal.value) == (
-        "format must be one of word2vec-text, word2vec-binary, glove, gensim, projector, got 'csv'"
+        "format must be one of word2vec-text, word2vec-binary, glove, gensim, projector, int8, "
+        "got 'csv'"
     )

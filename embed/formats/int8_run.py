@@ -1,0 +1,29 @@
+"""Copies of runs with vectors in 8 bits."""
+
+from pathlib import Path
+
+from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.errors import ArtifactError, SettingError
+from embed.vectors.int8_rows import CODES, save_int8
+from embed.vectors.word_vectors import WordVectors
+from embed.vectors.wordlist import VOCABULARY, write_words
+
+
+def write_int8_run(vectors: WordVectors, out: Path, force: bool) -> None:
+    """Write a run with vectors in 8 bits; n-grams, pieces and context vectors are left out."""
+    if vectors.path is not None and out.resolve() == vectors.path.resolve():
+        raise SettingError(f"{out}: is the run to export; choose another OUT")
+    if force and out.is_dir() and any(out.iterdir()) and not (out / CODES).is_file():
+        raise ArtifactError(f"{out}: not an int8 export; choose another OUT")
+    source, started = str(vectors.path or vectors.name), now()
+    config = {
+        "method": "int8",
+        "source": source,
+        "text": None if vectors.text is None else vectors.text.to_json(),
+    }
+    with new_artifact(out, {"command": "export", **config}, force=force) as partial:
+        write_words(partial / VOCABULARY, vectors.vocabulary, vectors.counts)
+        save_int8(partial, vectors.matrix, vectors.vocabulary, vectors.name)
+        write_json(partial / "config.json", config)
+        write_json(partial / "provenance.json", provenance(started))

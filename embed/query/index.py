@@ -1,0 +1,255 @@
+"""Approximate nearest words: an index beside the files of a run, with its measured recall."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.artifact import (
+    CHECKSUMS,
+    checksum,
+    fingerprint,
+    read_json,
+    verify,
+    write_json,
+)  # fmt: skip
+from corpora.artifacts.atomic import atomic_output
+from corpora.common.cache import cache_directory
+from corpora.common.errors import ArtifactError, SettingError
+from corpora.common.reporting import note
+from embed.formats.vector_files import load_vectors
+from embed.query.graph import Graph, require_usearch
+from embed.vectors.int8_rows import CODES, SCALES, is_dense
+from embed.vectors.neighbors import Neighbors, named, unit_queries
+from embed.vectors.search import best_rows, top_rows, unit_rows
+from embed.vectors.word_vectors import MATRIX, WordVectors
+
+FOLDER, GRAPH, ABOUT = "index", "graph.usearch", "index.json"
+_EFFORTS = (32, 64, 128, 256, 512, 1024)  # candidates kept in a search
+_SPARE = 16  # rows asked for beyond k, since the graph orders near-ties by 16 bits
+_SAMPLE, _K = 1000, 10  # recall is that of the 10 nearest words of 1,000 words
+_AGAIN = "make it again with `make_index()`"
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborIndex:
+    """Finds most of the nearest words of a run without looking at all; cosines are exact.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        The vectors of the run.
+    path : Path
+        The folder of the index.
+    about : dict
+        ``recall`` (share of the 10 nearest words that are found, a mean over ``sample`` words),
+        ``effort`` (candidates kept in a search), ``words``, ``dim``, ``bytes``, and what the index
+        is checked by.
+    graph : Graph
+        The opened graph.
+    """
+
+    vectors: WordVectors
+    path: Path
+    about: dict[str, Any]
+    graph: Graph
+
+    @property
+    def recall(self) -> float:
+        """Share of the 10 nearest words that are found, measured when the index was made."""
+        return float(self.about["recall"])
+
+    def nearest(self, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
+        """Find words near to each of some words by cosine.
+
+        Parameters
+        ----------
+        words : str or sequence of str
+            Words that have a vector, possibly composed of n-grams.
+        k : int
+            Neighbors per word, at least 1; fewer if fewer are found.
+
+        Returns
+        -------
+        list of Neighbors
+            As of :func:`embed.nearest`, but some of the nearest words may be missing.
+
+        Raises
+        ------
+        UnknownWordError
+            If a word has no vector; the message suggests close spellings.
+        SettingError
+            If ``k`` is below 1.
+        """
+        if k < 1:
+            raise SettingError(f"k must be at least 1, got {k}")
+        words = [words] if isinstance(words, str) else words
+        if not words:
+            return []
+        units, rows = unit_queries(self.vectors, words)
+        found = _near(self.graph, self.vectors, units, rows, k, self.about["effort"])
+        return [named(self.vectors, *each) for each in found]
+
+
+def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> NeighborIndex:
+    """Make the index of a run for approximate search, and measure what it finds.
+
+    The index lies in the run, in the folder ``index``, or in the cache if the run cannot be
+    written. An earlier one is replaced.
+
+    Parameters
+    ----------
+    run : str, Path or WordVectors
+        A finished run with dense vectors.
+    recall : float
+        Share of the 10 nearest words to find, above 0 and at most 1. Searches keep as few
+        candidates as reach it on 1,000 random words; a note says so if none do.
+
+    Returns
+    -------
+    NeighborIndex
+        Opened.
+
+    Raises
+    ------
+    SettingError
+        If usearch is not installed, or the vectors are sparse or in no run.
+    ArtifactError
+        If the run is damaged, or the index cannot be written.
+    """
+    if not 0 < recall <= 1:
+        raise SettingError(f"`recall` must be above 0 and at most 1, got {recall}")
+    vectors = _opened(run)
+    require_usearch()
+    assert vectors.path is not None
+    verify(vectors.path, list(_checksums(vectors)))
+    graph = Graph.build(vectors.matrix)
+    reached, effort = _measure(graph, vectors, recall)
+    if reached < recall:
+        note(f"{vectors.name}: the recall of the index is {reached:.4f}, less than {recall:g}")
+    path = _folder(vectors)
+    with atomic_output(path, force=True, may_replace=(GRAPH, ABOUT)) as partial:
+        partial.mkdir()
+        graph.save(partial / GRAPH)
+        about = {
+            "vectors": _vectors_of(vectors),
+            "words": len(vectors),
+            "dim": vectors.dim,
+            "recall": reached,
+            "sample": min(_SAMPLE, len(vectors)),
+            "effort": effort,
+            "bytes": (partial / GRAPH).stat().st_size,
+            "sha256": checksum(partial / GRAPH),
+        }
+        write_json(partial / ABOUT, about)
+    return NeighborIndex(vectors, path, about, graph)
+
+
+def open_index(run: str | Path | WordVectors) -> NeighborIndex:
+    """Open the index of a run.
+
+    Parameters
+    ----------
+    run : str, Path or WordVectors
+        A run that :func:`make_index` was called with.
+
+    Returns
+    -------
+    NeighborIndex
+        Memory-mapped, after its checksum was verified.
+
+    Raises
+    ------
+    SettingError
+        If usearch is not installed, or the vectors are sparse or in no run.
+    ArtifactError
+        If there is no index, or it is damaged or was made from other vectors.
+    """
+    vectors = _opened(run)
+    require_usearch()
+    path = _folder(vectors)
+    if not (path / ABOUT).is_file():
+        raise ArtifactError(f"{vectors.name}: has no index; make one with `make_index()`")
+    about = read_json(path / ABOUT)
+    if not isinstance(about, dict) or about.get("vectors") != _vectors_of(vectors):
+        raise ArtifactError(f"{path}: is not the index of these vectors; {_AGAIN}")
+    # usearch trusts what is in a file: a wrong edge reads out of bounds
+    if not (path / GRAPH).is_file() or checksum(path / GRAPH) != about.get("sha256"):
+        raise ArtifactError(f"{path / GRAPH}: is missing or damaged; {_AGAIN}")
+    return NeighborIndex(vectors, path, about, Graph.open(path / GRAPH, _AGAIN))
+
+
+def _opened(run: str | Path | WordVectors) -> WordVectors:
+    """Return the vectors of a run; raise if they cannot have an index."""
+    vectors = run if isinstance(run, WordVectors) else load_vectors(run)
+    if not is_dense(vectors.matrix):
+        raise SettingError(f"{vectors.name}: has sparse vectors, which are not indexed")
+    if vectors.path is None or not (vectors.path / CHECKSUMS).is_file():
+        raise SettingError(
+            f"{vectors.name}: only a run with checksums can have an index; export these vectors "
+            "as int8, which makes one"
+        )
+    return vectors
+
+
+def _checksums(vectors: WordVectors) -> dict[str, Any]:
+    """Return the checksums of the files with the vectors."""
+    assert vectors.path is not None
+    kept = read_json(vectors.path / CHECKSUMS)
+    return {name: kept[name] for name in (MATRIX, CODES, SCALES) if name in kept}
+
+
+def _vectors_of(vectors: WordVectors) -> str:
+    """Return a hash of the vectors, by which an index is found to be theirs."""
+    return fingerprint(_checksums(vectors))
+
+
+def _folder(vectors: WordVectors) -> Path:
+    """Return where the index is, or is to be written."""
+    assert vectors.path is not None
+    path = vectors.path / FOLDER
+    if path.exists() or os.access(vectors.path, os.W_OK):
+        return path
+    return cache_directory() / "indexes" / _vectors_of(vectors)
+
+
+def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[float, int]:
+    """Return the recall on random words, and the least effort that reaches the goal."""
+    rng = np.random.default_rng(1)
+    rows = np.sort(rng.choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)).tolist()
+    units = unit_rows(vectors.matrix, rows)
+    exact = top_rows(vectors.matrix, units, _K, exclude=[[row] for row in rows])
+    n_exact = sum(len(scores) for _, scores in exact)
+    recall = 1.0
+    for effort in _EFFORTS:
+        found = _near(graph, vectors, units, rows, _K, effort)
+        # a word as near as the last exact one counts, whichever of them was found
+        hits = sum(
+            int((scores > best[-1] - 1e-9).sum())
+            for (_, scores), (_, best) in zip(found, exact, strict=True)
+            if len(best)
+        )
+        recall = hits / n_exact if n_exact else 1.0
+        if recall >= goal:
+            break
+    return recall, effort
+
+
+def _near(
+    graph: Graph,
+    vectors: WordVectors,
+    units: np.ndarray,
+    rows: Sequence[int | None],
+    k: int,
+    effort: int,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the best of the rows that the graph finds near each query, without its own row."""
+    # units: float64 (q, D); returns list of (int64 (n,), float64 (n,))
+    found = graph.search(units, min(k + 1 + _SPARE, len(vectors)), effort)
+    return [
+        best_rows(vectors.matrix, units[[place]], np.sort(near[near != row]), k)
+        for place, (near, row) in enumerate(zip(found, rows, strict=True))
+    ]
