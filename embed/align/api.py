@@ -229,6 +229,11 @@ def align_vectors(
     else:
         asked, read["test"] = read_dictionary(Path(test), first, second)
         tested = asked.take(asked.b < among)
+        if not len(tested):
+            raise SettingError(
+                f"{test}: no partner is among the {among:,} most frequent words of B; pass a "
+                f"larger `among`, such as {int(asked.b.min()) + 1}"
+            )
         used = pairs.take(~np.isin(pairs.a, asked.a))
     _check_pairs(used, first, config.method)
     mapped = _map(first, second, used, config.method)
