@@ -190,11 +190,11 @@ class _Measure:
 
 def cosine_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return 1 - cosine of the rows of two arrays; 1 where one is zero."""
-    # a, b: float32 (n, D); returns float32 (n,)
+    # a, b: float32 (n, D); returns float64 (n,)
     products = np.einsum("nd,nd->n", a, b)
     lengths = np.sqrt(np.einsum("nd,nd->n", a, a) * np.einsum("nd,nd->n", b, b))
     cosines = np.divide(products, lengths, where=lengths > 0, out=np.zeros_like(products))
-    return np.asarray(np.clip(1 - cosines, 0, 2))
+    return np.clip(1 - cosines, 0, 2, dtype=np.float64)
 
 
 def pooled_p(distances: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from embed.change.permutation import (
     typical,
 )
 from embed.change.procrustes import aligned_spaces, bootstrap_errors, interval
-from embed.change.result import WordChanges
+from embed.change.result import WordChanges, compared_row
 from embed.change.table import ChangeTable, top_shares
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
@@ -38,6 +38,7 @@ def word_changes(
     *,
     by: str | None = None,
     periods: Sequence[str] = (),
+    words: Sequence[str] = (),
     out: str | Path | None = None,
     force: bool = False,
 ) -> WordChanges:
@@ -63,6 +64,8 @@ def word_changes(
         A kept field of the documents.
     periods : sequence of str
         Two or more values of the field, or ranges of numbers such as ``1840-1869``.
+    words : sequence of str
+        Words that must be among those compared, checked before anything is measured.
     out : str or Path, optional
         Directory of the run to make, see :meth:`WordChanges.save`.
     force : bool
@@ -78,6 +81,8 @@ def word_changes(
     SettingError
         Periods have no documents or overlap, the field is no number, or no word is frequent
         enough in every period.
+    UnknownWordError
+        One of ``words`` is missing or too rare in a period.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
@@ -89,6 +94,9 @@ def word_changes(
     n_words = min(settings.max_vocabulary, len(view.counts))
     counts = np.array([text.counts[:n_words] for text in texts])
     rows = _tested(counts, settings, chosen.names)
+    index = {word: row for row, word in enumerate(view.words[:n_words])}
+    for word in words:
+        compared_row(word, chosen, index, counts, settings.min_count)
     job = _Job(settings, texts, n_words, rows, counts)
     vectors, measured, no_p = job.joint() if settings.route == "svd-joint" else job.aligned()
     table = ChangeTable(
@@ -101,7 +109,7 @@ def word_changes(
     )
     enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     found = WordChanges(
-        table=_sorted(table), vectors=vectors, vocabulary=view.words[:n_words], counts=counts,
+        table=_sorted(table), vectors=vectors, vocabulary=list(index), counts=counts,
         n_untested=int(enough.sum() - enough[rows].sum()), no_p=no_p, config=settings,
         periods=chosen,
     )  # fmt: skip
@@ -195,21 +203,22 @@ class _Job:
         fewest = min(len(np.unique(text.documents)) for text in self.texts)
         no_p = None if permutations else "`permutations=0`"
         if fewest < _FEWEST:
-            permutations = 0
             no_p = (
                 f"a period has {fewest} documents, too few to measure chance, which needs "
-                f"{_FEWEST}; build the corpus with more, shorter documents"
+                f"{_FEWEST}; pass longer periods, or a corpus of more documents"
             )
+        if no_p is not None:
+            first, last = space.vectors[0, self.rows], space.vectors[-1, self.rows]
+            return space.vectors, {"distances": cosine_distances(first, last)}, no_p
         dealt = dealt_text(self.texts, self.n_words, thread_count(svd.threads))
         distances = permuted_distances(
             dealt, space, self.rows, svd, permutations=permutations, seed=self.settings.seed
         )
-        columns: dict[str, Any] = {"distances": distances[:, 0].astype(np.float64)}
-        if no_p is None:
-            p = pooled_p(distances, self.counts[:, self.rows].min(axis=0))
-            columns |= {"p": p, "q": false_discovery_control(p)}  # Benjamini & Hochberg 1995
-            columns["chance"] = typical(distances[:, 1:])
-        return space.vectors, columns, no_p
+        p = pooled_p(distances, self.counts[:, self.rows].min(axis=0))
+        q = false_discovery_control(p)  # Benjamini & Hochberg 1995
+        chance = typical(distances[:, 1:])
+        columns = {"distances": distances[:, 0].astype(np.float64), "p": p, "q": q}
+        return space.vectors, columns | {"chance": chance}, None
 
     def aligned(self) -> _Measured:
         """Measure in aligned spaces."""
@@ -218,7 +227,7 @@ class _Job:
         shared[self.rows] = True
         vectors = aligned_spaces(self.texts, self.n_words, svd, shared)
         chosen = vectors[:, self.rows]
-        distances = cosine_distances(chosen[0], chosen[-1]).astype(np.float64)
+        distances = cosine_distances(chosen[0], chosen[-1])
         columns: dict[str, Any] = {"distances": distances}
         if self.settings.resamples is not None:
             errors = bootstrap_errors(
@@ -226,4 +235,4 @@ class _Job:
                 resamples=self.settings.resamples, seed=seed,
             )  # fmt: skip
             columns["low"], columns["high"] = interval(distances, errors[self.rows])
-        return vectors, columns, "procrustes has none; svd-joint has"
+        return vectors, columns, "only `route=svd-joint` has it"

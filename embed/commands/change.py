@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     help="Two or more ranges of numbers, or values of the field.",
 )
 @click.option("--words", metavar="WORD,...", help="Show these words only.")
-@click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Most words to show; 0 for all.",
+)
 @click.option(
     "-k",
     "k",
@@ -88,7 +94,6 @@ def command(
             --sentences 3 --plot bahn.svg bahn
         firth change out/letters out/diaries --route procrustes --out out/change
     """
-    from corpora.artifacts.artifact import refuse_existing
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import print_csv, print_json
@@ -99,20 +104,23 @@ def command(
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
+    if as_csv and sentences:
+        raise click.UsageError("--csv has no room for --sentences; use --json")
+    asked = None if words is None else split_list(words)
+    needed = list(asked or [])
     if plot is not None:  # before any work
         picture_kind(plot[0])
         refuse_overwrite(plot[0], force)
-    if out is not None:
-        refuse_existing(out, force)
+        needed.append(plot[1])
     config = take(ChangeConfig, options)
-    changes = word_changes(corpus, other, config, by=by, periods=split_list(periods))
-    asked = None if words is None else split_list(words)
+    changes = word_changes(
+        corpus, other, config, by=by, periods=split_list(periods), words=needed, out=out,
+        force=force,
+    )  # fmt: skip
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
     shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
-    if out is not None:
-        changes.save(out, force=force)
     if as_json:
         about: dict[str, Any] = {"corpus": str(corpus), "periods": changes.names}
         about |= {"route": config.route}
