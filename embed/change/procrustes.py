@@ -36,7 +36,7 @@ def align(spaces: Sequence[np.ndarray], shared: np.ndarray) -> Iterator[np.ndarr
     prepared = [_prepared(space, shared) for space in spaces]
     yield prepared[0].astype(np.float32)
     for other in prepared[1:]:
-        turn = procrustes(other[shared], prepared[0][shared]).a
+        turn = procrustes(other[shared], prepared[0][shared])
         yield (other @ turn).astype(np.float32)
 
 
