@@ -240,12 +240,9 @@ class WordChanges:
         """Return one word of the table."""
         table = self.table
         optional = {
-            name: None if values is None else float(values[row])
-            for name, values in (
-                ("low", table.low), ("high", table.high), ("chance", table.chance),
-                ("p", table.p), ("q", table.q),
-            )
-        }  # fmt: skip
+            name: None if (values := getattr(table, name)) is None else float(values[row])
+            for name in ("low", "high", "chance", "p", "q")
+        }
         return ChangedWord(
             word=table.words[row],
             distance=float(table.distances[row]),

@@ -122,10 +122,12 @@ def command(
         note(f"{plot[0]}: the path of {plot[1]}")
     shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
     if as_json:
-        about: dict[str, Any] = {"corpus": str(corpus), "periods": changes.names}
-        about |= {"route": config.route}
-        about |= {"n_tested": len(changes.table), "n_untested": changes.n_untested}
-        print_json({**about, "no_p": changes.no_p, "words": [dataclasses.asdict(w) for w in shown]})
+        print_json({
+            "corpus": str(corpus), "other": None if other is None else str(other), "by": by,
+            "periods": changes.names, "route": config.route, "n_tested": len(changes.table),
+            "n_untested": changes.n_untested, "no_p": changes.no_p,
+            "words": [dataclasses.asdict(word) for word in shown],
+        })  # fmt: skip
     elif as_csv:
         columns = changes.table.columns()
         rows = [changes.row(word.word) for word in shown]
