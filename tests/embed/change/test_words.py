@@ -240,7 +240,11 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert "solo 1890-1901:" in shown.stdout
     assert "22 words in every period; 0 are rarer in one" in shown.stdout
     assert (tmp_path / "run" / "change.tsv").is_file()
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"
+    refused = runner.invoke(cli.main, [*line, "--csv", "--sentences", "1"])
+    assert "--csv has no room for --sentences; use --json" in refused.stderr
     found = json.loads(runner.invoke(cli.main, [*line, "--top", "3", "--json"]).stdout)
+    assert (found["by"], found["other"]) == ("year", None)
     assert (found["periods"], len(found["words"])) == (DECADES, 3)
     rows = list(
         csv.DictReader(io.StringIO(runner.invoke(cli.main, [*line, "--top", "0", "--csv"]).stdout))
