@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from embed.formats.vector_files import write_vectors as write_vectors
     from embed.query.map_picture import draw_map as draw_map
     from embed.query.word_map import map_words as map_words
+    from embed.refine.api import refine_vectors as refine_vectors
+    from embed.refine.config import RefineConfig as RefineConfig
     from embed.registry import write_model as write_model
     from embed.study.settings import Study as Study
     from embed.study.settings import read_study as read_study
@@ -53,6 +55,8 @@ HOMES = {
     "embed.change.path_picture": ("draw_path",),
     "embed.change.result": ("WordChanges",),
     "embed.change.words": ("word_changes",),
+    "embed.refine.api": ("refine_vectors",),
+    "embed.refine.config": ("RefineConfig",),
     "embed.compare.api": ("Compared", "compare_runs"),
     "embed.compare.config": ("CompareConfig",),
     "embed.compare.curves.api": ("LearningCurve", "learning_curve"),

@@ -47,6 +47,7 @@ embed.compare.report
 embed.compare.api embed.compare.recommend
 embed.align
 embed.change
+embed.refine
 embed.study
 embed.commands
 pretrain.config pretrain.device

@@ -243,8 +243,8 @@ def align_vectors(
         found = precision(units(mapped[0]), units(mapped[1]), tested, among, config.seed)
     about = {
         "mapping": config.method,
-        "a": _source(first),
-        "b": _source(second),
+        "a": describe_source(first),
+        "b": describe_source(second),
         "settings": asdict(config),
         "pairs": {
             "used": len(used),
@@ -327,7 +327,7 @@ def _with_rows(vectors: WordVectors, rows: np.ndarray, name: str) -> WordVectors
     )
 
 
-def _source(vectors: WordVectors) -> dict[str, Any]:
+def describe_source(vectors: WordVectors) -> dict[str, Any]:
     """Return what names a space in config.json."""
     about: dict[str, Any] = {
         "path": str(vectors.path or vectors.name), "words": len(vectors), "dim": vectors.dim,

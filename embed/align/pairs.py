@@ -60,12 +60,12 @@ def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
 
 def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, DictionaryCounts]:
     """Read pairs in the form of MUSE: a word of A and one of B a line, by a tab or a space."""
-    rows = _lines(path)
+    rows = read_lines(path, "pairs of words")
     found: dict[tuple[int, int], None] = {}
     n_known, unknown = 0, [0, 0]
     known = [nonzero_rows(vectors.matrix) for vectors in (a, b)]
     for words in map(_two_words, rows):
-        places = (_place(a, words[0], known[0]), _place(b, words[1], known[1]))
+        places = (known_row(a, words[0], known[0]), known_row(b, words[1], known[1]))
         if places[0] is None or places[1] is None:
             unknown[places[0] is not None] += 1
         else:
@@ -100,8 +100,8 @@ def hold_out(pairs: Pairs, held_out: float, n_among: int, seed: int) -> tuple[Pa
     return pairs.take(~tested), pairs.take(tested & (pairs.b < n_among))
 
 
-def _lines(path: Path) -> list[Row]:
-    """Read the lines of a dictionary without blank ones; none is a comment."""
+def read_lines(path: Path, contents: str) -> list[Row]:
+    """Read the lines of words of a file without blank ones; none is a comment."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
@@ -111,7 +111,7 @@ def _lines(path: Path) -> list[Row]:
     rows = [Row(path, number, line.strip()) for number, line in enumerate(lines, 1)]
     rows = [row for row in rows if row.text]
     if not rows:
-        raise SourceError(f"{path}: contains no pairs of words")
+        raise SourceError(f"{path}: contains no {contents}")
     return rows
 
 
@@ -123,7 +123,7 @@ def _two_words(row: Row) -> tuple[str, str]:
     return fields[0], fields[1]
 
 
-def _place(vectors: WordVectors, text: str, known: np.ndarray) -> int | None:
+def known_row(vectors: WordVectors, text: str, known: np.ndarray) -> int | None:
     """Return the row of a word with a direction, as spelled or as the corpus was split."""
     for word in _spellings(vectors, text):
         row = vectors.row(word)

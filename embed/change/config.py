@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
+from embed.contextual.pooling import AUTO
 from embed.svd.train import SvdConfig
 
-ROUTES = ("svd-joint", "procrustes")
+ROUTES = ("svd-joint", "procrustes", "contextual")
 PERMUTATIONS = 200
+RESAMPLES = 200
 
 
 @describe_settings
@@ -18,7 +20,8 @@ class ChangeConfig:
     route: str = setting(
         "svd-joint",
         "svd-joint has one space for all periods, and a p for each word; procrustes trains a "
-        "space for each period and aligns them, without p.",
+        "space for each period and aligns them, without p; contextual compares the states of an "
+        "encoder where the words occur, without p.",
         choices=ROUTES,
     )
     dim: int = setting(100, "Width of the word vectors.", at_least=1)
@@ -37,9 +40,23 @@ class ChangeConfig:
     )
     resamples: int | None = setting(
         None,
-        "procrustes: how often documents are drawn with replacement, with a training for each "
-        "period, for intervals of the distances; by default none.",
+        "How often documents are drawn with replacement, for intervals of the distances: "
+        f"contextual, by default {RESAMPLES}; procrustes, with a training for each period, by "
+        "default never.",
         at_least=2,
+    )
+    encoder: str | None = setting(
+        None,
+        "contextual: a run of train-mlm, or a Hugging Face folder.",
+        metavar="RUN",
+    )
+    layers: str = setting(
+        AUTO,
+        "contextual: layers of the encoder to average, for example 0,1; by default the upper half.",
+        metavar="LAYERS",
+    )
+    occurrences: int = setting(
+        100, "contextual: read at most this many of each word in each period.", at_least=1
     )
     seed: int = setting(1, "Seed of permutations, resamples and the SVD's start.", at_least=0)
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
@@ -48,12 +65,14 @@ class ChangeConfig:
         check(self)
         if self.route == "svd-joint" and self.resamples is not None:
             raise SettingError(
-                "`resamples` is of `route=procrustes`; svd-joint has a p by `permutations`"
+                "`resamples` is not of `route=svd-joint`, which has a p by `permutations`"
             )
-        if self.route == "procrustes" and self.permutations is not None:
+        if self.route != "svd-joint" and self.permutations is not None:
             raise SettingError(
-                "`permutations` is of `route=svd-joint`; procrustes has intervals by `resamples`"
+                f"`permutations` is of `route=svd-joint`; {self.route} has intervals by `resamples`"
             )
+        if (self.route == "contextual") != (self.encoder is not None):
+            raise SettingError("`route=contextual` needs an `encoder`, and no other route does")
 
     @property
     def svd(self) -> SvdConfig:

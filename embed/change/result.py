@@ -15,8 +15,9 @@ from corpora.store.concordance import Line
 from embed.change.config import ChangeConfig
 from embed.change.periods import Periods
 from embed.change.sentences import sentences_of
-from embed.change.table import CHANGE, ChangeTable
+from embed.change.table import ChangeTable
 from embed.explore.differ import largest
+from embed.vectors.change_table import CHANGE
 from embed.vectors.search import unit_length
 from embed.vectors.word_vectors import WordVectors
 
@@ -49,8 +50,10 @@ class ChangedWord:
     """A word with its change."""
 
     word: str
-    distance: float  # 1 - cosine of its vectors in the first and the last period
-    low: float | None  # 95 % interval of the distance; procrustes with resamples
+    # 1 - cosine of its vectors in the first and the last period; contextual: mean of its states
+    distance: float
+    prototype: float | None  # contextual: 1 - cosine of the mean states
+    low: float | None  # 95 % interval of the distance; with resamples
     high: float | None
     chance: float | None  # typical distance by chance, the geometric mean; svd-joint
     p: float | None  # of a distance as large by chance; svd-joint
@@ -240,8 +243,8 @@ class WordChanges:
         """Return one word of the table."""
         table = self.table
         optional = {
-            name: None if (values := getattr(table, name)) is None else float(values[row])
-            for name in ("low", "high", "chance", "p", "q")
+            name: None if (v := getattr(table, name)) is None or np.isnan(v[row]) else float(v[row])
+            for name in ("prototype", "low", "high", "chance", "p", "q")
         }
         return ChangedWord(
             word=table.words[row],

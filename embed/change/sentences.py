@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from corpora.store.concordance import Line, lines_of
-from corpora.store.search import Search
+from corpora.store.search import Hits, Search
 from embed.change.periods import Periods
 
 _WIDTH = 8  # words on each side
@@ -16,19 +16,23 @@ def sentences_of(
     if not n:
         return [[[] for _ in periods.names] for _ in words]
     searches = [Search(corpus) for corpus in periods.corpora]
+    numbers = range(len(periods.names))
     return [
-        [_lines(periods, searches, word, number, n, seed) for number in range(len(periods.names))]
+        [_lines(searches, *hits_in(periods, searches, word, each), n, seed) for each in numbers]
         for word in words
     ]
 
 
-def _lines(
-    periods: Periods, searches: Sequence[Search], word: str, number: int, n: int, seed: int
-) -> list[Line]:
-    """Return occurrences of a word in one period."""
+def hits_in(
+    periods: Periods, searches: Sequence[Search], word: str, period: int
+) -> tuple[int, Hits]:
+    """Return which corpus a period is in, and the occurrences of a word in the period."""
     if len(searches) > 1:
-        hits = searches[number].of_word(word)
-        return lines_of(searches[number], hits.sample(n, seed), _WIDTH)
+        return period, searches[period].of_word(word)
     hits = searches[0].of_word(word)
-    inside = periods.period_of[searches[0].documents_of(hits.starts)] == number
-    return lines_of(searches[0], hits[inside].sample(n, seed), _WIDTH)
+    return 0, hits[periods.period_of[searches[0].documents_of(hits.starts)] == period]
+
+
+def _lines(searches: Sequence[Search], number: int, hits: Hits, n: int, seed: int) -> list[Line]:
+    """Return some occurrences."""
+    return lines_of(searches[number], hits.sample(n, seed), _WIDTH)

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from embed.change.periods import PeriodText
+from embed.vectors.change_table import COUNT
 from embed.vectors.wordlist import escape
 
-CHANGE = "change.tsv"
 OWN_SHARE = 0.5  # of a word's tokens in one document, from which on the word is flagged
 
 
@@ -25,7 +25,8 @@ class ChangeTable:
     p: np.ndarray | None = None  # float64 (n,): svd-joint
     q: np.ndarray | None = None  # p corrected for the number of words
     chance: np.ndarray | None = None  # float64 (n,): typical distance by chance
-    low: np.ndarray | None = None  # float64 (n,): 95 % interval; procrustes with resamples
+    prototype: np.ndarray | None = None  # float64 (n,): distance of mean states; contextual
+    low: np.ndarray | None = None  # float64 (n,): 95 % interval; with resamples
     high: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -50,9 +51,11 @@ class ChangeTable:
         }
         found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
         for number, period in enumerate(self.periods):
-            found[f"count@{period}"] = self.counts[:, number].tolist()
+            found[f"{COUNT}{period}"] = self.counts[:, number].tolist()
         if self.chance is not None:
             found["chance"] = _cells(self.chance)
+        if self.prototype is not None:
+            found["prototype"] = _cells(self.prototype)
         if self.low is not None:
             found |= {"low": _cells(self.low), "high": _cells(self.high)}
         if len(self.periods) > 2:
@@ -71,7 +74,9 @@ class ChangeTable:
 
 def _cells(numbers: np.ndarray | None, n: int = 0) -> list[object]:
     """Return numbers with six digits, or empty cells."""
-    return [""] * n if numbers is None else [f"{number:.6g}" for number in numbers.tolist()]
+    if numbers is None:
+        return [""] * n
+    return ["" if np.isnan(number) else f"{number:.6g}" for number in numbers.tolist()]
 
 
 def top_shares(text: PeriodText) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,13 @@ from corpora.common.errors import SettingError
 from corpora.common.options import config_of
 from corpora.common.threads import thread_count
 from corpora.store.corpus import Corpus
-from embed.change.config import PERMUTATIONS, ChangeConfig
+from embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
+from embed.change.contextual import (
+    pair_distances,
+    prototypes,
+    read_occurrences,
+    resampled_errors,
+)
 from embed.change.joint import joint_space
 from embed.change.periods import Periods, PeriodText, read_periods, read_texts, two_corpora
 from embed.change.permutation import (
@@ -27,6 +33,11 @@ from embed.change.permutation import (
 from embed.change.procrustes import aligned_spaces, bootstrap_errors, interval
 from embed.change.result import WordChanges, compared_row
 from embed.change.table import ChangeTable, top_shares
+from embed.contextual.encoders import open_encoder
+from embed.contextual.pooling import parse_layers
+from embed.protocols import ContextualEncoder
+
+_Measured = tuple[np.ndarray, dict[str, Any], str | None]
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
 
@@ -38,7 +49,7 @@ def word_changes(
     *,
     by: str | None = None,
     periods: Sequence[str] = (),
-    words: Sequence[str] = (),
+    words: Sequence[str] | None = None,
     out: str | Path | None = None,
     force: bool = False,
 ) -> WordChanges:
@@ -50,7 +61,9 @@ def word_changes(
     random, so that the word keeps its number of tokens in each, and all are counted again. The
     distances of a word are standardized by their own mean and deviation, and compared with those
     of all words of similar frequency. With ``procrustes`` each period has a space of its own, and
-    all are rotated onto the first (Hamilton, Leskovec & Jurafsky 2016). Deterministic.
+    all are rotated onto the first (Hamilton, Leskovec & Jurafsky 2016). With ``contextual`` the
+    distance is the mean over pairs of occurrences, one of each period, of the distance of their
+    states by an encoder (Giulianelli, Del Tredici & Fernández 2020). Deterministic.
 
     Parameters
     ----------
@@ -64,8 +77,9 @@ def word_changes(
         A kept field of the documents.
     periods : sequence of str
         Two or more values of the field, or ranges of numbers such as ``1840-1869``.
-    words : sequence of str
-        Words that must be among those compared, checked before anything is measured.
+    words : sequence of str, optional
+        Words that must be frequent enough, checked before anything is measured. ``contextual``
+        compares these only, by default all that are frequent enough.
     out : str or Path, optional
         Directory of the run to make, see :meth:`WordChanges.save`.
     force : bool
@@ -94,24 +108,33 @@ def word_changes(
     n_words = min(settings.max_vocabulary, len(view.counts))
     counts = np.array([text.counts[:n_words] for text in texts])
     rows = _tested(counts, settings, chosen.names)
-    index = {word: row for row, word in enumerate(view.words[:n_words])}
-    for word in words:
-        compared_row(word, chosen, index, counts, settings.min_count)
-    job = _Job(settings, texts, n_words, rows, counts)
-    vectors, measured, no_p = job.joint() if settings.route == "svd-joint" else job.aligned()
+    enough = counts.sum(axis=0) >= settings.min_count * len(texts)
+    n_untested = int(enough.sum() - enough[rows].sum())
+    vocabulary = view.words[:n_words]
+    index = {word: row for row, word in enumerate(vocabulary)}
+    asked = [compared_row(each, chosen, index, counts, settings.min_count) for each in words or ()]
+    if settings.route == "contextual":  # only the words to compare have vectors
+        encoder = open_encoder(str(settings.encoder))
+        rows = _readable(np.unique(asked) if asked else rows, vocabulary, encoder)
+    shares = np.array([top_shares(text)[rows] for text in texts]).T
+    if settings.route == "contextual":
+        vocabulary, counts = [vocabulary[row] for row in rows.tolist()], counts[:, rows]
+        rows = np.arange(len(rows))
+        vectors, measured, no_p = _by_states(chosen, vocabulary, encoder, settings)
+    else:
+        job = _Job(settings, texts, n_words, rows, counts)
+        vectors, measured, no_p = job.joint() if settings.route == "svd-joint" else job.aligned()
+        measured["steps"] = _steps(vectors[:, rows], cosine_distances)
     table = ChangeTable(
         periods=chosen.names,
-        words=[view.words[row] for row in rows.tolist()],
-        steps=_steps(vectors[:, rows]),
+        words=[vocabulary[row] for row in rows.tolist()],
         counts=counts[:, rows].T,
-        shares=np.array([top_shares(text)[rows] for text in texts]).T,
+        shares=shares,
         **measured,
     )
-    enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     found = WordChanges(
-        table=_sorted(table), vectors=vectors, vocabulary=list(index), counts=counts,
-        n_untested=int(enough.sum() - enough[rows].sum()), no_p=no_p, config=settings,
-        periods=chosen,
+        table=_sorted(table), vectors=vectors, vocabulary=vocabulary, counts=counts,
+        n_untested=n_untested, no_p=no_p, config=settings, periods=chosen,
     )  # fmt: skip
     if out is not None:
         found.save(out, force=force)
@@ -146,7 +169,7 @@ def _choose(
 def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) -> np.ndarray:
     """Return the rows of the words that are frequent enough in every period."""
     # counts: int64 (K, V)
-    if settings.dim > counts.shape[1]:
+    if settings.route != "contextual" and settings.dim > counts.shape[1]:
         raise SettingError(
             f"`dim={settings.dim}` is larger than the vocabulary ({counts.shape[1]} words); pass "
             f"`dim={counts.shape[1]}` or less"
@@ -165,10 +188,44 @@ def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) ->
     return rows
 
 
-def _steps(vectors: np.ndarray) -> np.ndarray:
+def _readable(
+    rows: np.ndarray, vocabulary: Sequence[str], encoder: ContextualEncoder
+) -> np.ndarray:
+    """Return the rows of the words that the encoder has pieces for."""
+    kept = rows[encoder.covers([vocabulary[row] for row in rows.tolist()])]
+    if not len(kept):
+        raise SettingError(
+            "the encoder knows none of the words that are frequent enough in every period; pass "
+            "other `words`, or another `encoder`"
+        )
+    return kept
+
+
+def _by_states(
+    periods: Periods, words: Sequence[str], encoder: ContextualEncoder, settings: ChangeConfig
+) -> _Measured:
+    """Measure by the states of an encoder."""
+    layers = parse_layers(settings.layers, encoder.n_layers)
+    found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
+    means = prototypes(found, len(words), len(periods.names))
+    distances = pair_distances(means[0], means[-1])
+    errors = resampled_errors(
+        found, periods, len(words), settings.resamples or RESAMPLES, settings.seed
+    )
+    low, high = interval(distances, errors)
+    columns = {
+        "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
+        "prototype": cosine_distances(means[0], means[-1]),
+    }  # fmt: skip
+    return means, columns, "only `route=svd-joint` has it"
+
+
+def _steps(
+    vectors: np.ndarray, distances: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
     """Return distances from each period to the next, float64 (n, K - 1)."""
     # vectors: float32 (K, n, D)
-    steps = [cosine_distances(a, b) for a, b in itertools.pairwise(vectors)]
+    steps = [distances(a, b) for a, b in itertools.pairwise(vectors)]
     return np.array(steps, np.float64).T
 
 
@@ -178,9 +235,6 @@ def _sorted(table: ChangeTable) -> ChangeTable:
     parts = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
     parts |= {name: part[order] for name, part in parts.items() if isinstance(part, np.ndarray)}
     return ChangeTable(**{**parts, "words": [table.words[row] for row in order.tolist()]})
-
-
-_Measured = tuple[np.ndarray, dict[str, Any], str | None]
 
 
 @dataclass(frozen=True, eq=False)

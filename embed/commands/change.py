@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     metavar="A-B,...",
     help="Two or more ranges of numbers, or values of the field.",
 )
-@click.option("--words", metavar="WORD,...", help="Show these words only.")
+@click.option(
+    "--words", metavar="WORD,...", help="Show these words only; contextual reads no other."
+)
 @click.option(
     "--top",
     type=click.IntRange(min=0),
@@ -93,6 +95,8 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
         firth change out/letters out/diaries --route procrustes --out out/change
+        firth change out/novels --by year --periods 1840-1869,1890-1920 \\
+            --route contextual --encoder out/mlm --words bahn,klasse
     """
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
@@ -113,9 +117,10 @@ def command(
         refuse_overwrite(plot[0], force)
         needed.append(plot[1])
     config = take(ChangeConfig, options)
+    every = config.route == "contextual" and not asked
     changes = word_changes(
-        corpus, other, config, by=by, periods=split_list(periods), words=needed, out=out,
-        force=force,
+        corpus, other, config, by=by, periods=split_list(periods),
+        words=None if every else needed, out=out, force=force,
     )  # fmt: skip
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
@@ -149,11 +154,13 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     from corpora.common.options import as_command_line
 
     tested, names = changes.table.p is not None, changes.names
+    by_states = changes.table.prototype is not None
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
     stepped = len(names) > 2
     columns = ["word", "distance"]
     columns += (
         ["chance", "p", "q"] * tested
+        + ["prototype"] * by_states
         + ["95 %"] * bounded
         + [f"to {n}" for n in names[1:]] * stepped
     )
@@ -162,7 +169,8 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     for word in shown:
         row = [word.word, f"{word.distance:.3f}"]
         row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
-        row += [f"{word.low:.3f} {word.high:.3f}"] if bounded else []
+        row += [f"{word.prototype:.3f}"] if by_states else []
+        row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
         row += [f"{step:.3f}" for step in word.steps] if stepped else []
         row += [f"{count:,}" for count in word.counts] + [", ".join(n) for n in word.neighbors]
         rows.append(row + ["1 document" if word.one_document else ""] * flagged)

@@ -17,21 +17,30 @@ from embed.contextual.encoded_text import EncodeConfig
     "--out", required=True, type=click.Path(path_type=Path), help="The .npz or .jsonl to write."
 )
 @click_options(EncodeConfig)
+@click.option(
+    "--sif",
+    is_flag=True,
+    help="Write a vector per line from RUN's word vectors: their mean, weighted by frequency, less "
+    "what all lines have in common.",
+)
 @device_option
 @click.option("--force", is_flag=True, help="Overwrite the file at --out.")
-def command(run: Path, file: Path, out: Path, device: str, force: bool, **options: Any) -> None:
+def command(
+    run: Path, file: Path, out: Path, sif: bool, device: str, force: bool, **options: Any
+) -> None:
     """Write contextual vectors of a text's words or lines.
 
     RUN is a run of train-mlm. FILE is UTF-8 text, one sentence or paragraph per
     line; - reads standard input. Lines are split into words as the run's corpus
     was. An .npz contains "vectors" and, per word, "words" (UTF-8, separated by
     line feeds) and "lines" (where each line's vectors start); a .jsonl one object
-    per line.
+    per line. With --sif RUN is any run with word vectors and counts.
 
     \b
     Example:
         firth encode out/mlm sentences.txt --out words.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
+        firth encode out/skipgram sentences.txt --sif --out lines.npz
     """
     from corpora.common.options import take
     from corpora.common.reporting import note, progress
@@ -40,7 +49,39 @@ def command(run: Path, file: Path, out: Path, device: str, force: bool, **option
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)
+    if sif:
+        _refuse_encoder_options(click.get_current_context())
+        _encode_sif(run, file, out, force)
+        return
     encoder = open_encoder(run, device)
     with progress("encoding", "words") as show:
         n_lines = encode_file(encoder, file, out, config, force=force, show=show)
     note(f"{out}: {n_lines:,} lines")
+
+
+def _encode_sif(run: Path, file: Path, out: Path, force: bool) -> None:
+    """Write a vector per line from the word vectors of a run."""
+    from corpora.common.reporting import note, progress
+    from embed.contextual.sif import sif_file
+    from embed.formats.vector_files import load_vectors
+
+    vectors = load_vectors(run)
+    with progress("encoding", "words") as show:
+        counts = sif_file(vectors, file, out, force=force, show=show)
+    end = f"; {counts.unknown:,} have no vector" if counts.unknown else ""
+    note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")
+
+
+def _refuse_encoder_options(context: click.Context) -> None:
+    """Raise if options of an encoder are given with --sif."""
+    given = {
+        name
+        for name in ("layers", "per", "device")
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    if context.params["per"] == "sentence":
+        given.discard("per")
+    if given:
+        raise click.UsageError(
+            f"--sif uses no encoder, so --{min(given)} has no effect; leave it out"
+        )

@@ -56,6 +56,12 @@ class CompareConfig:
         "repeated.",
         metavar="FILE",
     )
+    change: tuple[str, ...] = setting(
+        (),
+        "A set of words with the degree of their change, such as those of SemEval-2020 Task 1, to "
+        "score runs that store how words change; may be repeated.",
+        metavar="FILE",
+    )
     folds: int = setting(
         10,
         "Folds of cross-validation for labeled sentences in one file, stratified, by the seed.",

@@ -23,6 +23,7 @@ TASKS = {
     "tagging": "embed.compare.tasks.tagging.task:TaggingTask",
     "sentences": "embed.compare.tasks.sentences.task:SentencesTask",
     "minimal-pairs": "embed.compare.tasks.minimal_pairs:MinimalPairTask",
+    "change": "embed.compare.tasks.change:ChangeTask",
     "association": "embed.compare.tasks.associations:AssociationTask",
 }
 _FORMER_NAMES = {"categorisation": "categorization"}  # in comparisons that earlier versions stored

@@ -2,10 +2,10 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -62,11 +62,10 @@ def encode_file(
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
     with atomic_output(out, force) as partial:
-        writer_class: Any = _JsonlWriter if out.suffix == ".jsonl" else _NpzWriter
         dim = encoder.encode([[]], layers)[0].shape[1]
-        with writer_class(partial, config.per, dim) as writer:
+        with open_writer(partial, out.suffix, config.per, dim) as writer:
             n_lines = n_words = 0
-            for lines in _batches(encoder, source, words_at_once):
+            for lines in batches(encoder.words, source, words_at_once):
                 writer.add(lines, encoder.encode(lines, layers))
                 n_lines, n_words = n_lines + len(lines), n_words + sum(map(len, lines))
                 show(n_words)
@@ -77,6 +76,12 @@ def refuse_suffix(out: Path) -> None:
     """Raise unless the output's name ends in a supported suffix."""
     if out.suffix not in SUFFIXES:
         raise SettingError(f"`out={out}`: must end in {' or '.join(SUFFIXES)}")
+
+
+def open_writer(partial: Path, suffix: str, per: str, dim: int) -> "_NpzWriter | _JsonlWriter":
+    """Return the writer of a format, a context manager."""
+    writer_class = _JsonlWriter if suffix == ".jsonl" else _NpzWriter
+    return writer_class(partial, per, dim)
 
 
 class _NpzWriter:
@@ -154,14 +159,14 @@ def _mean(vectors: np.ndarray) -> np.ndarray:
     return mean
 
 
-def _batches(
-    encoder: ContextualEncoder, source: Path, words_at_once: int
+def batches(
+    split: Callable[[str], list[str]], source: Path, words_at_once: int
 ) -> Iterator[list[list[str]]]:
     """Yield batches of lines as words."""
     lines: list[list[str]] = []
     n_words = 0
     for line in _lines(source):
-        lines.append(encoder.words(line))
+        lines.append(split(line))
         n_words += len(lines[-1]) + 1  # count empty lines too
         if n_words >= words_at_once:
             yield lines

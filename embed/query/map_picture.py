@@ -74,7 +74,7 @@ def draw_map(
         return write_figure(_lay_out(found, title, arrows), Path(path), force=force)
 
 
-def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]]) -> Any:
+def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]] = ()) -> Any:
     """Draw title, frame, points and labels, and the legend below."""
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
     width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))

@@ -22,6 +22,7 @@ from typing import Any
 
 import harness
 import numpy as np
+import roles
 
 import corpora.datasets.synthetic_change as synthetic
 from corpora import ReadOptions, make_corpus
@@ -37,6 +38,8 @@ from embed.change.words import word_changes
 from embed.svd.train import SvdConfig
 from embed.svd.truncated_svd import truncated_svd
 
+ROLE = roles.REPORTING
+NOVELS, WIKIPEDIA = "eltec-de", "enwiki2015-AB"
 SHARES = (0.1, 0.2, 0.3, 0.5)
 LEVELS = (0.5, 0.05, 0.01, 0.001)
 HALVES = 4
@@ -44,8 +47,7 @@ SHOWN = 20
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add sizes and the folder of the data."""
-    parser.add_argument("--data", type=Path, default=harness.ROOT.parent / "shared" / "data")
+    """Add sizes."""
     parser.add_argument("--tokens", type=int, default=400_000, help="of a synthetic text")
     parser.add_argument("--seeds", type=int, default=4, help="synthetic texts of each kind")
     parser.add_argument("--words", type=int, default=8_000_000, help="of Wikipedia")
@@ -150,10 +152,10 @@ def stacked_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> 
 
 def novels(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the words that change between the first and the last quarter of the novels."""
-    data = arguments.data / "corpora"
-    with open(data / "eltec-de-novels.tsv", encoding="utf-8") as file:
+    packed = roles.open_text(NOVELS, role=ROLE)
+    with open(packed.with_name(f"{NOVELS}-novels.tsv"), encoding="utf-8") as file:
         about = list(csv.DictReader(file, delimiter="\t"))
-    with lzma.open(data / "eltec-de.txt.xz", "rt", encoding="utf-8") as file:
+    with lzma.open(packed, "rt", encoding="utf-8") as file:
         texts = [text for text in file.read().split("\n\n") if text.strip()]
     years = sorted(int(novel["year"]) for novel in about)
     n = len(years) // 4
@@ -246,8 +248,7 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 def wikipedia(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
     """Yield articles with the half they are of."""
     done, lines = 0, []
-    path = arguments.data / "corpora" / "enwiki2015-AB.txt.xz"
-    with lzma.open(path, "rt", encoding="utf-8") as file:
+    with lzma.open(roles.open_text(WIKIPEDIA, role=ROLE), "rt", encoding="utf-8") as file:
         for line in file:
             if line.startswith("<doc"):
                 lines = []

@@ -95,6 +95,9 @@ CALLS = {
         reads=("corpus", "later"),
         makes=("change", "path.svg"),
     ),
+    "refine": Call(
+        words="{inputs}/run --center --out {workdir}/refined", reads=("run",), makes=("refined",)
+    ),
     "explore": Call(
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),

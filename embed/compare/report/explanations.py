@@ -10,6 +10,7 @@ SKILLS = {
     "tagging": "labels of words",
     "sentences": "labels of sentences",
     "minimal-pairs": "grammatical sentences",
+    "change": "change of words",
     "association": "associations",
 }
 _CORRELATIONS = {
@@ -58,6 +59,11 @@ METRICS = {
     "minimal-pairs": {
         "accuracy": "share of pairs whose acceptable sentence is more likely; .5 by guessing"
     },
+    "change": {
+        "spearman": "rank correlation of distances between periods and human judgments of change",
+        "spearman_frequency": "the same of the change of frequency alone, which is no change of "
+        "meaning",
+    },
     "association": {
         "effect_size": "how much more one list of words is associated with the first attributes; "
         "neither sign is better",
@@ -77,6 +83,7 @@ METHODS = {
     "skipgram": "skip-gram",
     "cbow": "CBOW",
     "mlm": "masked language model",
+    "change": "words in several periods",
     "pool": "vectors pooled from an encoder",
 }
 

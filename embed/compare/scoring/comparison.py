@@ -30,6 +30,7 @@ SET_OPTIONS = {
     "tagging": "tagging",
     "sentences": "sentences",
     "minimal-pairs": "minimal_pairs",
+    "change": "change",
     "association": "associations",
 }
 

@@ -208,7 +208,7 @@ def test_two_corpora_are_compared_and_need_common_words(small, tmp_path):
         ({}, {}, "pass two corpora, or one with `by` and `periods`"),
         ({"dim": 99}, {}, "`dim=99` is larger than the vocabulary"),
         ({"min_count": 4000}, {}, "no word has 4000 tokens in each; pass `min_count=2"),
-        ({"resamples": 2}, {}, "`resamples` is of `route=procrustes`"),
+        ({"resamples": 2}, {}, "`resamples` is not of `route=svd-joint`"),
         ({"route": "procrustes", "permutations": 9}, {}, "`permutations` is of `route=svd-joint`"),
         ({}, {"other": True}, "`by` and `periods` divide one corpus"),
     ],

@@ -1,0 +1,139 @@
+"""How far apart the states of words are in two periods, as an encoder reads their occurrences.
+
+The average distance of a pair of occurrences, one of each period (Giulianelli, Del Tredici &
+Fernández 2020, "Analysing Lexical Semantic Change with Contextualised Word Representations"), and
+the distance of the means, the prototypes (Kutuzov & Giulianelli 2020, "UiO-UvA at SemEval-2020
+Task 1"). Distances are 1 - cosine; so the first is 1 less the product of the mean unit states.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpora.common.reporting import progress
+from corpora.store.search import Search
+from embed.change.periods import Periods
+from embed.change.sentences import hits_in
+from embed.protocols import ContextualEncoder
+from embed.vectors.search import unit_length
+
+_AT_ONCE = 1 << 11  # sentences
+_UNREAD = "…"  # for words that the vocabulary of the corpus left out
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """Sampled occurrences of words, in order of words and periods."""
+
+    words: np.ndarray  # int64 (n,)
+    periods: np.ndarray  # int64 (n,)
+    documents: np.ndarray  # int64 (n,)
+    states: np.ndarray  # float32 (n, D), unit length
+
+    def of(self, word: int, period: int) -> slice:
+        """Return the place of the occurrences of a word in a period."""
+        start, stop = np.searchsorted(self.words, [word, word + 1]).tolist()
+        first, last = np.searchsorted(self.periods[start:stop], [period, period + 1]).tolist()
+        return slice(start + first, start + last)
+
+
+def read_occurrences(
+    periods: Periods,
+    words: Sequence[str],
+    encoder: ContextualEncoder,
+    layers: Sequence[int],
+    n: int,
+    seed: int,
+) -> Occurrences:
+    """Sample up to ``n`` occurrences of each word in each period, and read their sentences."""
+    searches = [Search(corpus) for corpus in periods.corpora]
+    firsts = np.cumsum([0, *(corpus.n_documents for corpus in periods.corpora)])
+    found = []  # word, period, which corpus, token, document
+    for word, text in enumerate(words):
+        for period in range(len(periods.names)):
+            number, hits = hits_in(periods, searches, text, period)
+            starts = hits.sample(n, seed).starts
+            documents = searches[number].documents_of(starts) + firsts[number]
+            about = [np.full(len(starts), each) for each in (word, period, number)]
+            found.append(np.stack([*about, starts, documents]))
+    places = np.concatenate(found, axis=1)
+    states = np.empty((places.shape[1], encoder.encode([[]], layers)[0].shape[1]), np.float32)
+    n_done = 0
+    with progress("encoding", "occurrences") as show:
+        for number, search in enumerate(searches):
+            own = np.flatnonzero(places[2] == number)
+            for chosen, part in _states_at(search, places[3, own], encoder, layers):
+                states[own[chosen]] = part
+                n_done += len(chosen)
+                show(n_done, len(states))
+    return Occurrences(places[0], places[1], places[4], unit_length(states))
+
+
+def _states_at(
+    search: Search, positions: np.ndarray, encoder: ContextualEncoder, layers: Sequence[int]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield which positions were read, and the states of the tokens there; a sentence once."""
+    # positions: int64 (n,); yields int64 (m,) and float32 (m, D)
+    sentences, owner = np.unique(search.sentences_of(positions), return_inverse=True)
+    order = np.argsort(owner, kind="stable")
+    for first in range(0, len(sentences), _AT_ONCE):
+        part = sentences[first : first + _AT_ONCE]
+        begins = search.sentence_starts[part]
+        texts = search.words(begins, search.sentence_starts[part + 1])
+        read = encoder.encode([[word or _UNREAD for word in text] for text in texts], layers)
+        chosen = order[slice(*np.searchsorted(owner[order], [first, first + len(part)]))]
+        inside = owner[chosen] - first
+        places = zip(inside.tolist(), (positions[chosen] - begins[inside]).tolist(), strict=True)
+        yield chosen, np.array([read[sentence][place] for sentence, place in places])
+
+
+def prototypes(found: Occurrences, n_words: int, n_periods: int) -> np.ndarray:
+    """Return the mean unit state of each word in each period, float32 (K, n, D)."""
+    means = np.zeros((n_periods, n_words, found.states.shape[1]), np.float32)
+    for period in range(n_periods):
+        for word in range(n_words):
+            states = found.states[found.of(word, period)]
+            means[period, word] = states.mean(axis=0, dtype=np.float64)
+    return means
+
+
+def pair_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the average distance of pairs of occurrences, given both means, float64 (n,)."""
+    # a, b: float (n, D), means of unit states
+    return np.clip(1 - np.einsum("ij,ij->i", a, b, dtype=np.float64), 0.0, 2.0)
+
+
+def resampled_errors(
+    found: Occurrences, periods: Periods, n_words: int, n: int, seed: int
+) -> np.ndarray:
+    """Return the standard error of each word's average distance, by documents drawn ``n`` times.
+
+    NaN if the occurrences in a period are all of one document.
+    """
+    # returns float64 (n_words,)
+    generator = np.random.default_rng(seed)
+    ends = (0, len(periods.names) - 1)
+    copies = []
+    for period in ends:
+        n_documents = int((periods.period_of == period).sum())
+        drawn = np.zeros((n, len(periods.period_of)), np.int32)
+        drawn[:, periods.period_of == period] = generator.multinomial(
+            n_documents, np.full(n_documents, 1 / n_documents), n
+        )
+        copies.append(drawn)
+    errors = np.full(n_words, np.nan)
+    for word in range(n_words):
+        means = []
+        for period, drawn in zip(ends, copies, strict=True):
+            place = found.of(word, period)
+            documents = found.documents[place]
+            if len(np.unique(documents)) < 2:
+                break
+            weights = drawn[:, documents]
+            total = weights.sum(axis=1, keepdims=True)
+            with np.errstate(invalid="ignore"):  # no document with the word was drawn
+                means.append((weights @ found.states[place]) / total)
+        else:
+            errors[word] = np.nanstd(pair_distances(*means), ddof=1)
+    return errors

@@ -1,0 +1,71 @@
+"""``firth refine``: steps on the vectors of a run."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from corpora.common.options import click_options
+from embed.refine.config import RefineConfig
+
+
+@click.command("refine")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--related",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Retrofit to these lists: a word and its related words a line, separated by spaces.",
+)
+@click_options(RefineConfig)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
+@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    run: Path, related: Path | None, out: Path, force: bool, as_json: bool, **options: Any
+) -> None:
+    """Center, whiten, reduce or retrofit the vectors of a run.
+
+    RUN is a run directory, a vectors file or a Hugging Face folder. The steps
+    asked for are done in a fixed order: --unit, --related (of unit vectors),
+    --center, --remove-top, --dim, --whiten, --unit again. The run at --out has
+    the same words and counts, and names RUN and the steps. N-grams, pieces and
+    context vectors are left out.
+
+    \b
+    Example:
+        firth refine out/skipgram --remove-top 2 --out out/skipgram-refined
+        firth refine out/svd --related synonyms.txt --out out/svd-synonyms
+        firth compare out/skipgram out/skipgram-refined
+    """
+    from corpora.artifacts.artifact import read_json
+    from corpora.common.console import print_json
+    from corpora.common.options import take
+    from embed.refine.api import refine_vectors
+
+    config = take(RefineConfig, options)
+    made = refine_vectors(run, config, related=related, out=out, force=force)
+    recipe = read_json(out / "config.json")
+    if as_json:
+        print_json({name: recipe[name] for name in ("source", "steps")})
+        return
+    for step in recipe["steps"]:
+        click.echo(_line(step))
+    click.echo(f"{out}: {len(made):,} words, {made.dim} dimensions")
+
+
+def _line(step: dict[str, Any]) -> str:
+    """Describe a finished step."""
+    match step["step"]:
+        case "retrofit":
+            pairs = f"{step['pairs']:,} pairs of {step['found']:,} words"
+            return f"{step['path']}: {pairs}; words without a vector: {step['unknown']:,}"
+        case "center":
+            return "centered"
+        case "remove_top":
+            return f"removed {step['n']} components with {step['variance']:.1%} of the variance"
+        case "dim":
+            return f"kept {step['n']} components with {step['variance']:.1%} of the variance"
+        case "whiten":
+            return "whitened"
+    return "unit length"

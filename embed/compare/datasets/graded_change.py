@@ -1,0 +1,58 @@
+"""Read words with the degree of their change, such as those of SemEval-2020 Task 1."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from embed.compare.datasets.fields import Row, quoted, read_rows
+
+_TAGGED = re.compile(r"(.+)_(?:nn|vb)")  # as SemEval-2020 writes English words
+
+
+@dataclass(frozen=True)
+class GradedWord:
+    """A word and how much people found it to have changed."""
+
+    word: str  # as the file writes it
+    score: float  # higher is more change
+
+    @property
+    def spellings(self) -> Sequence[str]:
+        """The word as written, then without its part of speech."""
+        tagged = _TAGGED.fullmatch(self.word)
+        return (self.word, tagged[1]) if tagged else (self.word,)
+
+
+def read_graded(path: Path) -> list[GradedWord]:
+    """Read a word and its score a line; a header is left out."""
+    nothing = "no words; expected lines of word and score"
+    rows = read_rows(path, lambda n_fields: n_fields == 2, nothing=nothing)
+    header = len(rows) > 1 and len(rows[0].fields) == 2 and _number(rows[0].fields[1]) is None
+    words = [_word(row) for row in rows[header:]]
+    seen: set[str] = set()
+    for row, each in zip(rows[header:], words, strict=True):
+        if each.word in seen:
+            raise row.error(f"{quoted(each.word)} occurs twice; keep one line")
+        seen.add(each.word)
+    return words
+
+
+def _word(row: Row) -> GradedWord:
+    """Parse one line."""
+    if len(row.fields) != 2 or not row.fields[0]:
+        raise row.malformed(f"a word and a score separated by {row.between}")
+    score = _number(row.fields[1])
+    if score is None:
+        raise row.error(f"{quoted(row.fields[1])} is not a score; correct it")
+    return GradedWord(row.fields[0], score)
+
+
+def _number(field: str) -> float | None:
+    """Parse a finite number; None if it is not one."""
+    try:
+        number = float(field)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

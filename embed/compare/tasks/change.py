@@ -1,0 +1,118 @@
+"""Graded change: whether words change between periods as much as people say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.graded_change import GradedWord, read_graded
+from embed.compare.datasets.parts import set_name
+from embed.compare.statistics.estimators import Correlation
+from embed.compare.task import Measurement
+from embed.protocols import StaticVectors
+from embed.vectors.change_table import read_changes
+
+_NO_CHANGE = "has no change of words"
+
+
+@dataclass(frozen=True)
+class ChangeTask:
+    """Words with the degree of their change, scored by Spearman's correlation with distances.
+
+    The form of subtask 2 of SemEval-2020 Task 1 (Schlechtweg et al. 2020). Runs of ``firth
+    change`` are scored on the words that they compared, other runs on none.
+    """
+
+    dataset: str  # name of the set
+    words: Sequence[GradedWord]  # the set
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> "ChangeTask":
+        """Read a set of graded words."""
+        return cls(set_name(path), read_graded(path))
+
+    @property
+    def n_items(self) -> int:
+        """Number of words."""
+        return len(self.words)
+
+    def texts(self) -> Sequence[str]:
+        """Return the words as they are most likely spelled in a text."""
+        return [each.spellings[-1] for each in self.words]
+
+    def items(self) -> Sequence[Sequence[str]]:
+        """Return the words, which only determine the frequency band."""
+        return [(text,) for text in self.texts()]
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
+        """Return the words that a run compared, or None if it compared none."""
+        # returns bool (n_items,) or None
+        changes = _changes_of(vectors)
+        if changes is None:
+            return None
+        return np.array([_find(changes, each) is not None for each in self.words], dtype=bool)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measurement]:
+        """Correlate distances with judgments, and the change of frequency alone."""
+        # items: bool (n_items,)
+        changes, chosen = _changes_of(vectors) or {}, np.flatnonzero(items)
+        found = [_find(changes, self.words[item]) or (0.0, [0]) for item in chosen.tolist()]
+        judged = np.array([self.words[item].score for item in chosen.tolist()])
+        distances = np.array([distance for distance, _ in found])
+        ratios = np.array([abs(np.log((c[0] + 1) / (c[-1] + 1))) for _, c in found])
+        missing = None if changes else _NO_CHANGE
+        return [
+            self._measured("spearman", chosen, judged, distances, missing, ranked=True),
+            self._measured("spearman_frequency", chosen, judged, ratios, missing, ranked=False),
+        ]
+
+    def _measured(
+        self,
+        metric: str,
+        chosen: np.ndarray,
+        judged: np.ndarray,
+        values: np.ndarray,
+        reason: str | None,
+        *,
+        ranked: bool,
+    ) -> Measurement:
+        """Return one rank correlation; undefined if a series is constant."""
+        reason = reason or _why_undefined(judged, values)
+        return Measurement(
+            task="change",
+            dataset=self.dataset,
+            metric=metric,
+            items=chosen,
+            items_total=self.n_items,
+            statistic=None if reason else Correlation(judged, values, ranked=True),
+            reason=reason,
+            ranked=ranked,
+        )
+
+
+def _changes_of(vectors: StaticVectors) -> Mapping[str, tuple[float, list[int]]] | None:
+    """Return the changes that a run stores."""
+    path = getattr(vectors, "path", None)
+    return None if path is None else read_changes(Path(path))
+
+
+def _find(
+    changes: Mapping[str, tuple[float, list[int]]], word: GradedWord
+) -> tuple[float, list[int]] | None:
+    """Return distance and counts of a word, by its first spelling that was compared."""
+    spellings = [form for each in word.spellings for form in (each, each.lower())]
+    return next((changes[form] for form in spellings if form in changes), None)
+
+
+def _why_undefined(judged: np.ndarray, values: np.ndarray) -> str | None:
+    """Return why two series have no correlation, or None if they have one."""
+    if len(judged) < 2:
+        return "no word is known" if len(judged) == 0 else "only one word is known"
+    for name, series in (("judgments", judged), ("distances", values)):
+        if (series == series[0]).all():
+            return f"all {name} are equal"
+    return None

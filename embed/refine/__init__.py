@@ -1,0 +1,1 @@
+"""Change a finished space of word vectors: related words, principal components, unit length."""

@@ -1,0 +1,106 @@
+"""Graded change: the stored distances against judgments, and the change of frequency alone."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import spearmanr
+
+import cli
+from corpora.common.errors import ArtifactError, SourceError
+from embed.compare.config import CompareConfig
+from embed.compare.datasets.graded_change import read_graded
+from embed.compare.tasks.change import ChangeTask
+from embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import ask, scores
+
+GOLD = "plane_nn\t0.9\nTree_nn\t0.1\nrag_nn\t0.3\ngraft_nn\t0.5\nunseen_vb\t0.2\n"
+CHANGES = {
+    "plane_nn": (0.8, 100, 1000),
+    "tree": (0.2, 500, 480),
+    "rag": (0.5, 20, 10),
+    "graft": (0.4, 30, 30),
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return the vectors of a run with a table of changes."""
+    lines = ["word\tdistance\tp\tq\tcount@1810\tcount@1960"]
+    lines += ["\t".join(map(str, [w, d, "", "", *n])) for w, (d, *n) in CHANGES.items()]
+    folder = tmp_path / "change"
+    folder.mkdir()
+    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).save(folder)
+    (folder / "change.tsv").write_text("\n".join(lines) + "\n")
+    return WordVectors.open(folder)
+
+
+@pytest.fixture
+def gold(tmp_path):
+    file = tmp_path / "graded.txt"
+    file.write_text(GOLD)
+    return file
+
+
+def test_distances_and_frequencies_are_correlated_with_judgments(run, gold):
+    task = ChangeTask.read(gold, CompareConfig())
+    judged = [0.9, 0.1, 0.3, 0.5]
+    distances = [distance for distance, *_ in CHANGES.values()]
+    ratios = [abs(np.log((a + 1) / (b + 1))) for _, a, b in CHANGES.values()]
+    assert scores(task, run) == {
+        "spearman": pytest.approx(spearmanr(judged, distances)[0]),
+        "spearman_frequency": pytest.approx(spearmanr(judged, ratios)[0]),
+    }
+    first, second = ask(task, run)
+    assert (first.items.tolist(), first.items_total) == ([0, 1, 2, 3], 5)
+    assert (first.ranked, second.ranked) == (True, False)
+
+
+def test_other_runs_are_not_scored(tiny, gold, tmp_path):
+    task = ChangeTask.read(gold, CompareConfig())
+    assert task.known(tiny) is None
+    [measured, _] = task.measure(tiny, np.zeros(5, bool))
+    assert (measured.statistic, measured.reason) == (None, "has no change of words")
+
+
+def test_compare_scores_a_run_beside_one_that_has_none(run, gold, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    WordVectors(["plane", "tree"], np.eye(2, dtype=np.float32)).save(other)
+    arguments = ["compare", str(run.path), str(other), "--change", str(gold), "--json"]
+    done = CliRunner().invoke(cli.main, arguments)
+    assert done.exit_code == 0, done.stderr
+    found = {
+        (Path(each["run"]).name, each["metric"]): each["score"]
+        for each in json.loads(done.stdout)["results"]
+    }
+    assert found["change", "spearman"] == pytest.approx(0.8)
+    assert found["other", "spearman"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "contains no words"),
+        ("plane\t0.5\nplane\t0.6\n", "2: 'plane' occurs twice"),
+        ("plane\t0.5\ntree\thigh\n", "2: 'high' is not a score"),
+        ("plane\t0.5\ntree\n", "2: 'tree' is not a word and a score"),
+    ],
+)
+def test_malformed_sets_are_refused(tmp_path, text, message):
+    (tmp_path / "bad.txt").write_text(text)
+    with pytest.raises(SourceError, match=message):
+        read_graded(tmp_path / "bad.txt")
+
+
+def test_a_header_is_no_word(tmp_path):
+    (tmp_path / "set.tsv").write_text("lemma\tchange\nplane\t0.5\ntree\t.1\n")
+    assert [each.word for each in read_graded(tmp_path / "set.tsv")] == ["plane", "tree"]
+
+
+def test_a_damaged_table_is_refused(run, gold):
+    (run.path / "change.tsv").write_text("word\tdistance\nplane\tfar\n")
+    with pytest.raises(ArtifactError, match=r"change.tsv: is damaged"):
+        ChangeTask.read(gold, CompareConfig()).known(run)

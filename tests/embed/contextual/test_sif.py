@@ -1,0 +1,113 @@
+"""SIF sentence vectors against the algorithm of the paper, word by word."""
+
+import json
+
+import numpy as np
+import pytest
+
+from corpora.common.errors import ArtifactError, SettingError
+from embed.contextual.sif import SifCounts, sif_file
+from embed.vectors.subwords import SubwordTable
+from embed.vectors.word_vectors import WordVectors
+
+WORDS = ["the", "cat", "dog", "sat", "zero"]
+RNG = np.random.default_rng(4)
+MATRIX = RNG.standard_normal((5, 3)).astype(np.float32) + 1
+MATRIX[4] = 0
+COUNTS = np.array([600, 200, 100, 90, 10])
+LINES = ["the cat sat", "", "the dog", "a dog sat the the", "zero pond"]
+
+
+def grams():
+    """Return one vector of ones that all words outside the vocabulary have."""
+    return SubwordTable(
+        np.ones((1, 3), np.float32), np.zeros(1, np.int64), n_buckets=1, shortest=3,
+        longest=3, name="run",
+    )  # fmt: skip
+
+
+INFINITE = np.where(np.arange(5)[:, None] == 1, np.inf, MATRIX).astype(np.float32)
+
+
+def vectors(matrix=MATRIX, **about):
+    return WordVectors(WORDS, matrix, name="run", **{"counts": COUNTS, **about})
+
+
+def naive_sif(lines, rows, counts, a=1e-3):
+    """Algorithm 1 of Arora et al. 2017; unknown words are left out of |s|."""
+    total, found = sum(counts.values()), []
+    for words in lines:
+        known = [word for word in words if word in rows and rows[word].any()]
+        s = np.zeros(3)
+        for word in known:
+            s += a / (a + counts[word] / total) * rows[word]
+        found.append(s / len(known) if known else s)
+    u = np.linalg.svd(np.array(found), full_matrices=False)[2][0]
+    return np.array([s - u * (u @ s) for s in found])
+
+
+def expected():
+    rows = dict(zip(WORDS, MATRIX.astype(np.float64), strict=True))
+    return naive_sif([line.split() for line in LINES], rows, dict(zip(WORDS, COUNTS, strict=True)))
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES))
+    return path
+
+
+@pytest.mark.parametrize("words_at_once", [1, 1 << 14])
+def test_vectors_of_lines_match_the_algorithm(text, tmp_path, words_at_once):
+    out = tmp_path / "out.npz"
+    counts = sif_file(vectors(), text, out, words_at_once=words_at_once)
+    assert counts == SifCounts(lines=5, words=12, unknown=3)
+    with np.load(out) as found:
+        assert found.files == ["vectors"]
+        np.testing.assert_allclose(found["vectors"], expected(), atol=1e-6)
+        assert not found["vectors"][[1, 4]].any()  # lines without known words
+
+
+def test_a_jsonl_has_the_words_and_one_vector_a_line(text, tmp_path):
+    out = tmp_path / "out.jsonl"
+    sif_file(vectors(), text, out)
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["words"] for line in found] == [line.split() for line in LINES]
+    np.testing.assert_allclose([line["vector"] for line in found], expected(), atol=1e-6)
+
+
+def test_words_of_ngrams_count_in_full(tmp_path):
+    text, out = tmp_path / "text.txt", tmp_path / "out.npz"
+    text.write_text("pond\ncat\n")
+    assert sif_file(vectors(subwords=grams()), text, out).unknown == 0
+    p = 0.2
+    rows = np.array([np.ones(3), MATRIX[1] * 1e-3 / (1e-3 + p)])
+    u = np.linalg.svd(rows)[2][0]
+    with np.load(out) as found:
+        np.testing.assert_allclose(found["vectors"], rows - np.outer(rows @ u, u), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("about", "lines", "message"),
+    [
+        ({"counts": None}, LINES, "run: has no counts of words, which `sif` needs"),
+        (
+            {"matrix": INFINITE}, ["the dog", "the cat"],
+            ("run: a vector of line 2 of {text} holds NaN or infinity; train the run again"),
+        ),
+        (
+            {}, ["the cat", "", "pond"],
+            ("{text}: fewer than two lines have a word of run, so that all they hold is common to "
+            "all lines, which `sif` subtracts; pass more lines"),
+        ),
+    ],
+    ids=["no counts", "infinite", "one line"],
+)  # fmt: skip
+def test_refusals_leave_no_file(tmp_path, about, lines, message):
+    text, out = tmp_path / "text.txt", tmp_path / "out.npz"
+    text.write_text("\n".join(lines))
+    with pytest.raises((ArtifactError, SettingError)) as caught:
+        sif_file(vectors(**about), text, out)
+    assert str(caught.value) == message.format(text=text)
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
