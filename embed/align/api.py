@@ -94,7 +94,8 @@ class Aligned:
             for vectors, mark in zip((self.a, self.b), suffixes, strict=True)
             for word in vectors.vocabulary
         ]
-        counts = _joined(self.a.counts, self.b.counts)
+        counted = self.a.counts is not None and self.b.counts is not None
+        counts = np.concatenate([self.a.counts, self.b.counts]) if counted else None
         places = np.concatenate([np.arange(len(self.a)), np.arange(len(self.b))])
         order = np.argsort(places if counts is None else -counts, kind="stable")
         return WordVectors(
@@ -230,6 +231,11 @@ def align_vectors(
     else:
         asked, read["test"] = read_dictionary(Path(test), first, second)
         tested = asked.take(asked.b < among)
+        if not len(tested):
+            raise SettingError(
+                f"{test}: no partner is among the {among:,} most frequent words of B; pass a "
+                f"larger `among`, such as {int(asked.b.min()) + 1}"
+            )
         used = pairs.take(~np.isin(pairs.a, asked.a))
     _check_pairs(used, first, config.method)
     mapped = _map(first, second, used, config.method)
@@ -305,21 +311,14 @@ def _map(
 ) -> tuple[WordVectors, WordVectors]:
     """Return A in the space of B, and B."""
     rows_a, rows_b = units(a), units(b)
+    if method == "vecmap":
+        rows_a, rows_b = centered(rows_a), centered(rows_b)
+    x, y = rows_a[used.a].astype(np.float64), rows_b[used.b].astype(np.float64)
+    name = f"{a.name} in {b.name}"
     if method == "procrustes":
-        by = procrustes(*_of_pairs(rows_a, rows_b, used))
-        return _with_rows(a, apply(np.asarray(a.matrix), by.a), f"{a.name} in {b.name}"), b
-    rows_a, rows_b = centered(rows_a), centered(rows_b)
-    by = vecmap(*_of_pairs(rows_a, rows_b, used))
-    assert by.b is not None
-    return (
-        _with_rows(a, apply(rows_a, by.a), f"{a.name} in {b.name}"),
-        _with_rows(b, apply(rows_b, by.b), b.name),
-    )
-
-
-def _of_pairs(a: np.ndarray, b: np.ndarray, used: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vectors of pairs, float64 (n, D_a) and (n, D_b)."""
-    return a[used.a].astype(np.float64), b[used.b].astype(np.float64)
+        return _with_rows(a, apply(np.asarray(a.matrix), procrustes(x, y)), name), b
+    by_a, by_b = vecmap(x, y)
+    return _with_rows(a, apply(rows_a, by_a), name), _with_rows(b, apply(rows_b, by_b), b.name)
 
 
 def _with_rows(vectors: WordVectors, rows: np.ndarray, name: str) -> WordVectors:
@@ -337,8 +336,3 @@ def describe_source(vectors: WordVectors) -> dict[str, Any]:
     if vectors.path is not None and (vectors.path / CHECKSUMS).is_file():
         about["fingerprint"] = fingerprint(read_json(vectors.path / CHECKSUMS))
     return about
-
-
-def _joined(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
-    """Return the counts of both, int64 (V_a + V_b,); None if one has none."""
-    return None if a is None or b is None else np.concatenate([a, b])

@@ -15,7 +15,7 @@ class AlignConfig:
 
     method: str = setting("procrustes", "The map.", choices=METHODS)
     words: int | None = setting(
-        None, "Map by the most frequent shared words only, so many.", at_least=1
+        None, "Map by this many shared words only, the most frequent.", at_least=1
     )
     held_out: float | None = setting(
         None,
@@ -24,7 +24,7 @@ class AlignConfig:
         at_least=0,
     )
     among: int = setting(
-        50_000, "Search so many words of B, the most frequent ones; 0 for all.", at_least=0
+        50_000, "Search this many words of B, the most frequent; 0 for all.", at_least=0
     )
     seed: int = setting(1, "Seed of what is held out and of the intervals.", at_least=0)
 

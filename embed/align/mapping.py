@@ -1,7 +1,5 @@
 """Linear maps between two spaces, from pairs of vectors: Procrustes and VecMap's steps."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from embed.compare.inputs.lookup import finite_units
@@ -11,26 +9,18 @@ from embed.vectors.word_vectors import WordVectors
 _BLOCK = 1 << 14  # rows converted at once
 
 
-@dataclass(frozen=True, eq=False)
-class Maps:
-    """What rows of A and of B are multiplied with, from the right."""
-
-    a: np.ndarray  # float64 (D_a, D_b)
-    b: np.ndarray | None = None  # float64 (D_b, D_b); None if B stays as it is
-
-
-def procrustes(x: np.ndarray, y: np.ndarray) -> Maps:
+def procrustes(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the map with orthonormal rows that brings each row of x closest to that of y.
 
     Schönemann 1966, "A generalized solution of the orthogonal Procrustes problem": with the SVD
     x'y = U S V', the map is U V'. A may have fewer dimensions than B.
     """
-    # x: float64 (n, D_a); y: float64 (n, D_b), D_a <= D_b
+    # x: float64 (n, D_a); y: float64 (n, D_b), D_a <= D_b; returns float64 (D_a, D_b)
     u, _, vt = np.linalg.svd(x.T @ y, full_matrices=False)
-    return Maps(u @ vt)
+    return np.asarray(u @ vt)
 
 
-def vecmap(x: np.ndarray, y: np.ndarray) -> Maps:
+def vecmap(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return VecMap's supervised maps of both spaces.
 
     Artetxe, Labaka & Agirre 2018, "Generalizing and Improving Bilingual Word Embedding Mappings
@@ -39,11 +29,11 @@ def vecmap(x: np.ndarray, y: np.ndarray) -> Maps:
     de-whitening of each side by its own pairs. Their common space is then rotated to the axes of
     B, which changes no cosine. Directions in which no pair extends are left out.
     """
-    # x, y: float64 (n, D), n >= D
+    # x, y: float64 (n, D), n >= D; returns float64 (D, D) each
     (white_x, dewhite_x), (white_y, dewhite_y) = _roots(x), _roots(y)
     u, weights, vt = np.linalg.svd(white_x @ x.T @ y @ white_y)
     root = np.sqrt(weights)
-    return Maps(
+    return (
         white_x @ (u * root) @ u.T @ dewhite_x @ u @ vt,
         white_y @ (vt.T * root) @ vt @ dewhite_y,
     )

@@ -91,8 +91,9 @@ def hold_out(pairs: Pairs, held_out: float, n_among: int, seed: int) -> tuple[Pa
     n_words = len(np.unique(pairs.a))
     if n > len(possible) or n >= n_words:
         raise SettingError(
-            f"`held_out={held_out:g}` is too much: {n_words:,} words have partners, of "
-            f"{len(possible):,} they are searched, and at least one pair must be left to map by"
+            f"`held_out={held_out:g}` is too much: {n_words:,} words have partners, "
+            f"{len(possible):,} of them among the words that are searched, and at least one must "
+            "be left to map by"
         )
     chosen = np.random.default_rng(seed).choice(possible, n, replace=False)
     tested = np.isin(pairs.a, chosen)

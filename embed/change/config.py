@@ -27,7 +27,7 @@ class ChangeConfig:
     dim: int = setting(100, "Width of the word vectors.", at_least=1)
     window: int = setting(7, "Farthest context word, in tokens each side.", at_least=1, at_most=100)
     min_count: int = setting(
-        10, "Compare words with at least so many tokens in every period.", at_least=1
+        10, "Compare words with at least this many tokens in every period.", at_least=1
     )
     max_vocabulary: int = setting(
         50_000, "Make vectors of at most this many words, the most frequent.", at_least=1

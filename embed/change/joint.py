@@ -43,9 +43,9 @@ def joint_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> Jo
     """Count each period, weigh all rows with the shares of contexts in all periods, and factor."""
     total = np.sum([text.counts for text in texts], axis=0)
     keep = keep_probabilities(total, svd.subsample)[:n_words]
-    parts = [_count(text, n_words, svd) for text in texts]
+    stacked = _stacked([_count(text, n_words, svd) for text in texts])
     kind = count_type(total, window_weights(svd.window, svd.window_weighting)[0])
-    together, stacked = _added(parts, kind), _stacked(parts)
+    together = _added(stacked, n_words, kind)
     if not len(stacked.columns):
         raise FirthError(f"no two of the {n_words} words occur in the same {svd.boundary}")
     _, factors = pmi_factors(
@@ -83,23 +83,6 @@ def _count(text: PeriodText, n_words: int, svd: SvdConfig) -> Cooccurrences:
         )  # fmt: skip
 
 
-def _added(parts: Sequence[Cooccurrences], kind: Any) -> Cooccurrences:
-    """Add several counts over the same rows and columns; ``kind`` is a type that holds them."""
-    from scipy import sparse
-
-    found = None
-    for part in parts:
-        arrays = (part.counts.astype(kind), part.columns, part.starts)
-        matrix = sparse.csr_array(arrays, shape=(len(part.starts) - 1,) * 2)
-        found = matrix if found is None else found + matrix
-    assert found is not None
-    found.sort_indices()
-    starts = found.indptr.astype(np.int64)
-    return Cooccurrences(
-        starts, found.indices.astype(np.int32), found.data, denominator=parts[0].denominator
-    )
-
-
 def _stacked(parts: Sequence[Cooccurrences]) -> Cooccurrences:
     """Stack the rows of several counts over the same columns."""
     ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
@@ -110,3 +93,20 @@ def _stacked(parts: Sequence[Cooccurrences]) -> Cooccurrences:
         np.concatenate([part.counts for part in parts]),
         denominator=parts[0].denominator,
     )
+
+
+def _added(stacked: Cooccurrences, n_words: int, kind: Any) -> Cooccurrences:
+    """Add the stacked rows of each word; ``kind`` is a type that holds the sums."""
+    from scipy import sparse
+
+    found = sparse.csr_array((n_words, n_words), dtype=kind)
+    for first in range(0, len(stacked.starts) - 1, n_words):
+        starts = stacked.starts[first : first + n_words + 1]
+        part = slice(starts[0], starts[-1])
+        arrays = (stacked.counts[part].astype(kind), stacked.columns[part], starts - starts[0])
+        found = found + sparse.csr_array(arrays, shape=found.shape)
+    found.sort_indices()
+    return Cooccurrences(
+        found.indptr.astype(np.int64), found.indices.astype(np.int32), found.data,
+        denominator=stacked.denominator,
+    )  # fmt: skip

@@ -15,7 +15,7 @@ from corpora.store.search import kept_field
 from corpora.store.view import StoredText, View, choose_words
 from embed.explore.drawn_text import joined_text
 
-_RANGE = re.compile(r"(-?\d+)-(-?\d+)")
+_RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _NO_PERIOD = -1
 _FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
 
@@ -28,6 +28,7 @@ class Periods:
     corpora: list[Corpus]  # one, or one for each period
     stored: StoredText  # of all documents, shards of the first corpus first
     period_of: np.ndarray  # int64 (n_documents,), by document; -1 if it is of no period
+    by: str | None = None  # the field that divides the documents
 
     def text_of(self, number: int) -> StoredText:
         """Return the text of a period, as views read it."""
@@ -128,7 +129,8 @@ def _read_text(stored: StoredText, view: View, sizes: np.ndarray) -> PeriodText:
 def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
     """Sort the documents of a corpus into periods by a kept field.
 
-    A period is a value of the field, or a range of numbers ``A-B``, with both ends.
+    A period is a value of the field, or a range of numbers ``A-B``, with both ends; it may be
+    written with spaces or an en dash.
     """
     if len(periods) < 2:
         raise SettingError(
@@ -137,6 +139,7 @@ def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
     if len(set(periods)) < len(periods):
         raise SettingError(f"`periods={','.join(periods)}`: the same period occurs twice")
     values = kept_field(corpus, by)
+    periods = [each if each in values else _RANGE.sub(r"\1-\2", each) for each in periods]
     period_of = np.full(len(values), _NO_PERIOD, np.int64)
     for number, period in enumerate(periods):
         inside = _documents_in(values, by, period)
@@ -151,7 +154,7 @@ def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
     without = sum(not value.strip() for value in values)
     if without:
         note(f"{without:,} of {len(values):,} documents have no {by} and are left out")
-    return Periods(list(periods), [corpus], corpus.stored, period_of)
+    return Periods(periods, [corpus], corpus.stored, period_of, by)
 
 
 def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:

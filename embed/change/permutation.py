@@ -121,6 +121,7 @@ class _Measure:
     ) -> None:
         self._dealt, self._space, self._entries = dealt, space, entries
         n_words, n_blocks = len(space.keep), len(dealt.periods)
+        self._n_periods = int(dealt.periods.max()) + 1
         weights, _ = window_weights(svd.window, svd.window_weighting)
         kind = count_type(np.diff(dealt.starts)[:n_words], weights)
         self._weights = np.array(weights, kind)
@@ -144,13 +145,12 @@ class _Measure:
         dealt = self._dealt
         positions = dealt.positions[dealt.starts[word] : dealt.starts[word + 1]]
         blocks = dealt.blocks[positions]
-        n_periods = int(dealt.periods.max()) + 1
-        tokens = np.bincount(dealt.periods[blocks], minlength=n_periods)
+        tokens = np.bincount(dealt.periods[blocks], minlength=self._n_periods)
         labels = np.empty((1 + len(self._orders), len(dealt.periods)), np.int8)
         labels[0] = dealt.periods
         deal(blocks, self._orders, tokens, labels[1:])
         capacity = min(len(self._space.keep), 2 * len(self._weights) * len(positions))
-        step = max(1, self._entries // (capacity * n_periods))
+        step = max(1, self._entries // (capacity * self._n_periods))
         return np.concatenate(
             [
                 self._measured(positions, blocks, labels[first : first + step], capacity)
@@ -164,8 +164,7 @@ class _Measure:
         """Return the distances for some rows of labels, float32 (J,)."""
         from embed.change.permutation_kernels import count_dealt, weigh_dealt
 
-        n_periods = int(self._dealt.periods.max()) + 1
-        of_period = labels.T[:, None, :] == np.arange(n_periods)[:, None]  # (B, K, J)
+        of_period = labels.T[:, None, :] == np.arange(self._n_periods)[:, None]  # (B, K, J)
         masks = -of_period.reshape(labels.shape[1], -1).astype(np.int64)
         width = masks.shape[1]
         scratch = self._scratch.get()
@@ -184,17 +183,17 @@ class _Measure:
         )
         vectors = weighed.T @ self._space.basis[contexts[:n]]
         self._scratch.put((rows, contexts, counts, values))
-        periods = vectors.reshape(n_periods, len(labels), -1)
+        periods = vectors.reshape(self._n_periods, len(labels), -1)
         return cosine_distances(periods[0], periods[-1])
 
 
 def cosine_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return 1 - cosine of the rows of two arrays; 1 where one is zero."""
-    # a, b: float32 (n, D); returns float32 (n,)
+    # a, b: float32 (n, D); returns float64 (n,)
     products = np.einsum("nd,nd->n", a, b)
     lengths = np.sqrt(np.einsum("nd,nd->n", a, a) * np.einsum("nd,nd->n", b, b))
     cosines = np.divide(products, lengths, where=lengths > 0, out=np.zeros_like(products))
-    return np.asarray(np.clip(1 - cosines, 0, 2))
+    return np.clip(1 - cosines, 0, 2, dtype=np.float64)
 
 
 def pooled_p(distances: np.ndarray, sizes: np.ndarray) -> np.ndarray:

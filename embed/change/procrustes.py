@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from corpora.common.reporting import SilentReporter, progress, reporting_to
+from embed.align.mapping import procrustes
 from embed.change.periods import PeriodText
 from embed.change.permutation import cosine_distances
 from embed.svd.train import SvdConfig, text_vectors
@@ -35,7 +36,8 @@ def align(spaces: Sequence[np.ndarray], shared: np.ndarray) -> Iterator[np.ndarr
     prepared = [_prepared(space, shared) for space in spaces]
     yield prepared[0].astype(np.float32)
     for other in prepared[1:]:
-        yield (other @ rotation(other[shared], prepared[0][shared])).astype(np.float32)
+        turn = procrustes(other[shared], prepared[0][shared])
+        yield (other @ turn).astype(np.float32)
 
 
 def _prepared(space: np.ndarray, shared: np.ndarray) -> np.ndarray:
@@ -43,13 +45,6 @@ def _prepared(space: np.ndarray, shared: np.ndarray) -> np.ndarray:
     units = unit_length(space.astype(np.float64))
     centered = np.where(units.any(axis=1, keepdims=True), units - units[shared].mean(axis=0), 0.0)
     return np.asarray(unit_length(centered))
-
-
-def rotation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the orthogonal R that makes the sum of squares of a R - b least."""
-    # a, b: float64 (n, D); returns float64 (D, D)
-    left, _, right = np.linalg.svd(a.T @ b)
-    return np.asarray(left @ right)
 
 
 def bootstrap_errors(

@@ -1,7 +1,7 @@
 """What is known of words that changed: numbers, neighbors, sentences, vectors."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,26 @@ from embed.vectors.word_vectors import WordVectors
 
 METHOD = "change"
 _FORMAT = 1
+
+
+def compared_row(
+    word: str, periods: Periods, index: Mapping[str, int], counts: np.ndarray, min_count: int
+) -> int:
+    """Return the row of a word in the vocabulary; raise if it is too rare to be compared."""
+    # counts: int64 (K, V)
+    read = periods.corpora[0].text.words(word)
+    found = read[0] if len(read) == 1 else word
+    if found not in index:
+        raise UnknownWordError(f"{word!r} is not one of the {len(index):,} words of the periods")
+    tokens = counts[:, index[found]].tolist()
+    if min(tokens) >= min_count:
+        return index[found]
+    has = ", ".join(f"{n:,} in {name}" for n, name in zip(tokens, periods.names, strict=True))
+    raise UnknownWordError(
+        f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(tokens)}`"
+        if min(tokens)
+        else f"{found!r} is missing in a period ({has})"
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ class WordChanges:
         return self.periods.names
 
     def row(self, word: str) -> int:
-        """Return the row of a word in the table; raise UnknownWordError if it was not tested.
+        """Return the row of a word in the table.
 
         Parameters
         ----------
@@ -97,20 +117,14 @@ class WordChanges:
         -------
         int
             Its place among the tested words.
+
+        Raises
+        ------
+        UnknownWordError
+            The word was not tested.
         """
-        read = self.periods.corpora[0].text.words(word)
-        found = read[0] if len(read) == 1 else word
-        if found in self._rows:
-            return self._rows[found]
-        if found not in self._index:
-            raise UnknownWordError(f"{word!r} is not one of the {len(self.vocabulary):,} words")
-        counts = self.counts[:, self._index[found]].tolist()
-        has = ", ".join(f"{n:,} in {name}" for n, name in zip(counts, self.names, strict=True))
-        raise UnknownWordError(
-            f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(counts)}`"
-            if min(counts)
-            else f"{found!r} is missing in a period ({has})"
-        )
+        row = compared_row(word, self.periods, self._index, self.counts, self.config.min_count)
+        return self._rows[self.vocabulary[row]]
 
     def describe(
         self, words: Sequence[str] | None = None, *, top: int = 20, k: int = 5, sentences: int = 0
@@ -180,11 +194,13 @@ class WordChanges:
         Returns
         -------
         WordVectors
-            Words without tokens in a period have no vector there.
+            Words without tokens in a period have no vector there. Spaces in the name of a period
+            become ``_``, as most formats of vectors have no room for them.
         """
         kept = np.argwhere(self.counts.T > 0)[:, ::-1]  # (n, 2): period and row
         kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
-        words = [f"{self.vocabulary[row]}@{self.names[period]}" for period, row in kept.tolist()]
+        names = ["_".join(name.split()) for name in self.names]
+        words = [f"{self.vocabulary[row]}@{names[period]}" for period, row in kept.tolist()]
         chosen = tuple(kept.T)
         return WordVectors(words, self.vectors[chosen], counts=self.counts[chosen], name=METHOD)
 
@@ -214,7 +230,8 @@ class WordChanges:
         with new_artifact(Path(out), maker, force=force) as partial:
             self.word_vectors().save(partial)
             self.table.write(partial / CHANGE)
-            head = {"format": _FORMAT, "method": METHOD, "periods": self.names}
+            head = {"format": _FORMAT, "method": METHOD, "by": self.periods.by}
+            head |= {"periods": self.names}
             write_json(partial / "config.json", {**head, **options})
             about = provenance(started, seeds=[self.config.seed], corpora=corpora)
             write_json(partial / "provenance.json", about)
@@ -226,12 +243,9 @@ class WordChanges:
         """Return one word of the table."""
         table = self.table
         optional = {
-            name: None if values is None or np.isnan(values[row]) else float(values[row])
-            for name, values in (
-                ("prototype", table.prototype), ("low", table.low), ("high", table.high),
-                ("chance", table.chance), ("p", table.p), ("q", table.q),
-            )
-        }  # fmt: skip
+            name: None if (v := getattr(table, name)) is None or np.isnan(v[row]) else float(v[row])
+            for name in ("prototype", "low", "high", "chance", "p", "q")
+        }
         return ChangedWord(
             word=table.words[row],
             distance=float(table.distances[row]),

@@ -31,7 +31,7 @@ from embed.change.permutation import (
     typical,
 )
 from embed.change.procrustes import aligned_spaces, bootstrap_errors, interval
-from embed.change.result import WordChanges
+from embed.change.result import WordChanges, compared_row
 from embed.change.table import ChangeTable, top_shares
 from embed.contextual.encoders import open_encoder
 from embed.contextual.pooling import parse_layers
@@ -78,7 +78,8 @@ def word_changes(
     periods : sequence of str
         Two or more values of the field, or ranges of numbers such as ``1840-1869``.
     words : sequence of str, optional
-        ``contextual``: compare these only, by default all that are frequent enough.
+        Words that must be frequent enough, checked before anything is measured. ``contextual``
+        compares these only, by default all that are frequent enough.
     out : str or Path, optional
         Directory of the run to make, see :meth:`WordChanges.save`.
     force : bool
@@ -94,6 +95,8 @@ def word_changes(
     SettingError
         Periods have no documents or overlap, the field is no number, or no word is frequent
         enough in every period.
+    UnknownWordError
+        One of ``words`` is missing or too rare in a period.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
@@ -108,9 +111,11 @@ def word_changes(
     enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     n_untested = int(enough.sum() - enough[rows].sum())
     vocabulary = view.words[:n_words]
+    index = {word: row for row, word in enumerate(vocabulary)}
+    asked = [compared_row(each, chosen, index, counts, settings.min_count) for each in words or ()]
     if settings.route == "contextual":  # only the words to compare have vectors
         encoder = open_encoder(str(settings.encoder))
-        rows = _readable(rows, vocabulary, encoder, _asked(words, chosen))
+        rows = _readable(np.unique(asked) if asked else rows, vocabulary, encoder)
     shares = np.array([top_shares(text)[rows] for text in texts]).T
     if settings.route == "contextual":
         vocabulary, counts = [vocabulary[row] for row in rows.tolist()], counts[:, rows]
@@ -183,25 +188,15 @@ def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) ->
     return rows
 
 
-def _asked(words: Sequence[str] | None, periods: Periods) -> set[str] | None:
-    """Return the words to compare as the text spells them; None for all."""
-    if words is None:
-        return None
-    read = [periods.corpora[0].text.words(word) for word in words]
-    return {*words, *(each[0] for each in read if len(each) == 1)}
-
-
 def _readable(
-    rows: np.ndarray, vocabulary: Sequence[str], encoder: ContextualEncoder, asked: set[str] | None
+    rows: np.ndarray, vocabulary: Sequence[str], encoder: ContextualEncoder
 ) -> np.ndarray:
-    """Return the rows of the words that are asked for and that the encoder has pieces for."""
-    words = [vocabulary[row] for row in rows.tolist()]
-    wanted = np.array([asked is None or word in asked for word in words], bool)
-    kept = rows[wanted & encoder.covers(words)]
+    """Return the rows of the words that the encoder has pieces for."""
+    kept = rows[encoder.covers([vocabulary[row] for row in rows.tolist()])]
     if not len(kept):
         raise SettingError(
-            "none of the words is frequent enough in every period and known to the encoder; pass "
-            "other `words`, or a smaller `min_count`"
+            "the encoder knows none of the words that are frequent enough in every period; pass "
+            "other `words`, or another `encoder`"
         )
     return kept
 
@@ -220,9 +215,9 @@ def _by_states(
     low, high = interval(distances, errors)
     columns = {
         "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
-        "prototype": cosine_distances(means[0], means[-1]).astype(np.float64),
+        "prototype": cosine_distances(means[0], means[-1]),
     }  # fmt: skip
-    return means, columns, "contextual has none; svd-joint has"
+    return means, columns, "only `route=svd-joint` has it"
 
 
 def _steps(
@@ -262,21 +257,22 @@ class _Job:
         fewest = min(len(np.unique(text.documents)) for text in self.texts)
         no_p = None if permutations else "`permutations=0`"
         if fewest < _FEWEST:
-            permutations = 0
             no_p = (
                 f"a period has {fewest} documents, too few to measure chance, which needs "
-                f"{_FEWEST}; build the corpus with more, shorter documents"
+                f"{_FEWEST}; pass longer periods, or a corpus of more documents"
             )
+        if no_p is not None:
+            first, last = space.vectors[0, self.rows], space.vectors[-1, self.rows]
+            return space.vectors, {"distances": cosine_distances(first, last)}, no_p
         dealt = dealt_text(self.texts, self.n_words, thread_count(svd.threads))
         distances = permuted_distances(
             dealt, space, self.rows, svd, permutations=permutations, seed=self.settings.seed
         )
-        columns: dict[str, Any] = {"distances": distances[:, 0].astype(np.float64)}
-        if no_p is None:
-            p = pooled_p(distances, self.counts[:, self.rows].min(axis=0))
-            columns |= {"p": p, "q": false_discovery_control(p)}  # Benjamini & Hochberg 1995
-            columns["chance"] = typical(distances[:, 1:])
-        return space.vectors, columns, no_p
+        p = pooled_p(distances, self.counts[:, self.rows].min(axis=0))
+        q = false_discovery_control(p)  # Benjamini & Hochberg 1995
+        chance = typical(distances[:, 1:])
+        columns = {"distances": distances[:, 0].astype(np.float64), "p": p, "q": q}
+        return space.vectors, columns | {"chance": chance}, None
 
     def aligned(self) -> _Measured:
         """Measure in aligned spaces."""
@@ -285,7 +281,7 @@ class _Job:
         shared[self.rows] = True
         vectors = aligned_spaces(self.texts, self.n_words, svd, shared)
         chosen = vectors[:, self.rows]
-        distances = cosine_distances(chosen[0], chosen[-1]).astype(np.float64)
+        distances = cosine_distances(chosen[0], chosen[-1])
         columns: dict[str, Any] = {"distances": distances}
         if self.settings.resamples is not None:
             errors = bootstrap_errors(
@@ -293,4 +289,4 @@ class _Job:
                 resamples=self.settings.resamples, seed=seed,
             )  # fmt: skip
             columns["low"], columns["high"] = interval(distances, errors[self.rows])
-        return vectors, columns, "procrustes has none; svd-joint has"
+        return vectors, columns, "only `route=svd-joint` has it"

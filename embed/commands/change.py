@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 @click.option(
     "--words", metavar="WORD,...", help="Show these words only; contextual reads no other."
 )
-@click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Most words to show; 0 for all.",
+)
 @click.option(
     "-k",
     "k",
@@ -92,7 +98,6 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920 \\
             --route contextual --encoder out/mlm --words bahn,klasse
     """
-    from corpora.artifacts.artifact import refuse_existing
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
     from corpora.common.console import print_csv, print_json
@@ -103,28 +108,31 @@ def command(
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
+    if as_csv and sentences:
+        raise click.UsageError("--csv has no room for --sentences; use --json")
+    asked = None if words is None else split_list(words)
+    needed = list(asked or [])
     if plot is not None:  # before any work
         picture_kind(plot[0])
         refuse_overwrite(plot[0], force)
-    if out is not None:
-        refuse_existing(out, force)
+        needed.append(plot[1])
     config = take(ChangeConfig, options)
-    asked = None if words is None else split_list(words)
+    every = config.route == "contextual" and not asked
     changes = word_changes(
         corpus, other, config, by=by, periods=split_list(periods),
-        words=asked if config.route == "contextual" else None,
+        words=None if every else needed, out=out, force=force,
     )  # fmt: skip
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
     shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
-    if out is not None:
-        changes.save(out, force=force)
     if as_json:
-        about: dict[str, Any] = {"corpus": str(corpus), "periods": changes.names}
-        about |= {"route": config.route}
-        about |= {"n_tested": len(changes.table), "n_untested": changes.n_untested}
-        print_json({**about, "no_p": changes.no_p, "words": [dataclasses.asdict(w) for w in shown]})
+        print_json({
+            "corpus": str(corpus), "other": None if other is None else str(other), "by": by,
+            "periods": changes.names, "route": config.route, "n_tested": len(changes.table),
+            "n_untested": changes.n_untested, "no_p": changes.no_p,
+            "words": [dataclasses.asdict(word) for word in shown],
+        })  # fmt: skip
     elif as_csv:
         columns = changes.table.columns()
         rows = [changes.row(word.word) for word in shown]

@@ -147,6 +147,17 @@ def test_a_test_dictionary_of_everything_leaves_no_pair(tmp_path):
         align_vectors(PLAIN, BACK, test=file)
 
 
+def test_a_test_dictionary_beyond_the_searched_words_is_refused(tmp_path):
+    file = tmp_path / "test.txt"
+    file.write_text("w1 w30\nw2 w20\n")
+    with pytest.raises(SettingError) as caught:
+        align_vectors(PLAIN, BACK, AlignConfig(among=10), test=file)
+    assert str(caught.value) == (
+        f"{file}: no partner is among the 10 most frequent words of B; pass a larger `among`, "
+        "such as 21"
+    )
+
+
 def test_half_a_word_cannot_be_held_out():
     with pytest.raises(SettingError, match=r"held_out must be below 1 or a whole number, got 1.5$"):
         AlignConfig(held_out=1.5)

@@ -105,6 +105,6 @@ def test_holding_out_everything_is_refused():
     with pytest.raises(SettingError) as caught:
         hold_out(many_pairs(), 51, 100, seed=1)
     assert str(caught.value) == (
-        "`held_out=51` is too much: 100 words have partners, of 50 they are searched, and at least "
-        "one pair must be left to map by"
+        "`held_out=51` is too much: 100 words have partners, 50 of them among the words that are "
+        "searched, and at least one must be left to map by"
     )

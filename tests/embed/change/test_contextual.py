@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import cli
 from corpora import ReadOptions, make_corpus
-from corpora.common.errors import SettingError
+from corpora.common.errors import SettingError, UnknownWordError
 from corpora.store.corpus import Corpus
 from embed.change.config import ChangeConfig
 from embed.change.contextual import (
@@ -166,7 +166,7 @@ def test_the_command_shows_and_stores_what_the_states_say(corpus, run, tmp_path)
     done = CliRunner().invoke(cli.main, [*line, "--out", str(out)])
     assert done.exit_code == 0, done.stderr
     assert "prototype" in done.stdout
-    assert "contextual has none; svd-joint has" in done.stdout
+    assert "no p: only --route svd-joint has it" in done.stdout
     config = ChangeConfig(route="contextual", encoder=str(run), min_count=2)
     found = word_changes(corpus, config=config, by="year", periods=["1900", "1901"])
     table = found.table
@@ -191,5 +191,5 @@ def test_an_encoder_is_needed_and_words_that_it_knows(corpus, run):
     with pytest.raises(SettingError, match="and no other route does"):
         ChangeConfig(encoder="out/mlm")
     config = ChangeConfig(route="contextual", encoder=str(run))
-    with pytest.raises(SettingError, match="none of the words is frequent enough"):
+    with pytest.raises(UnknownWordError, match="'xyz' is not one of the"):
         word_changes(corpus, config=config, by="year", periods=["1900", "1901"], words=["xyz"])

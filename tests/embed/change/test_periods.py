@@ -39,6 +39,13 @@ def test_documents_are_sorted_into_ranges_and_values(corpus, by, periods, expect
     assert read_periods(corpus, by, periods).period_of.tolist() == expected
 
 
+def test_ranges_with_spaces_or_an_en_dash_are_named_without(corpus):
+    periods = read_periods(corpus, "year", ["1840 - 1850", "1901\N{EN DASH}1910"])
+    assert periods.names == ["1840-1850", "1901-1910"]
+    assert periods.period_of.tolist() == [0, 0, -1, -1, 1, -1]
+    assert periods.by == "year"
+
+
 @pytest.mark.parametrize(
     ("by", "periods", "message"),
     [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embed.change.procrustes import align, aligned_spaces, bootstrap_errors, interval, rotation
+from embed.change.procrustes import align, aligned_spaces, bootstrap_errors, interval
 from embed.svd.train import SvdConfig
 from tests.embed.change.test_joint import V, random_text
 
@@ -19,17 +19,6 @@ def test_a_rotated_space_is_turned_back_on_the_shared_words():
     np.testing.assert_allclose(first[:30], second[:30], atol=1e-5)
     assert np.abs(first[30:] - second[30:]).max() > 0.1
     assert not second[35].any()
-
-
-def test_no_rotation_is_nearer_than_that_of_procrustes():
-    rng = np.random.default_rng(2)
-    a, b = rng.standard_normal((2, 50, 5))
-    found = rotation(a, b)
-    np.testing.assert_allclose(found @ found.T, np.eye(5), atol=1e-12)
-    least = np.square(a @ found - b).sum()
-    for _ in range(50):
-        other, _ = np.linalg.qr(rng.standard_normal((5, 5)))
-        assert np.square(a @ other - b).sum() >= least
 
 
 def test_intervals_come_from_drawn_documents_and_repeat():

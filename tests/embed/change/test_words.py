@@ -1,6 +1,7 @@
 """The change of words: planted changes, false alarms, refusals, runs and the command."""
 
 import csv
+import dataclasses
 import io
 import json
 
@@ -155,10 +156,36 @@ def test_words_of_one_document_are_flagged_and_missing_ones_are_not_compared(sma
         found.describe(["xyz"])
 
 
-def test_few_documents_have_no_p(small):
-    found = word_changes(small, config=SMALL, by="year", periods=["1890-1893", "1894-1925"])
+@pytest.mark.parametrize(
+    ("config", "first", "reason"),
+    [
+        (SMALL, "1890-1893", "a period has 4 documents, too few to measure chance"),
+        (dataclasses.replace(SMALL, permutations=0), "1890-1901", "`permutations=0`"),
+    ],
+    ids=["few-documents", "no-permutations"],
+)
+def test_without_a_measure_of_chance_the_distances_are_the_same(small, config, first, reason):
+    periods = [first, "1904-1925"]
+    found = word_changes(small, config=config, by="year", periods=periods)
     assert found.table.p is None
-    assert found.no_p.startswith("a period has 4 documents, too few to measure chance")
+    assert found.no_p.startswith(reason)
+    assert (np.diff(found.table.distances) <= 0).all()
+    vectors = found.word_vectors()
+    own = [1 - vectors.similarity(f"{w}@{first}", f"{w}@1904-1925") for w in found.table.words]
+    np.testing.assert_allclose(found.table.distances, own, atol=1e-5)
+
+
+def test_asked_words_are_checked_before_anything_is_measured(small, monkeypatch):
+    monkeypatch.delattr("embed.change.words.joint_space")
+    with pytest.raises(UnknownWordError, match="'gone' is missing in a period"):
+        word_changes(small, config=SMALL, by="year", periods=DECADES, words=["w1", "gone"])
+
+
+def test_names_of_periods_have_no_spaces_in_a_run(small):
+    found = word_changes(small, config=SMALL, by="year", periods=["1890-1901", "1904-1925"])
+    periods = dataclasses.replace(found.periods, names=["short story", "long novel"])
+    words = dataclasses.replace(found, periods=periods).word_vectors().vocabulary
+    assert {word.split("@")[1] for word in words} == {"short_story", "long_novel"}
 
 
 def test_two_corpora_are_compared_and_need_common_words(small, tmp_path):
@@ -213,7 +240,11 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert "solo 1890-1901:" in shown.stdout
     assert "22 words in every period; 0 are rarer in one" in shown.stdout
     assert (tmp_path / "run" / "change.tsv").is_file()
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"
+    refused = runner.invoke(cli.main, [*line, "--csv", "--sentences", "1"])
+    assert "--csv has no room for --sentences; use --json" in refused.stderr
     found = json.loads(runner.invoke(cli.main, [*line, "--top", "3", "--json"]).stdout)
+    assert (found["by"], found["other"]) == ("year", None)
     assert (found["periods"], len(found["words"])) == (DECADES, 3)
     rows = list(
         csv.DictReader(io.StringIO(runner.invoke(cli.main, [*line, "--top", "0", "--csv"]).stdout))
