@@ -85,8 +85,8 @@ def test_without_held_out_words_there_is_no_precision(spaces):
         (
             "--held-out 50",
             (
-                "--held-out 50 is too much: 50 words have partners, 50 of them among the words that "
-                "are searched, and at least one must be left to map by"
+                "--held-out 50 is too much: 50 words have partners, 50 of them among the words "
+                "that are searched, and at least one must be left to map by"
             ),
         ),
         ("--dictionary none.txt", "none.txt: cannot be read: No such file or directory"),
