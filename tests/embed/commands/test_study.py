@@ -116,17 +116,18 @@ def test_the_saved_settings_repeat_the_study(study, folder, finished):
 
 
 def test_a_change_needs_force_and_redoes_only_what_depends_on_it(study, folder, finished):
-    text = (folder / "out/study.toml").read_text()
+    shutil.copytree(folder / "out", folder / "other")
+    text = (folder / settings(folder)).read_text()
     changed = folder / "changed.toml"
     changed.write_text(re.sub(r"(train-svd]\ndim = )4", r"\g<1>5", text))
 
-    refused = study("--settings", changed.name, "--out", "again")
+    refused = study("--settings", changed.name, "--out", "other")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr == (
-        "Error: again: contains a study with other train-svd; choose another --out, or pass "
+        "Error: other: contains a study with other train-svd; choose another --out, or pass "
         "--force to redo what depends on them\n"
     )
-    forced = study("--settings", changed.name, "--out", "again", "--force")
+    forced = study("--settings", changed.name, "--out", "other", "--force")
     assert forced.exit_code == 0, forced.stderr
     assert commands(forced)[:2] == ["train-svd", "compare"]
 
