@@ -113,7 +113,7 @@ def test_trailing_spaces_belong_to_the_preceding_sentence():
 
 
 def test_invalid_utf8_does_not_crash():
-    buffer = np.array([0x2E, 0x20, 0xE3, 0x80, 0x80, 0xBF, 0xFF, 0x2E, 0x20, 0xF0], dtype=np.uint8)
+    buffer = np.frombuffer(b". \xe3\x80\x80\xbf\xff. \xf0", dtype=np.uint8)  # read-only, like text
     offsets = sentence_offsets(buffer, np.array([0, 10]))
     assert offsets[0] == 0
     assert offsets[-1] == 10
