@@ -45,7 +45,7 @@ def text_of(rng, documents: int, paragraphs: int, sentences: int, words: int) ->
     return "\n\n".join(
         "\n".join(
             " ".join(
-                " ".join(f"w{int(rng.integers(5000))}" for _ in sizes(words)) + "."
+                " ".join(f"w{word}" for word in rng.integers(5000, size=len(sizes(words)))) + "."
                 for _ in sizes(sentences)
             )
             for _ in sizes(paragraphs)
