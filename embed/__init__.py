@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from embed.align.config import AlignConfig as AlignConfig
     from embed.change.config import ChangeConfig as ChangeConfig
     from embed.change.path_picture import draw_path as draw_path
+    from embed.change.report import write_change_report as write_change_report
     from embed.change.result import WordChanges as WordChanges
     from embed.change.words import word_changes as word_changes
     from embed.compare.api import Compared as Compared
@@ -56,6 +57,7 @@ HOMES = {
     "embed.align.config": ("AlignConfig",),
     "embed.change.config": ("ChangeConfig",),
     "embed.change.path_picture": ("draw_path",),
+    "embed.change.report": ("write_change_report",),
     "embed.change.result": ("WordChanges",),
     "embed.change.words": ("word_changes",),
     "embed.refine.api": ("refine_vectors",),

@@ -7,7 +7,7 @@ second one, so that both keep their company and change their frequency.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +35,13 @@ def _pairs() -> list[tuple[str, str]]:
     return [(one, two) for one, two, grade in synthetic_language().graded if grade == 0]
 
 
-def changing_documents(config: SyntheticConfig, share: float) -> Iterator[tuple[str, str]]:
-    """Yield documents with their periods; ``share`` is that of the exchanged paragraphs."""
+def changing_documents(
+    config: SyntheticConfig, share: float | Sequence[float]
+) -> Iterator[tuple[str, str]]:
+    """Yield documents with their periods; ``share`` is that of the exchanged paragraphs.
+
+    It may differ between the pairs that exchange their company.
+    """
     texts = documents(config, lambda numbers: _change(numbers, config.seed, share))
     for number, text in enumerate(texts):
         yield PERIODS[number % 2], text
@@ -53,7 +58,7 @@ def write_changing(path: Path, config: SyntheticConfig, share: float) -> None:
     write_cached(path, write)
 
 
-def _change(numbers: range, seed: int, share: float) -> Change:
+def _change(numbers: range, seed: int, share: float | Sequence[float]) -> Change:
     """Return what changes in some documents."""
 
     def change(senses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,10 +71,13 @@ def _change(numbers: range, seed: int, share: float) -> Change:
         for one, two in frequency_pairs():
             becomes[place[one]] = place[two]
         senses = np.where(late & (uniform < FREQUENCY_SHARE), becomes[senses], senses)
-        printed = language.nouns.copy()
-        for one, two in company_pairs():
+        printed, shares = language.nouns.copy(), np.zeros(len(language.nouns))
+        pairs = company_pairs()
+        for (one, two), own in zip(pairs, np.broadcast_to(share, len(pairs)), strict=True):
             printed[[place[one], place[two]]] = printed[[place[two], place[one]]]
-        nouns = np.where(late & (uniform < share), printed[senses], language.nouns[senses])
+            shares[[place[one], place[two]]] = own
+        exchanged = late & (uniform < shares[senses])
+        nouns = np.where(exchanged, printed[senses], language.nouns[senses])
         return senses, nouns
 
     return change

@@ -134,10 +134,9 @@ class Aligned:
         SettingError
             If the suffixes are missing or unusable, or ``out`` is one of the sources.
         """
-        check_output(self.about["mapping"], suffixes)
         out, started = Path(out), now()
-        if any(out.resolve() == Path(self.about[side]["path"]).resolve() for side in "ab"):
-            raise SettingError(f"`out={out}`: is one of the two spaces; choose another")
+        sources = [self.about[side]["path"] for side in "ab"]
+        check_output(out, sources, self.about["mapping"], suffixes)
         marks = list(suffixes) if suffixes else None
         stored = self.both(marks) if marks else self.a
         text = None if stored.text is None or marks else stored.text.to_json()
@@ -258,8 +257,12 @@ def align_vectors(
     return Aligned(*mapped, found, about)
 
 
-def check_output(method: str, suffixes: Sequence[str] | None) -> None:
-    """Raise unless an alignment by this method can be stored with these suffixes."""
+def check_output(
+    out: Path, sources: Sequence[str | Path], method: str, suffixes: Sequence[str] | None
+) -> None:
+    """Raise unless an alignment by this method can be stored there with these suffixes."""
+    if any(out.resolve() == Path(source).resolve() for source in sources):
+        raise SettingError(f"`out={out}`: is one of the two spaces; choose another")
     if suffixes:
         check_suffixes(suffixes)
     elif method == "vecmap":

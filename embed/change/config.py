@@ -1,21 +1,26 @@
 """Settings of the change of words."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from embed.contextual.pooling import AUTO
-from embed.svd.train import SvdConfig
+from embed.registry import find_method
 
 ROUTES = ("svd-joint", "procrustes", "contextual")
+SVD = "svd"
+METHODS = (SVD, "skipgram", "cbow")  # those that train in minutes
 PERMUTATIONS = 200
 RESAMPLES = 200
+_DIM = 100
+FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
 
 
 @describe_settings
 @dataclass(frozen=True, kw_only=True)
 class ChangeConfig:
-    """How the change of words is measured; co-occurrences are counted as by ``train_svd``."""
+    """How the change of words is measured; other settings of training have their defaults."""
 
     route: str = setting(
         "svd-joint",
@@ -24,8 +29,20 @@ class ChangeConfig:
         "encoder where the words occur, without p.",
         choices=ROUTES,
     )
-    dim: int = setting(100, "Width of the word vectors.", at_least=1)
-    window: int = setting(7, "Farthest context word, in tokens each side.", at_least=1, at_most=100)
+    method: str | None = setting(
+        None,
+        "procrustes: how the space of each period is trained; svd by default.",
+        choices=METHODS,
+    )
+    dim: int | None = setting(
+        None, f"Width of the word vectors; {_DIM} by default.", at_least=1, at_most=100_000
+    )
+    window: int | None = setting(
+        None,
+        "Farthest context word, in tokens each side; by default 7, of skipgram 5, of cbow 10.",
+        at_least=1,
+        at_most=100,
+    )
     min_count: int = setting(
         10, "Compare words with at least this many tokens in every period.", at_least=1
     )
@@ -71,10 +88,32 @@ class ChangeConfig:
             raise SettingError(
                 f"`permutations` is of `route=svd-joint`; {self.route} has intervals by `resamples`"
             )
+        if self.route != "procrustes" and self.method is not None:
+            raise SettingError("`method` is of `route=procrustes`; leave it out")
         if (self.route == "contextual") != (self.encoder is not None):
             raise SettingError("`route=contextual` needs an `encoder`, and no other route does")
+        if self.route == "contextual":
+            refuse_training(self, "`route=contextual`, which trains nothing")
 
     @property
-    def svd(self) -> SvdConfig:
-        """The settings of counting and factoring."""
-        return SvdConfig(dim=self.dim, window=self.window, seed=self.seed, threads=self.threads)
+    def training(self) -> Any:
+        """The settings by which a space is trained."""
+        given = {} if self.window is None else {"window": self.window}
+        # words that are compared are to have a vector; equal seeds are to give equal vectors
+        given |= {} if self.trains_svd else {"deterministic": True}
+        return find_method(self.method or SVD).config_class()(
+            dim=self.dim or _DIM, min_count=min(FEWEST, self.min_count), seed=self.seed,
+            threads=self.threads, **given,
+        )  # fmt: skip
+
+    @property
+    def trains_svd(self) -> bool:
+        """Whether spaces are those of an SVD."""
+        return self.method in (None, SVD)
+
+
+def refuse_training(settings: ChangeConfig, what: str) -> None:
+    """Raise if there are settings of training, where nothing is trained."""
+    for name in ("method", "dim", "window"):
+        if getattr(settings, name) is not None:
+            raise SettingError(f"`{name}` has no effect on {what}; leave it out")

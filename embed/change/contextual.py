@@ -135,5 +135,7 @@ def resampled_errors(
             with np.errstate(invalid="ignore"):  # no document with the word was drawn
                 means.append((weights @ found.states[place]) / total)
         else:
-            errors[word] = np.nanstd(pair_distances(*means), ddof=1)
+            distances = pair_distances(*means)
+            finite = distances[np.isfinite(distances)]
+            errors[word] = finite.std(ddof=1) if len(finite) > 1 else np.nan
     return errors

@@ -13,11 +13,11 @@ from corpora.store.corpus import Corpus
 from corpora.store.occurrence_kernels import count_by_group
 from corpora.store.search import kept_field
 from corpora.store.view import StoredText, View, choose_words
+from embed.change.config import FEWEST
 from embed.explore.drawn_text import joined_text
 
 _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _NO_PERIOD = -1
-_FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class Periods:
         """Return the words of all periods together, most frequent first."""
         stored = self._selected(self.period_of >= 0)
         types, missing, counts = choose_words(
-            stored, min_count=_FEWEST, max_vocabulary=None,
+            stored, min_count=FEWEST, max_vocabulary=None,
             punctuation=punctuation, documents="train", keep=(),  # type: ignore[arg-type]
         )  # fmt: skip
         if not len(types):
             raise SettingError(
-                f"{self.corpora[0].path}: no word occurs {_FEWEST} times in {', '.join(self.names)}"
+                f"{self.corpora[0].path}: no word occurs {FEWEST} times in {', '.join(self.names)}"
             )
         return View(stored, types, missing, counts, boundary=boundary, documents="train")  # type: ignore[arg-type]
 

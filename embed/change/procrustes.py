@@ -8,23 +8,25 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from corpora.common.reporting import SilentReporter, progress, reporting_to
+from corpora.common.errors import SettingError
+from corpora.common.reporting import SilentReporter, note, progress, reporting_to
 from embed.align.mapping import procrustes
-from embed.change.periods import PeriodText
 from embed.change.permutation import cosine_distances
-from embed.svd.train import SvdConfig, text_vectors
+from embed.change.spaces import Training
 from embed.vectors.search import unit_length
 
 _NORMAL = 1.96  # of a 95 % interval
 
 
-def aligned_spaces(
-    texts: Sequence[PeriodText], n_words: int, svd: SvdConfig, shared: np.ndarray
-) -> np.ndarray:
-    """Train on each period and align all to the first on the shared words."""
-    # shared: bool (n_words,); returns float32 (K, n_words, D)
-    spaces = [text_vectors(text, svd, n_words, name="a period")[0] for text in texts]
-    return np.stack(list(align(spaces, shared)))
+def aligned(spaces: Sequence[np.ndarray], shared: np.ndarray) -> np.ndarray:
+    """Return all spaces, aligned to the first by the shared words that all have."""
+    # spaces: float32 (n_words, D) each; shared: bool (n_words,); returns float32 (K, n_words, D)
+    return np.stack(list(align(spaces, shared & have_vectors(spaces))))
+
+
+def have_vectors(spaces: Sequence[np.ndarray]) -> np.ndarray:
+    """Return which words have a vector in every space, bool (n_words,)."""
+    return np.logical_and.reduce([space.any(axis=1) for space in spaces])
 
 
 def align(spaces: Sequence[np.ndarray], shared: np.ndarray) -> Iterator[np.ndarray]:
@@ -48,38 +50,52 @@ def _prepared(space: np.ndarray, shared: np.ndarray) -> np.ndarray:
 
 
 def bootstrap_errors(
-    texts: Sequence[PeriodText],
-    n_words: int,
-    svd: SvdConfig,
-    shared: np.ndarray,
-    *,
-    resamples: int,
-    seed: int,
+    training: Training, shared: np.ndarray, *, resamples: int, seed: int
 ) -> np.ndarray:
     """Return the standard error of each word's distance, from documents drawn with replacement.
 
     The mean over the draws is larger than the distance, as any noise adds to it; so the interval
-    is the distance with 1.96 of these errors on either side, not between percentiles.
+    is the distance with 1.96 of these errors on either side, not between percentiles. A word
+    without a vector in a draw is left out of it; NaN if fewer than two are left.
     """
-    # returns float64 (n_words,)
+    # shared: bool (n_words,); returns float64 (n_words,)
     generator = np.random.default_rng(seed)
-    drawn = np.empty((resamples, n_words))
+    documents = {}  # of the periods that are compared
+    for period in (0, len(training.texts) - 1):
+        documents[period] = np.unique(training.texts[period].documents)
+        if len(documents[period]) < 2:
+            raise SettingError(
+                f"`resamples` draws documents, but {training.periods.names[period]} has only one; "
+                "leave it out"
+            )
+    drawn = np.full((resamples, len(training.words)), np.nan)
     with progress("resampling", "runs") as show:
         show(0, resamples)
         for number in range(resamples):
             with reporting_to(SilentReporter()):
-                parts = [_drawn(text, generator) for text in texts]
-                spaces = aligned_spaces(parts, n_words, svd, shared)
-            drawn[number] = cosine_distances(spaces[0], spaces[-1])
+                spaces = [
+                    training.space(period, _draw(own, training, generator))
+                    for period, own in documents.items()
+                ]
+            first, last = aligned(spaces, shared)
+            there = have_vectors([first, last])
+            drawn[number, there] = cosine_distances(first[there], last[there])
             show(number + 1, resamples)
-    return np.asarray(drawn.std(axis=0, ddof=1))
+    n_draws = np.isfinite(drawn).sum(axis=0)
+    if missed := int((n_draws < resamples)[shared].sum()):
+        note(
+            f"{missed:,} of {int(shared.sum()):,} words are missing in a draw of the documents and "
+            "left out of it"
+        )
+    errors = np.full(len(training.words), np.nan)
+    errors[n_draws > 1] = np.nanstd(drawn[:, n_draws > 1], axis=0, ddof=1)
+    return errors
 
 
-def _drawn(text: PeriodText, generator: np.random.Generator) -> PeriodText:
-    """Draw the documents of a period with replacement."""
-    documents = np.unique(text.documents)
+def _draw(documents: np.ndarray, training: Training, generator: np.random.Generator) -> np.ndarray:
+    """Draw documents with replacement; return how often each document of all is drawn."""
     chosen = generator.choice(documents, len(documents))
-    return text.drawn(np.bincount(chosen, minlength=int(documents[-1]) + 1))
+    return np.bincount(chosen, minlength=len(training.periods.period_of))
 
 
 def interval(distance: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class WordChanges:
         A row for each tested word, the surest change first: arrays ``words``, ``distances``,
         ``p``, ``q``, ``chance``, ``counts`` and others.
     vectors : float32 (K, V, D)
-        Vectors of every word in every period, in one space; zero where it has no tokens.
+        Vectors of every word in every period, in one space; zero where it has none.
     vocabulary : list of str
         The words of the rows of ``vectors``, most frequent first.
     counts : int64 (K, V)
@@ -89,6 +90,8 @@ class WordChanges:
         The settings.
     periods : Periods
         The documents of each period.
+    recipe : dict
+        How the vectors were made, as JSON data: ``training`` settings, or the ``runs`` they are of.
     """
 
     table: ChangeTable
@@ -99,6 +102,7 @@ class WordChanges:
     no_p: str | None
     config: ChangeConfig
     periods: Periods
+    recipe: dict[str, Any] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -124,7 +128,10 @@ class WordChanges:
             The word was not tested.
         """
         row = compared_row(word, self.periods, self._index, self.counts, self.config.min_count)
-        return self._rows[self.vocabulary[row]]
+        found = self._rows.get(self.vocabulary[row])
+        if found is None:
+            raise UnknownWordError(f"{self.vocabulary[row]!r} has no vector in every period")
+        return found
 
     def describe(
         self, words: Sequence[str] | None = None, *, top: int = 20, k: int = 5, sentences: int = 0
@@ -194,10 +201,10 @@ class WordChanges:
         Returns
         -------
         WordVectors
-            Words without tokens in a period have no vector there. Spaces in the name of a period
+            Words without a vector in a period are left out there. Spaces in the name of a period
             become ``_``, as most formats of vectors have no room for them.
         """
-        kept = np.argwhere(self.counts.T > 0)[:, ::-1]  # (n, 2): period and row
+        kept = np.argwhere(self.vectors.any(axis=2).T)[:, ::-1]  # (n, 2): period and row
         kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
         names = ["_".join(name.split()) for name in self.names]
         words = [f"{self.vocabulary[row]}@{names[period]}" for period, row in kept.tolist()]
@@ -225,6 +232,8 @@ class WordChanges:
             ``out`` exists or cannot be written.
         """
         started, options = now(), dataclasses.asdict(self.config)
+        del options["method"], options["window"]  # that of the run is "change"; see the training
+        options["dim"] = self.vectors.shape[2]
         corpora = [corpus.reference for corpus in self.periods.corpora]
         maker = {"command": METHOD, "periods": self.names, **options}
         with new_artifact(Path(out), maker, force=force) as partial:
@@ -232,7 +241,7 @@ class WordChanges:
             self.table.write(partial / CHANGE)
             head = {"format": _FORMAT, "method": METHOD, "by": self.periods.by}
             head |= {"periods": self.names}
-            write_json(partial / "config.json", {**head, **options})
+            write_json(partial / "config.json", {**head, **options, **self.recipe})
             about = provenance(started, seeds=[self.config.seed], corpora=corpora)
             write_json(partial / "provenance.json", about)
         return WordVectors.open(out)

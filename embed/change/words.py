@@ -1,45 +1,24 @@
 """Measures which words change between periods, how far, and whether by more than chance."""
 
 import dataclasses
-import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from corpora.artifacts.artifact import refuse_existing
+from corpora.artifacts.kinds import RUN, kind_of
 from corpora.common.errors import SettingError
 from corpora.common.options import config_of
-from corpora.common.threads import thread_count
 from corpora.store.corpus import Corpus
-from embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
-from embed.change.contextual import (
-    pair_distances,
-    prototypes,
-    read_occurrences,
-    resampled_errors,
-)
-from embed.change.joint import joint_space
-from embed.change.periods import Periods, PeriodText, read_periods, read_texts, two_corpora
-from embed.change.permutation import (
-    cosine_distances,
-    dealt_text,
-    permuted_distances,
-    pooled_p,
-    typical,
-)
-from embed.change.procrustes import aligned_spaces, bootstrap_errors, interval
+from embed.change.config import ChangeConfig, refuse_training
+from embed.change.periods import Periods, read_periods, read_texts, two_corpora
 from embed.change.result import WordChanges, compared_row
+from embed.change.routes import Compared, measure
 from embed.change.table import ChangeTable, top_shares
-from embed.contextual.encoders import open_encoder
-from embed.contextual.pooling import parse_layers
-from embed.protocols import ContextualEncoder
-
-_Measured = tuple[np.ndarray, dict[str, Any], str | None]
-
-_FEWEST = 10  # documents of a period, below which there are few ways to deal them out
+from embed.explore.own_corpus import training_corpus
+from embed.formats.vector_files import load_vectors
+from embed.vectors.word_vectors import WordVectors
 
 
 def word_changes(
@@ -50,6 +29,7 @@ def word_changes(
     by: str | None = None,
     periods: Sequence[str] = (),
     words: Sequence[str] | None = None,
+    require: Sequence[str] = (),
     out: str | Path | None = None,
     force: bool = False,
 ) -> WordChanges:
@@ -60,17 +40,19 @@ def word_changes(
     that of a permutation test: the documents with the word are dealt out to the periods at
     random, so that the word keeps its number of tokens in each, and all are counted again. The
     distances of a word are standardized by their own mean and deviation, and compared with those
-    of all words of similar frequency. With ``procrustes`` each period has a space of its own, and
-    all are rotated onto the first (Hamilton, Leskovec & Jurafsky 2016). With ``contextual`` the
-    distance is the mean over pairs of occurrences, one of each period, of the distance of their
-    states by an encoder (Giulianelli, Del Tredici & Fernández 2020). Deterministic.
+    of all words of similar frequency. With ``procrustes`` each period has a space of its own, by
+    any ``method``, and all are rotated onto the first (Hamilton, Leskovec & Jurafsky 2016). With
+    ``contextual`` the distance is the mean over pairs of occurrences, one of each period, of the
+    distance of their states by an encoder (Giulianelli, Del Tredici & Fernández 2020).
+    Deterministic.
 
     Parameters
     ----------
     corpus : Corpus, str or Path
         All of its documents count, held-out ones too.
     other : Corpus, str or Path, optional
-        A second corpus, which is the later period; then ``by`` and ``periods`` are left out.
+        A second corpus, which is the later period; then ``by`` and ``periods`` are left out. With
+        ``procrustes`` both may be runs: their vectors are compared, and their corpora are read.
     config : ChangeConfig, optional
         The settings.
     by : str
@@ -78,8 +60,10 @@ def word_changes(
     periods : sequence of str
         Two or more values of the field, or ranges of numbers such as ``1840-1869``.
     words : sequence of str, optional
-        Words that must be frequent enough, checked before anything is measured. ``contextual``
-        compares these only, by default all that are frequent enough.
+        Words that must be compared, checked before anything is measured. ``contextual`` compares
+        these only, by default all that are frequent enough.
+    require : sequence of str
+        Further words that must be compared, which do not limit ``contextual`` to them.
     out : str or Path, optional
         Directory of the run to make, see :meth:`WordChanges.save`.
     force : bool
@@ -93,52 +77,73 @@ def word_changes(
     Raises
     ------
     SettingError
-        Periods have no documents or overlap, the field is no number, or no word is frequent
-        enough in every period.
+        Periods have no documents or overlap, the field is no number, settings exclude each other,
+        or no word is frequent enough in every period.
+    ArtifactError
+        The corpus of a run is not found.
     UnknownWordError
-        One of ``words`` is missing or too rare in a period.
+        One of ``words`` is missing or too rare in a period, or has no vector in a run.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
         refuse_existing(Path(out), force)
+    runs = _open_runs(corpus, other, settings)
+    if runs:
+        remedy = "pass the corpora instead of the runs"
+        corpus, other = (training_corpus(Path(str(run.path)), remedy=remedy) for run in runs)
     chosen = _choose(corpus, other, by, periods)
-    svd = settings.svd
-    view = chosen.view(svd.boundary, svd.punctuation)
+    training = settings.training
+    view = chosen.view(training.boundary, training.punctuation)
     texts = read_texts(chosen, view)
     n_words = min(settings.max_vocabulary, len(view.counts))
     counts = np.array([text.counts[:n_words] for text in texts])
+    if settings.route != "contextual" and settings.trains_svd and not runs:
+        _check_dim(training.dim, n_words)
     rows = _tested(counts, settings, chosen.names)
     enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     n_untested = int(enough.sum() - enough[rows].sum())
     vocabulary = view.words[:n_words]
     index = {word: row for row, word in enumerate(vocabulary)}
-    asked = [compared_row(each, chosen, index, counts, settings.min_count) for each in words or ()]
-    if settings.route == "contextual":  # only the words to compare have vectors
-        encoder = open_encoder(str(settings.encoder))
-        rows = _readable(np.unique(asked) if asked else rows, vocabulary, encoder)
-    shares = np.array([top_shares(text)[rows] for text in texts]).T
-    if settings.route == "contextual":
-        vocabulary, counts = [vocabulary[row] for row in rows.tolist()], counts[:, rows]
-        rows = np.arange(len(rows))
-        vectors, measured, no_p = _by_states(chosen, vocabulary, encoder, settings)
-    else:
-        job = _Job(settings, texts, n_words, rows, counts)
-        vectors, measured, no_p = job.joint() if settings.route == "svd-joint" else job.aligned()
-        measured["steps"] = _steps(vectors[:, rows], cosine_distances)
+    asked, needed = (
+        [compared_row(each, chosen, index, counts, settings.min_count) for each in part]
+        for part in (words or (), require)
+    )
+    compared = Compared(chosen, texts, vocabulary, counts, rows, [*asked, *needed], settings)
+    found = measure(compared, runs, only=bool(asked))
     table = ChangeTable(
         periods=chosen.names,
-        words=[vocabulary[row] for row in rows.tolist()],
-        counts=counts[:, rows].T,
-        shares=shares,
-        **measured,
+        words=[vocabulary[row] for row in found.rows.tolist()],
+        counts=counts[:, found.rows].T,
+        shares=np.array([top_shares(text)[found.rows] for text in texts]).T,
+        **found.columns,
     )
-    found = WordChanges(
-        table=_sorted(table), vectors=vectors, vocabulary=vocabulary, counts=counts,
-        n_untested=n_untested, no_p=no_p, config=settings, periods=chosen,
+    kept = found.rows if settings.route == "contextual" else np.arange(n_words)
+    changes = WordChanges(
+        table=_sorted(table), vectors=found.vectors, vocabulary=[vocabulary[row] for row in kept],
+        counts=counts[:, kept], n_untested=n_untested, no_p=found.no_p, config=settings,
+        periods=chosen, recipe=found.recipe,
     )  # fmt: skip
     if out is not None:
-        found.save(out, force=force)
-    return found
+        changes.save(out, force=force)
+    return changes
+
+
+def _open_runs(
+    corpus: Corpus | str | Path, other: Corpus | str | Path | None, settings: ChangeConfig
+) -> list[WordVectors]:
+    """Open the runs if they are compared rather than corpora."""
+    places = [each for each in (corpus, other) if isinstance(each, str | Path)]
+    if len(places) != 2 or any(kind_of(place) != RUN for place in places):
+        return []
+    if settings.route != "procrustes":
+        raise SettingError(
+            f"{places[0]} and {places[1]} are runs, which `route=procrustes` compares; pass it, or "
+            "their corpora"
+        )
+    refuse_training(settings, "runs, which are trained already")
+    if settings.resamples is not None:
+        raise SettingError("`resamples` trains again; pass the corpora instead of the runs")
+    return [load_vectors(place, verified=True) for place in places]
 
 
 def _choose(
@@ -166,14 +171,18 @@ def _choose(
     return read_periods(opened[0], by, periods)
 
 
+def _check_dim(dim: int, n_words: int) -> None:
+    """Raise if there are more dimensions than words."""
+    if dim > n_words:
+        raise SettingError(
+            f"`dim={dim}` is larger than the vocabulary ({n_words} words); pass `dim={n_words}` or "
+            "less"
+        )
+
+
 def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) -> np.ndarray:
     """Return the rows of the words that are frequent enough in every period."""
     # counts: int64 (K, V)
-    if settings.route != "contextual" and settings.dim > counts.shape[1]:
-        raise SettingError(
-            f"`dim={settings.dim}` is larger than the vocabulary ({counts.shape[1]} words); pass "
-            f"`dim={counts.shape[1]}` or less"
-        )
     for name, tokens in zip(names, counts.sum(axis=1).tolist(), strict=True):
         if not tokens:
             raise SettingError(f"{name}: its documents have no words that are frequent enough")
@@ -188,105 +197,9 @@ def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) ->
     return rows
 
 
-def _readable(
-    rows: np.ndarray, vocabulary: Sequence[str], encoder: ContextualEncoder
-) -> np.ndarray:
-    """Return the rows of the words that the encoder has pieces for."""
-    kept = rows[encoder.covers([vocabulary[row] for row in rows.tolist()])]
-    if not len(kept):
-        raise SettingError(
-            "the encoder knows none of the words that are frequent enough in every period; pass "
-            "other `words`, or another `encoder`"
-        )
-    return kept
-
-
-def _by_states(
-    periods: Periods, words: Sequence[str], encoder: ContextualEncoder, settings: ChangeConfig
-) -> _Measured:
-    """Measure by the states of an encoder."""
-    layers = parse_layers(settings.layers, encoder.n_layers)
-    found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
-    means = prototypes(found, len(words), len(periods.names))
-    distances = pair_distances(means[0], means[-1])
-    errors = resampled_errors(
-        found, periods, len(words), settings.resamples or RESAMPLES, settings.seed
-    )
-    low, high = interval(distances, errors)
-    columns = {
-        "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
-        "prototype": cosine_distances(means[0], means[-1]),
-    }  # fmt: skip
-    return means, columns, "only `route=svd-joint` has it"
-
-
-def _steps(
-    vectors: np.ndarray, distances: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return distances from each period to the next, float64 (n, K - 1)."""
-    # vectors: float32 (K, n, D)
-    steps = [distances(a, b) for a, b in itertools.pairwise(vectors)]
-    return np.array(steps, np.float64).T
-
-
 def _sorted(table: ChangeTable) -> ChangeTable:
     """Return a table with its rows in order."""
     order = table.ordered()
     parts = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
     parts |= {name: part[order] for name, part in parts.items() if isinstance(part, np.ndarray)}
     return ChangeTable(**{**parts, "words": [table.words[row] for row in order.tolist()]})
-
-
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What both routes need; each returns vectors, columns of the table, and why it has no p."""
-
-    settings: ChangeConfig
-    texts: list[PeriodText]
-    n_words: int
-    rows: np.ndarray  # int64 (n,): words to compare
-    counts: np.ndarray  # int64 (K, V)
-
-    def joint(self) -> _Measured:
-        """Measure in one space."""
-        from scipy.stats import false_discovery_control  # slow to import
-
-        svd, chosen = self.settings.svd, self.settings.permutations
-        space = joint_space(self.texts, self.n_words, svd)
-        permutations = PERMUTATIONS if chosen is None else chosen
-        fewest = min(len(np.unique(text.documents)) for text in self.texts)
-        no_p = None if permutations else "`permutations=0`"
-        if fewest < _FEWEST:
-            no_p = (
-                f"a period has {fewest} documents, too few to measure chance, which needs "
-                f"{_FEWEST}; pass longer periods, or a corpus of more documents"
-            )
-        if no_p is not None:
-            first, last = space.vectors[0, self.rows], space.vectors[-1, self.rows]
-            return space.vectors, {"distances": cosine_distances(first, last)}, no_p
-        dealt = dealt_text(self.texts, self.n_words, thread_count(svd.threads))
-        distances = permuted_distances(
-            dealt, space, self.rows, svd, permutations=permutations, seed=self.settings.seed
-        )
-        p = pooled_p(distances, self.counts[:, self.rows].min(axis=0))
-        q = false_discovery_control(p)  # Benjamini & Hochberg 1995
-        chance = typical(distances[:, 1:])
-        columns = {"distances": distances[:, 0].astype(np.float64), "p": p, "q": q}
-        return space.vectors, columns | {"chance": chance}, None
-
-    def aligned(self) -> _Measured:
-        """Measure in aligned spaces."""
-        svd, seed = self.settings.svd, self.settings.seed
-        shared = np.zeros(self.n_words, bool)
-        shared[self.rows] = True
-        vectors = aligned_spaces(self.texts, self.n_words, svd, shared)
-        chosen = vectors[:, self.rows]
-        distances = cosine_distances(chosen[0], chosen[-1])
-        columns: dict[str, Any] = {"distances": distances}
-        if self.settings.resamples is not None:
-            errors = bootstrap_errors(
-                self.texts, self.n_words, svd, shared,
-                resamples=self.settings.resamples, seed=seed,
-            )  # fmt: skip
-            columns["low"], columns["high"] = interval(distances, errors[self.rows])
-        return vectors, columns, "only `route=svd-joint` has it"

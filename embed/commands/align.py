@@ -71,8 +71,8 @@ def command(
     if out is None and (marks is not None or force):
         raise click.UsageError(f"--{'force' if marks is None else 'suffixes'} needs --out")
     if out is not None:
-        check_output(config.method, marks)
         refuse_existing(out, force)
+        check_output(out, (a, b), config.method, marks)
     aligned = align_vectors(a, b, config, dictionary=dictionary, test=test)
     if out is not None:
         aligned.save(out, suffixes=marks, force=force)
@@ -101,8 +101,9 @@ def _print(found: dict[str, Any]) -> None:
         names = {"cosine": "cosine", "csls": "CSLS"}
         columns = ["retrieval", "precision at 1", "precision at 5"]
         print_table(columns, [[names[name], *cells] for name, cells in rows.items()])
+        words = "word" if pairs["held_out_words"] == 1 else "words"
         click.echo(
-            f"{pairs['held_out_words']:,} held-out words, searched among {pairs['searched']:,} "
+            f"{pairs['held_out_words']:,} held-out {words}, searched among {pairs['searched']:,} "
             "words of B; 95 % bootstrap intervals"
         )
     else:

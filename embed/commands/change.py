@@ -59,7 +59,13 @@ if TYPE_CHECKING:
     metavar="FILE WORD",
     help="Draw the path of a word among its neighbors, a .png or .svg file.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the run at --out and the file at --plot.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write an HTML page with the words that are shown, their neighbors and sentences.",
+)
+@click.option("--force", is_flag=True, help="Overwrite --out, --plot and --report.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def command(
@@ -73,6 +79,7 @@ def command(
     sentences: int,
     out: Path | None,
     plot: tuple[Path, str] | None,
+    report: Path | None,
     force: bool,
     as_json: bool,
     as_csv: bool,
@@ -81,12 +88,14 @@ def command(
     """Sort words by how surely they change between periods.
 
     CORPUS is divided by a field that build-corpus kept, or OTHER is the later
-    period. The distance is 1 - cosine of a word's vectors in the first and the
-    last period. p is the probability of a distance as large if the documents with
-    the word had been dealt out to the periods at random, each period with as many
-    tokens of the word as it has, so that a change of frequency alone is none; q is
-    p corrected for the number of words (false discovery rate). "1 document" marks
-    words that have half of their tokens in a single document, such as names.
+    period; with --route procrustes both may be runs. The distance is 1 - cosine of
+    a word's vectors in the first and the last period. p is the probability of a
+    distance as large if the documents with the word had been dealt out to the
+    periods at random, each period with as many tokens of the word as it has, so
+    that a change of frequency alone is none; q is p corrected for the number of
+    words (false discovery rate). With more than two periods, step is the distance
+    from the period before. "1 document" marks words that have half of their tokens
+    in a single document, such as names.
 
     \b
     Example:
@@ -94,7 +103,8 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
-        firth change out/letters out/diaries --route procrustes --out out/change
+        firth change out/letters out/diaries --report change.html --out out/change
+        firth change out/letters-sg out/diaries-sg --route procrustes
         firth change out/novels --by year --periods 1840-1869,1890-1920 \\
             --route contextual --encoder out/mlm --words bahn,klasse
     """
@@ -104,6 +114,7 @@ def command(
     from corpora.common.options import split_list, take
     from corpora.common.reporting import note
     from embed.change.path_picture import draw_path
+    from embed.change.report import write_change_report
     from embed.change.words import word_changes
 
     if as_json and as_csv:
@@ -111,21 +122,27 @@ def command(
     if as_csv and sentences:
         raise click.UsageError("--csv has no room for --sentences; use --json")
     asked = None if words is None else split_list(words)
-    needed = list(asked or [])
     if plot is not None:  # before any work
         picture_kind(plot[0])
         refuse_overwrite(plot[0], force)
-        needed.append(plot[1])
+    if report is not None:
+        refuse_overwrite(report, force)
     config = take(ChangeConfig, options)
-    every = config.route == "contextual" and not asked
+    if plot is not None and config.route == "contextual" and asked and {*asked} == {plot[1]}:
+        raise click.UsageError(
+            "--plot needs neighbors, which --route contextual finds among --words; name more"
+        )
     changes = word_changes(
-        corpus, other, config, by=by, periods=split_list(periods),
-        words=None if every else needed, out=out, force=force,
+        corpus, other, config, by=by, periods=split_list(periods), words=asked,
+        require=() if plot is None else [plot[1]], out=out, force=force,
     )  # fmt: skip
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
     shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
+    if report is not None:
+        write_change_report(changes, shown, report, force=force)
+        note(f"{report}: open it in a browser")
     if as_json:
         print_json({
             "corpus": str(corpus), "other": None if other is None else str(other), "by": by,
@@ -149,7 +166,7 @@ def command(
 
 
 def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
-    """Print a row per word, then sentences, and what was compared."""
+    """Print a row per word and period, then sentences, and what was compared."""
     from corpora.common.console import print_table
     from corpora.common.options import as_command_line
 
@@ -158,23 +175,22 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
     stepped = len(names) > 2
     columns = ["word", "distance"]
-    columns += (
-        ["chance", "p", "q"] * tested
-        + ["prototype"] * by_states
-        + ["95 %"] * bounded
-        + [f"to {n}" for n in names[1:]] * stepped
-    )
-    columns += [f"count {n}" for n in names] + [f"near in {n}" for n in names]
+    columns += ["chance", "p", "q"] * tested + ["prototype"] * by_states + ["95 %"] * bounded
+    heads = len(columns)  # the cells of a word, in the row of its first period
+    columns += ["period", "count"] + ["step"] * stepped + ["near"] + [""] * flagged
     rows = []
     for word in shown:
         row = [word.word, f"{word.distance:.3f}"]
         row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
         row += [f"{word.prototype:.3f}"] if by_states else []
         row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
-        row += [f"{step:.3f}" for step in word.steps] if stepped else []
-        row += [f"{count:,}" for count in word.counts] + [", ".join(n) for n in word.neighbors]
-        rows.append(row + ["1 document" if word.one_document else ""] * flagged)
-    print_table([*columns, *[""] * flagged], rows)
+        steps = ["", *(f"{step:.3f}" for step in word.steps)]
+        for number, name in enumerate(names):
+            row += [name, f"{word.counts[number]:,}"] + [steps[number]] * stepped
+            row += [", ".join(word.neighbors[number])]
+            rows.append(row + ["1 document" if word.one_document and not number else ""] * flagged)
+            row = [""] * heads
+    print_table(columns, rows)
     for word in shown:
         for name, lines in zip(names, word.sentences, strict=True):
             for line in lines:

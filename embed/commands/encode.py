@@ -68,7 +68,8 @@ def _encode_sif(run: Path, file: Path, out: Path, force: bool) -> None:
     vectors = load_vectors(run)
     with progress("encoding", "words") as show:
         counts = sif_file(vectors, file, out, force=force, show=show)
-    end = f"; {counts.unknown:,} have no vector" if counts.unknown else ""
+    have = "has" if counts.unknown == 1 else "have"
+    end = f"; {counts.unknown:,} {have} no vector" if counts.unknown else ""
     note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")
 
 

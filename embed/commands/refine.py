@@ -58,14 +58,21 @@ def _line(step: dict[str, Any]) -> str:
     """Describe a finished step."""
     match step["step"]:
         case "retrofit":
-            pairs = f"{step['pairs']:,} pairs of {step['found']:,} words"
+            pairs = f"{_counted(step['pairs'], 'pair')} of {step['found']:,} words"
             return f"{step['path']}: {pairs}; words without a vector: {step['unknown']:,}"
         case "center":
             return "centered"
         case "remove_top":
-            return f"removed {step['n']} components with {step['variance']:.1%} of the variance"
+            what = _counted(step["n"], "component")
+            return f"removed {what} with {step['variance']:.1%} of the variance"
         case "dim":
-            return f"kept {step['n']} components with {step['variance']:.1%} of the variance"
+            what = _counted(step["n"], "component")
+            return f"kept {what} with {step['variance']:.1%} of the variance"
         case "whiten":
             return "whitened"
     return "unit length"
+
+
+def _counted(number: int, what: str) -> str:
+    """Return a count with its noun."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

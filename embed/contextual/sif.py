@@ -10,6 +10,7 @@ from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import Progress, no_progress
 from embed.contextual.encoded_text import batches, open_writer, refuse_suffix
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.word_vectors import WordVectors
 
 SMOOTHING = 1e-3  # a of Arora et al. 2017
@@ -70,11 +71,13 @@ def sif_file(
 
 def sif_weights(vectors: WordVectors) -> np.ndarray:
     """Return a / (a + p) for words of probability p, float64 (V,); raise without counts."""
-    if not isinstance(vectors.matrix, np.ndarray):
+    if not is_dense(vectors.matrix):
         raise SettingError(f"{vectors.name}: has sparse vectors, which `sif` does not take")
     counts = vectors.counts
     if counts is None or not counts.any():
-        raise SettingError(f"{vectors.name}: has no counts of words, which `sif` needs")
+        raise SettingError(
+            f"{vectors.name}: has no counts of words, which `sif` needs; pass a run with counts"
+        )
     return np.asarray(SMOOTHING / (SMOOTHING + counts / counts.sum()))
 
 

@@ -17,11 +17,22 @@ from corpora.store.vocabulary import PRUNED
 
 
 class DrawnCorpus(Corpus):
-    """The training text of each document of some shards, a number of times."""
+    """The training text of each document of some shards, a number of times.
 
-    def __init__(self, like: Corpus, text: StoredText, copies: np.ndarray, name: str) -> None:
+    With ``held_out`` their held-out text is training text, too.
+    """
+
+    def __init__(
+        self,
+        like: Corpus,
+        text: StoredText,
+        copies: np.ndarray,
+        name: str,
+        *,
+        held_out: bool = False,
+    ) -> None:
         # copies: int64 (n_documents,), numbered over all shards
-        documents = _documents_of_units(text)
+        documents = _documents_of_units(text, held_out)
         times = [np.where(each >= 0, copies[each], 0) for each in documents]  # by unit
         n_tokens = sum(
             int(np.diff(shard.units) @ each) for shard, each in zip(text.shards, times, strict=True)
@@ -48,8 +59,8 @@ def count_documents(text: StoredText) -> int:
     return sum(len(shard.documents) - 1 for shard in text.shards)
 
 
-def _documents_of_units(text: StoredText) -> list[np.ndarray]:
-    """Return the document of each unit of each shard, -1 if it is held out or empty.
+def _documents_of_units(text: StoredText, held_out: bool = False) -> list[np.ndarray]:
+    """Return the document of each unit of each shard, -1 if it is empty or not wanted.
 
     Text may be held out and sampled by smaller units than documents.
     """
@@ -57,7 +68,7 @@ def _documents_of_units(text: StoredText) -> list[np.ndarray]:
     documents, first = [], 0
     for shard in text.shards:
         inside = np.searchsorted(shard.documents, shard.units[:-1], side="right") - 1
-        usable = ~np.asarray(shard.held_out) & (np.diff(shard.units) > 0)
+        usable = (held_out | ~np.asarray(shard.held_out)) & (np.diff(shard.units) > 0)
         documents.append(np.where(usable, first + inside, -1))
         first += len(shard.documents) - 1
     return documents

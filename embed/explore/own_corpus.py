@@ -11,7 +11,11 @@ from corpora.store.corpus import Corpus, is_corpus
 
 
 def training_corpus(
-    run: Path, corpora: Sequence[str | Path] = (), *, recorded: bool = True
+    run: Path,
+    corpora: Sequence[str | Path] = (),
+    *,
+    recorded: bool = True,
+    remedy: str = "pass `corpus`",
 ) -> Corpus:
     """Open the corpus of a run: one of ``corpora``, or else where it was when the run was trained.
 
@@ -26,5 +30,5 @@ def training_corpus(
         if found.fingerprint == made.get("corpus"):
             return found
     if recorded:
-        raise ArtifactError(f"{run}: its corpus was not found; pass `corpus`")
+        raise ArtifactError(f"{run}: its corpus was not found; {remedy}")
     raise ArtifactError(f"{corpora[0]}: is not the corpus of {run}; pass the one it is of")

@@ -25,6 +25,7 @@ from embed.refine.steps import (
     whitening,
     without_top,
 )
+from embed.vectors.int8_rows import is_dense
 from embed.vectors.search import nonzero_rows
 from embed.vectors.word_vectors import WordVectors
 
@@ -136,7 +137,7 @@ def _check(vectors: WordVectors, config: RefineConfig, retrofits: bool, out: Any
         and Path(out).resolve() == vectors.path.resolve()
     ):
         raise SettingError(f"`out={out}`: is the source; choose another")
-    if not isinstance(vectors.matrix, np.ndarray):
+    if not is_dense(vectors.matrix):
         raise SettingError(f"{name}: has sparse vectors, which are not refined")
     if config.remove_top is not None and config.remove_top >= dim:
         raise SettingError(
@@ -180,6 +181,7 @@ def _refined(
         steps.append({"step": "retrofit", **lists.counts(), "rounds": ROUNDS})
     if config.centers:
         space = moments(rows, some)
+        _check_rank(space.rank, config, vectors.name)
         by, linear = _linear(space, config)
         rows = apply(rows, space.mean, by, some)
         steps += [{"step": "center"}, *linear]
@@ -187,6 +189,18 @@ def _refined(
         rows = units(rows)
         steps.append({"step": "unit"})
     return rows, steps
+
+
+def _check_rank(rank: int, config: RefineConfig, name: str) -> None:
+    """Raise if the steps leave rounding errors only."""
+    if not rank:
+        raise SettingError(f"{name}: all vectors are the same, so that centering leaves nothing")
+    if config.remove_top is not None and config.remove_top >= rank:
+        has = "1 component" if rank == 1 else f"{rank} components"
+        raise SettingError(
+            f"`remove_top={config.remove_top}` leaves nothing of {name}, which has {has} with "
+            "variance; pass fewer"
+        )
 
 
 def _linear(space: Moments, config: RefineConfig) -> tuple[np.ndarray, list[dict[str, Any]]]:

@@ -9,6 +9,7 @@ from corpora.common.reporting import progress
 from embed.vectors.search import unit_length
 
 _BLOCK = 1 << 14  # rows converted at once
+_NEGLIGIBLE = float(np.finfo(np.float32).eps) ** 2  # variance by rounding float32, a dimension
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +18,12 @@ class Moments:
 
     mean: np.ndarray  # float64 (D,)
     covariance: np.ndarray  # float64 (D, D)
+    least: float  # a component with less variance is rounding error
+
+    @property
+    def rank(self) -> int:
+        """Return the number of components with variance."""
+        return int((self.principal()[0] > self.least).sum())
 
     def principal(self) -> tuple[np.ndarray, np.ndarray]:
         """Return variances, falling, and the principal components as columns."""
@@ -27,7 +34,7 @@ class Moments:
     def mapped(self, by: np.ndarray) -> "Moments":
         """Return the moments of the centered vectors after a linear map."""
         # by: float64 (D, E)
-        return Moments(np.zeros(by.shape[1]), by.T @ self.covariance @ by)
+        return Moments(np.zeros(by.shape[1]), by.T @ self.covariance @ by, self.least)
 
 
 def moments(rows: np.ndarray, some: np.ndarray) -> Moments:
@@ -39,7 +46,9 @@ def moments(rows: np.ndarray, some: np.ndarray) -> Moments:
     covariance = np.zeros((len(mean), len(mean)))
     for block in _blocks(rows, some):
         covariance += (block - mean).T @ (block - mean) / n
-    return Moments(mean, covariance)
+    # the mean counts, as large vectors that hardly differ are rounded before it is subtracted
+    least = _NEGLIGIBLE * (len(mean) * np.linalg.norm(covariance, 2) + mean @ mean)
+    return Moments(mean, covariance, float(least))
 
 
 def without_top(space: Moments, n: int) -> np.ndarray:
@@ -62,7 +71,7 @@ def whitening(space: Moments) -> np.ndarray:
     Components without variance become zero.
     """
     values, axes = space.principal()
-    some = values > values[0] * len(values) * np.finfo(np.float64).eps
+    some = values > space.least
     return np.asarray(axes * (some / np.sqrt(np.where(some, values, 1.0))))
 
 

@@ -2,6 +2,8 @@
 
 - planted: synthetic text of two periods, in which the company of eight words changes by a known
   share and the frequency of eight others; the share of p <= 0.05 by kind of word.
+- graded: synthetic text in which the company of four pairs changes by different shares; how each
+  route ranks the words, a masked LM of the same text among them.
 - stacked: the false alarms if the SVD is of the rows of both periods, one above the other.
 - novels: German novels (eltec-de): first and last quarter by year; and random halves of these.
 - speed: two halves of 8 million words of Wikipedia (enwiki2015-AB), 200 permutations.
@@ -16,7 +18,7 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +28,24 @@ import roles
 
 import corpora.datasets.synthetic_change as synthetic
 from corpora import ReadOptions, make_corpus
-from corpora.artifacts.artifact import write_json
+from corpora.artifacts.artifact import read_json, write_json
 from corpora.datasets.synthetic import SyntheticConfig
 from corpora.datasets.synthetic_language import synthetic_language
 from corpora.store.corpus import Corpus
-from embed.change import joint, words
+from embed.change import joint, routes
 from embed.change.config import ChangeConfig
 from embed.change.periods import PeriodText
 from embed.change.result import WordChanges
 from embed.change.words import word_changes
 from embed.svd.train import SvdConfig
 from embed.svd.truncated_svd import truncated_svd
+from pretrain.config import MlmConfig
+from pretrain.train import train_mlm
 
 ROLE = roles.REPORTING
 NOVELS, WIKIPEDIA = "eltec-de", "enwiki2015-AB"
 SHARES = (0.1, 0.2, 0.3, 0.5)
+DEGREES = (0.25, 0.5, 0.75, 1.0)
 LEVELS = (0.5, 0.05, 0.01, 0.001)
 HALVES = 4
 SHOWN = 20
@@ -52,20 +57,23 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=4, help="synthetic texts of each kind")
     parser.add_argument("--words", type=int, default=8_000_000, help="of Wikipedia")
     parser.add_argument("--permutations", type=int, default=200)
+    parser.add_argument("--epochs", type=int, default=10, help="of the masked LM")
+    parser.add_argument("--texts", type=int, default=3, help="graded texts, with a masked LM each")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these")
 
 
 def main() -> None:
-    """Measure everything and write it down."""
+    """Measure everything, or some parts beside what the file has of others, and write it down."""
     arguments = harness.parse(__doc__, more=options)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        found: dict[str, Any] = {"speed": speed(folder, arguments)}
-        found["novels"] = novels(folder, arguments)
-        found["planted"] = {f"{share:g}": planted(folder, arguments, share) for share in SHARES}
-        found["unchanged"] = planted(folder, arguments, 0.0, frequency=0.0)
-        found["stacked"] = stacked(folder, arguments)
+        parts = arguments.part or PARTS
+        found = {part: PARTS[part](Path(name), arguments) for part in parts}
     print(json.dumps(found, indent=1, ensure_ascii=False))
-    if arguments.json:
+    if arguments.json and arguments.part:
+        made = harness.machine()
+        found = {part: {**measured, "made": made} for part, measured in found.items()}
+        write_json(arguments.json, {**read_json(arguments.json), **found})
+    elif arguments.json:
         write_json(arguments.json, {"benchmark": "Change of words", **found, **harness.machine()})
 
 
@@ -128,14 +136,92 @@ def planted(
     }
 
 
+def graded(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how the distances of each route rank words whose company changes by degrees.
+
+    Spearman's correlation with the degree is over these words and those that change only their
+    frequency, whose degree is 0. The precision is the share of words that change among as many
+    nouns with the largest distances. The last is the share of those that change only their
+    frequency whose distance is above the median of the others.
+    """
+    pairs = synthetic.company_pairs()
+    degrees = {word: degree for pair, degree in zip(pairs, DEGREES, strict=True) for word in pair}
+    degrees |= {word: 0.0 for pair in synthetic.frequency_pairs() for word in pair}
+    measured: dict[str, list[dict[str, float]]] = {}
+    seconds: list[float] = []
+    for seed in range(arguments.texts):
+        config = SyntheticConfig(n_tokens=arguments.tokens, seed=seed)
+        texts = synthetic.changing_documents(config, DEGREES)
+        documents = ({"text": text, "period": period} for period, text in texts)
+        corpus = corpus_of(folder, f"graded-{seed}", documents, ["period"])
+        run, started = folder / f"mlm-{seed}", time.perf_counter()
+        options = MlmConfig(preset="tiny", epochs=arguments.epochs, device="cpu")
+        train_mlm(corpus, options, run)
+        seconds.append(time.perf_counter() - started)
+        for name, distances in distances_by_route(corpus, run).items():
+            measured.setdefault(name, []).append(agreement(distances, degrees))
+    return {
+        "degrees": DEGREES,
+        "texts": arguments.texts,
+        "epochs": arguments.epochs,
+        "training_seconds": round(statistics.median(seconds), 1),
+        "routes": {
+            name: {key: round(statistics.mean(each[key] for each in texts), 3) for key in texts[0]}
+            for name, texts in measured.items()
+        },
+        "by_text": measured,
+    }
+
+
+def distances_by_route(corpus: Corpus, encoder: Path) -> dict[str, dict[str, float]]:
+    """Return the distances of all nouns by each route."""
+    by: dict[str, Any] = {"by": "period", "periods": synthetic.PERIODS}
+    language = synthetic_language()
+    nouns = {language.words[noun].lower() for noun in language.nouns}
+    joint = word_changes(corpus, config=ChangeConfig(permutations=0), **by).table
+    chosen = sorted(nouns & set(joint.words))
+    configs = {
+        "procrustes, svd": ChangeConfig(route="procrustes"),
+        "procrustes, skipgram": ChangeConfig(route="procrustes", method="skipgram"),
+    }
+    tables = {name: word_changes(corpus, config=each, **by).table for name, each in configs.items()}
+    states = ChangeConfig(route="contextual", encoder=str(encoder), resamples=2)
+    table = word_changes(corpus, config=states, words=chosen, **by).table
+    assert table.prototype is not None
+    found = {
+        name: dict(zip(each.words, each.distances.tolist(), strict=True))
+        for name, each in {"svd-joint": joint, **tables, "contextual, pairs": table}.items()
+    }
+    found["contextual, prototypes"] = dict(zip(table.words, table.prototype.tolist(), strict=True))
+    return {name: {word: each[word] for word in chosen} for name, each in found.items()}
+
+
+def agreement(distances: dict[str, float], degrees: dict[str, float]) -> dict[str, float]:
+    """Return how distances agree with the degrees of change."""
+    from scipy.stats import spearmanr
+
+    known = [word for word in degrees if word in distances]
+    changed = {word for word in known if degrees[word] > 0}
+    largest = sorted(distances, key=lambda word: -distances[word])[: len(changed)]
+    middle = statistics.median(distances[word] for word in changed)
+    others = [distances[word] for word in known if word not in changed]
+    return {
+        "spearman": float(
+            spearmanr([degrees[w] for w in known], [distances[w] for w in known]).statistic
+        ),
+        "precision": len(changed & set(largest)) / len(changed),
+        "frequency_above": statistics.mean(value > middle for value in others),
+    }
+
+
 def stacked(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the false alarms with an SVD of the rows of both periods."""
-    words.joint_space = stacked_space  # type: ignore[attr-defined]
+    routes.joint_space = stacked_space  # type: ignore[attr-defined]
     try:
         found: dict[str, Any] = planted(folder, arguments, 0.0, frequency=0.0)["p"]
         return found
     finally:
-        words.joint_space = joint.joint_space  # type: ignore[attr-defined]
+        routes.joint_space = joint.joint_space  # type: ignore[attr-defined]
 
 
 def stacked_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> joint.JointSpace:
@@ -261,6 +347,17 @@ def wikipedia(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
             else:
                 lines.append(line)
 
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
+    "speed": speed,
+    "novels": novels,
+    "planted": lambda folder, arguments: {
+        f"{share:g}": planted(folder, arguments, share) for share in SHARES
+    },
+    "unchanged": lambda folder, arguments: planted(folder, arguments, 0.0, frequency=0.0),
+    "graded": graded,
+    "stacked": stacked,
+}
 
 if __name__ == "__main__":
     main()

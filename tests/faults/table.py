@@ -93,9 +93,10 @@ CALLS = {
     ),
     "change": Call(
         words="{inputs}/corpus {inputs}/later --dim 8 --min-count 1 --permutations 9 "
-        "--threads 1 --out {workdir}/change --plot {workdir}/path.svg word1",
+        "--threads 1 --out {workdir}/change --plot {workdir}/path.svg word1 "
+        "--report {workdir}/page.html",
         reads=("corpus", "later"),
-        makes=("change", "path.svg"),
+        makes=("change", "path.svg", "page.html"),
     ),
     "refine": Call(
         words="{inputs}/run --center --out {workdir}/refined", reads=("run",), makes=("refined",)

@@ -68,6 +68,17 @@ def test_a_share_of_the_company_is_exchanged():
         assert sum(late[one, word] for word in only_other - {two}) > 0
 
 
+def test_each_pair_may_have_a_share_of_its_own():
+    config = SyntheticConfig(n_tokens=120_000, seed=3)
+    differing = set()
+    texts = [changing_documents(config, shares) for shares in (0.0, (1.0, 0.0, 0.0, 0.0))]
+    for (_, without), (_, shared) in zip(*texts, strict=True):
+        both = zip(words_of(without.lower()), words_of(shared.lower()), strict=True)
+        differing |= {each for each in both if each[0] != each[1]}
+    one, two = company_pairs()[0]
+    assert differing == {(one, two), (two, one)}
+
+
 def test_the_file_has_the_periods_as_a_field(tmp_path):
     write_changing(tmp_path / "a.jsonl", SyntheticConfig(n_tokens=1000), 0.5)
     lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]

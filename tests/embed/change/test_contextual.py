@@ -1,5 +1,6 @@
 """Change by an encoder's states: distances by their definitions, sampling, intervals."""
 
+import dataclasses
 import itertools
 import json
 
@@ -21,6 +22,7 @@ from embed.change.contextual import (
 from embed.change.periods import read_periods, two_corpora
 from embed.change.words import word_changes
 from embed.vectors.word_vectors import WordVectors
+from pretrain.inference.mlm_encoder import MlmEncoder
 from tests.pretrain.small_run import small_encoder, small_run
 
 WORDS = ["saw", "river", "king"]
@@ -145,6 +147,18 @@ def test_a_word_of_one_document_has_no_error_and_two_corpora_are_read(corpus, en
     assert np.isnan(errors[1])
 
 
+def test_two_draws_without_a_word_have_no_error(corpus, periods, encoder):
+    found = read_occurrences(periods, ["nobody"], encoder, LAYERS, 1000, 1)
+    two = [found.of(0, period).start for period in (0, 1)]  # of two documents in each period
+    some = sorted({*two, *(found.of(0, period).stop - 1 for period in (0, 1))})
+    rare = dataclasses.replace(
+        found, **{f.name: getattr(found, f.name)[some] for f in dataclasses.fields(found)}
+    )
+    errors = [resampled_errors(rare, periods, 1, 2, seed)[0] for seed in range(10)]
+    # both documents are missing in a draw of 12 with probability .11, in either period
+    assert 0 < np.isnan(errors).sum() < 10
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     return small_run(tmp_path_factory.mktemp("run"), name="mlm")
@@ -191,5 +205,21 @@ def test_an_encoder_is_needed_and_words_that_it_knows(corpus, run):
     with pytest.raises(SettingError, match="and no other route does"):
         ChangeConfig(encoder="out/mlm")
     config = ChangeConfig(route="contextual", encoder=str(run))
+    years = {"by": "year", "periods": ["1900", "1901"]}
     with pytest.raises(UnknownWordError, match="'xyz' is not one of the"):
-        word_changes(corpus, config=config, by="year", periods=["1900", "1901"], words=["xyz"])
+        word_changes(corpus, config=config, **years, words=["xyz"])
+
+
+def test_words_are_checked_before_anything_is_encoded(corpus, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("embed.change.routes.read_occurrences", None)
+    line = f"change {corpus.path} --by year --periods 1900,1901 --min-count 2 --route contextual"
+    line += f" --encoder {run} --plot {tmp_path / 'path.svg'} xyz"
+    for more in ("", " --words saw"):
+        done = CliRunner().invoke(cli.main, (line + more).split())
+        assert done.stderr.startswith("Error: 'xyz' is not one of the ")
+    done = CliRunner().invoke(cli.main, (line[:-3] + "saw --words saw").split())
+    assert "--plot needs neighbors, which --route contextual finds among --words" in done.stderr
+    monkeypatch.setattr(MlmEncoder, "covers", lambda self, words: np.zeros(len(words), bool))
+    config = ChangeConfig(route="contextual", encoder=str(run), min_count=2)
+    with pytest.raises(UnknownWordError, match=r"^the encoder has no pieces for 'saw'$"):
+        word_changes(corpus, config=config, by="year", periods=["1900", "1901"], words=["saw"])

@@ -176,7 +176,7 @@ def test_without_a_measure_of_chance_the_distances_are_the_same(small, config, f
 
 
 def test_asked_words_are_checked_before_anything_is_measured(small, monkeypatch):
-    monkeypatch.delattr("embed.change.words.joint_space")
+    monkeypatch.delattr("embed.change.words.measure")
     with pytest.raises(UnknownWordError, match="'gone' is missing in a period"):
         word_changes(small, config=SMALL, by="year", periods=DECADES, words=["w1", "gone"])
 
@@ -232,10 +232,13 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     line = ["change", str(small.path), "--by", "year", "--periods", ",".join(DECADES)]
     line += ["--dim", "8", "--permutations", "5", "--min-count", "6"]
     runner = CliRunner()
-    shown = runner.invoke(
-        cli.main, [*line, "--words", "solo,w1", "--sentences", "1", "--out", str(tmp_path / "run")]
-    )
+    made = ["--out", str(tmp_path / "run"), "--report", str(tmp_path / "page.html")]
+    shown = runner.invoke(cli.main, [*line, "--words", "solo,w1", "--sentences", "1", *made])
     assert shown.exit_code == 0, shown.output
+    rows = [row.split() for row in shown.stdout.splitlines() if row.split()[:1] == ["1902-1913"]]
+    assert [row[1] for row in rows] == ["12", "23"]
+    assert max(map(len, shown.stdout.splitlines())) <= 120
+    assert "<bdi>solo</bdi>" in (tmp_path / "page.html").read_text()
     assert "1 document" in shown.stdout
     assert "solo 1890-1901:" in shown.stdout
     assert "22 words in every period; 0 are rarer in one" in shown.stdout

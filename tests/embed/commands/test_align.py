@@ -57,6 +57,18 @@ def test_neighbors_of_a_run_of_both(spaces):
     assert (status, "w3@new" in output) == (0, True)
 
 
+def test_a_source_is_refused_as_output_before_anything_is_mapped(spaces, monkeypatch):
+    assert firth("align", "A.txt", "B.txt", "--out", "run")[0] == 0
+    monkeypatch.setattr("embed.align.api.align_vectors", None)
+    status, _, error = firth("align", "run", "B.txt", "--out", "run", "--force")
+    assert (status, error) == (1, "Error: --out run: is one of the two spaces; choose another\n")
+
+
+def test_one_held_out_word_is_one(spaces):
+    _, output, _ = firth("align", "A.txt", "B.txt", "--held-out", "1")
+    assert "\n1 held-out word, searched among 50 words of B" in output
+
+
 def test_without_held_out_words_there_is_no_precision(spaces):
     status, output, _ = firth("align", "A.txt", "B.txt", "--held-out", "0", "--out", "run")
     assert status == 0

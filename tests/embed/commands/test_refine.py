@@ -50,7 +50,7 @@ def test_the_steps_are_printed_and_the_run_can_be_asked(folder):
         "related.txt: 2 pairs of 4 words; words without a vector: 1",
         "centered",
     ]
-    assert lines[3].startswith("removed 1 components with ")
+    assert lines[3].startswith("removed 1 component with ")
     assert lines[4].startswith("kept 2 components with ")
     assert lines[5:] == ["whitened", "unit length", "out: 5 words, 2 dimensions"]
     assert load_vectors("out").text == load_vectors("run").text
@@ -88,7 +88,7 @@ def test_json_has_the_source_and_the_steps(folder):
         ),
         (
             "encode plain.txt lines.txt --sif --out out.npz",
-            "plain.txt: has no counts of words, which --sif needs",
+            "plain.txt: has no counts of words, which --sif needs; pass a run with counts",
         ),
         (
             "encode run lines.txt --sif --layers 1 --out out.npz",

@@ -7,6 +7,7 @@ import pytest
 
 from corpora.common.errors import ArtifactError, SettingError
 from embed.contextual.sif import SifCounts, sif_file
+from embed.formats.int8_run import write_int8_run
 from embed.vectors.subwords import SubwordTable
 from embed.vectors.word_vectors import WordVectors
 
@@ -88,10 +89,22 @@ def test_words_of_ngrams_count_in_full(tmp_path):
         np.testing.assert_allclose(found["vectors"], rows - np.outer(rows @ u, u), atol=1e-6)
 
 
+def test_vectors_in_8_bits_are_taken_too(text, tmp_path):
+    run = WordVectors(WORDS, MATRIX, counts=COUNTS, name="run")
+    write_int8_run(run, tmp_path / "int8", False)
+    sif_file(WordVectors.open(tmp_path / "int8"), text, tmp_path / "out.npz")
+    with np.load(tmp_path / "out.npz") as found:
+        # a 127th of the largest number of a row, in vectors of at most 3
+        np.testing.assert_allclose(found["vectors"], expected(), atol=0.03)
+
+
 @pytest.mark.parametrize(
     ("about", "lines", "message"),
     [
-        ({"counts": None}, LINES, "run: has no counts of words, which `sif` needs"),
+        (
+            {"counts": None}, LINES,
+            "run: has no counts of words, which `sif` needs; pass a run with counts",
+        ),
         (
             {"matrix": INFINITE}, ["the dog", "the cat"],
             ("run: a vector of line 2 of {text} holds NaN or infinity; train the run again"),

@@ -8,6 +8,7 @@ import corpora
 import embed
 from corpora.artifacts.artifact import read_json, verify
 from corpora.common.errors import ArtifactError, SettingError
+from embed.formats.int8_run import write_int8_run
 from embed.refine.api import refine_vectors
 from embed.refine.config import RefineConfig
 from embed.vectors.word_vectors import WordVectors
@@ -92,6 +93,20 @@ def test_parts_that_are_left_out_are_noted(capsys):
     )
 
 
+def test_what_was_removed_is_not_whitened_after_rounding(tmp_path):
+    first = refined_space(space(ROWS * np.float32(3.7)), remove_top=2)  # rounded to float32
+    white = refined(first, whiten=True)
+    assert np.linalg.matrix_rank(white, tol=1e-3) == 4
+
+
+def test_vectors_in_8_bits_are_refined(tmp_path):
+    write_int8_run(space(counts=np.arange(len(ROWS), 0, -1)), tmp_path / "int8", False)
+    made = refined(WordVectors.open(tmp_path / "int8"), center=True)
+    # a 127th of the largest number of a row, which is below 20
+    np.testing.assert_allclose(made, refined(space(), center=True), atol=0.2)
+
+
+FLAT = np.outer(np.arange(1, 9), [1, 2, 0, 0, 0, 1]) + np.array([5, 0, 0, 1, 0, 0])
 INFINITE = ROWS.copy()
 INFINITE[3, 2] = np.inf
 
@@ -125,8 +140,17 @@ INFINITE[3, 2] = np.inf
             "space: the vector of 'w3' holds NaN or infinity; train the run again",
         ),
         (space(ROWS * 0), {"unit": True}, "space: has only vectors that are zero"),
+        (
+            space(FLAT), {"remove_top": 1, "center": True},
+            ("`remove_top=1` leaves nothing of space, which has 1 component with variance; pass "
+            "fewer"),
+        ),
+        (
+            space(FLAT * 0 + 0.1), {"center": True},
+            "space: all vectors are the same, so that centering leaves nothing",
+        ),
     ],
-    ids=["no step", "sparse", "top", "dim", "dim after top", "infinite", "zero"],
+    ids=["no step", "sparse", "top", "dim", "dim after top", "infinite", "zero", "rank", "same"],
 )  # fmt: skip
 def test_refusals(vectors, options, message):
     with pytest.raises((SettingError, ArtifactError)) as caught:

@@ -14,6 +14,11 @@ def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def _short(number: float) -> str:
+    """Round a number to two digits."""
+    return f"{number:.2g}".replace("-", "−")
+
+
 def _p_value(p: float | None) -> str:
     """Format a p-value; None if no test was possible."""
     if p is None:
@@ -52,6 +57,7 @@ def _metric_name(metric: str) -> str:
 
 FILTERS = {
     "decimal": _decimal,
+    "short": _short,
     "thousands": "{:,}".format,
     "p_value": _p_value,
     "ends": _ends,

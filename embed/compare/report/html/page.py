@@ -43,14 +43,20 @@ def make_page(document: Mapping[str, Any], parts: ReportParts) -> str:
     """Return the page that :func:`write_report` writes."""
     given = [row for row in rows_of(document) if row not in (ONE_HOT, RANDOM)]
     styles = _styles(document, given)
+    return render_page(
+        "page.html", _views(document, parts), given=[styles[run] for run in given], styles=styles
+    )
+
+
+def render_page(template: str, views: Mapping[str, Any], **values: Any) -> str:
+    """Return a self-contained page; sections whose view is falsy are left out."""
     stylesheet, script = (
         _clean(files(__package__).joinpath(name).read_text(encoding="utf-8"))
         for name in ("page.css", "page.js")
     )
-    page = _environment().get_template("page.html").render(
-        given=[styles[run] for run in given],
-        styles=styles,
-        views={anchor: view for anchor, view in _views(document, parts).items() if view},
+    page = _environment().get_template(template).render(
+        **values,
+        views={anchor: view for anchor, view in views.items() if view},
         stylesheet=stylesheet,
         script=script,
         policy=(

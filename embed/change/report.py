@@ -1,0 +1,119 @@
+"""The change of words as a self-contained HTML page."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.atomic import atomic_output
+from embed.change.result import ChangedWord, WordChanges
+from embed.compare.report.html.page import render_page
+from embed.compare.report.html.scale import scale_of
+
+_OPEN_WORDS = 4  # words whose neighbors are shown without a click
+_ALPHA = 0.05
+_NUMBERS = {"p": "p", "q": "q", "prototype": "Prototype"}  # of a word, and their headings
+
+
+def write_change_report(
+    changes: WordChanges, shown: Sequence[ChangedWord], path: str | Path, *, force: bool = False
+) -> Path:
+    """Write words with their change, neighbors and sentences as one HTML file.
+
+    Parameters
+    ----------
+    changes : WordChanges
+        From :func:`embed.word_changes`.
+    shown : sequence of ChangedWord
+        The words, from :meth:`WordChanges.describe`.
+    path : str or Path
+        The file to write. It needs no network; the same changes give the same bytes.
+    force : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    Path
+        ``path``.
+
+    Raises
+    ------
+    ArtifactError
+        ``path`` exists, or cannot be written.
+    """
+    page = render_page("change.html", _views(changes, shown), names=changes.names)
+    with atomic_output(Path(path), force) as partial:
+        partial.write_text(page, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]:
+    """Return the data of each section by template name."""
+    table = changes.table
+    numbers = [name for name in _NUMBERS if getattr(table, name) is not None]
+    rows = [_row(word, numbers, changes.names) for word in shown]
+    about = {"tested": table.p is not None, "bounded": table.low is not None, "alpha": _ALPHA}
+    return {
+        "change_compared": _compared(changes),
+        "change_words": rows
+        and about
+        | {
+            "rows": rows,
+            "numbers": [_NUMBERS[name] for name in numbers],
+            "scale": scale_of([row["drawn"] for row in rows]),
+        },
+        "change_neighbors": rows and {"rows": rows, "n_open": _OPEN_WORDS},
+        "change_reading": about | {"contextual": table.prototype is not None},
+    }
+
+
+def _compared(changes: WordChanges) -> dict[str, Any]:
+    """Return what was compared, and how."""
+    period_of, q = changes.periods.period_of, changes.table.q
+    return {
+        "corpora": [str(corpus.path) for corpus in changes.periods.corpora],
+        "vectors": _made(changes),
+        "dim": changes.vectors.shape[2],
+        "tested": len(changes.table),
+        "untested": changes.n_untested,
+        "min_count": changes.config.min_count,
+        "alpha": _ALPHA,
+        "sure": None if q is None else int((q <= _ALPHA).sum()),
+        "no_p": (changes.no_p or "").replace("`", ""),
+        "periods": [
+            {
+                "name": name,
+                "documents": int((period_of == number).sum()),
+                "tokens": int(changes.counts[number].sum()),
+            }
+            for number, name in enumerate(changes.names)
+        ],
+    }
+
+
+def _made(changes: WordChanges) -> str:
+    """Return how the vectors were made."""
+    config, recipe = changes.config, changes.recipe
+    if config.route == "contextual":
+        return f"contextual: states of {config.encoder}"
+    if "runs" in recipe:
+        return "procrustes: " + " and ".join(each["path"] for each in recipe["runs"])
+    return f"{config.route}: {recipe['training']['method']}"
+
+
+def _row(word: ChangedWord, numbers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    """Return what the page shows of a word."""
+    return {
+        "word": word.word,
+        "distance": word.distance,
+        "drawn": {
+            "score": word.distance, "low": word.low, "high": word.high, "chance": word.chance,
+        },
+        "numbers": [getattr(word, name) for name in numbers],
+        "counts": word.counts,
+        "steps": word.steps,
+        "one_document": word.one_document,
+        "ranks": list(zip_longest(*word.neighbors)),
+        "common": set.intersection(*map(set, word.neighbors)),
+        "sentences": list(zip(names, word.sentences, strict=True)),
+    }  # fmt: skip

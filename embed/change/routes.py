@@ -1,0 +1,201 @@
+"""The routes by which the change of words is measured."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import SettingError, UnknownWordError
+from corpora.common.reporting import note
+from corpora.common.threads import thread_count
+from embed.align.api import describe_source
+from embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
+from embed.change.contextual import (
+    pair_distances,
+    prototypes,
+    read_occurrences,
+    resampled_errors,
+)
+from embed.change.joint import joint_space
+from embed.change.periods import Periods, PeriodText
+from embed.change.permutation import (
+    cosine_distances,
+    dealt_text,
+    permuted_distances,
+    pooled_p,
+    typical,
+)
+from embed.change.procrustes import aligned, bootstrap_errors, have_vectors, interval
+from embed.change.spaces import Training, spaces_of
+from embed.change.table import top_shares
+from embed.contextual.encoders import open_encoder
+from embed.contextual.pooling import parse_layers
+from embed.protocols import ContextualEncoder
+from embed.vectors.word_vectors import WordVectors
+
+_FEWEST = 10  # documents of a period, below which there are few ways to deal them out
+_NO_P = "only `route=svd-joint` has it"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What is compared."""
+
+    periods: Periods
+    texts: list[PeriodText]
+    words: list[str]  # the vocabulary
+    counts: np.ndarray  # int64 (K, V)
+    rows: np.ndarray  # int64 (n,): words that are frequent enough in every period
+    needed: list[int]  # those of them that must be compared
+    settings: ChangeConfig
+
+    def names(self, rows: np.ndarray) -> list[str]:
+        """Return words."""
+        return [self.words[row] for row in rows.tolist()]
+
+    def without_vectors(self, have: np.ndarray, what: str) -> np.ndarray:
+        """Return the compared rows without those that have no vectors; raise if one is needed."""
+        # have: bool (V,)
+        for row in self.needed:
+            if not have[row]:
+                raise UnknownWordError(f"{self.words[row]!r} has no vector in {what}")
+        kept = self.rows[have[self.rows]]
+        if not len(kept):
+            raise SettingError(f"no word that is frequent enough has a vector in {what}")
+        if missing := len(self.rows) - len(kept):
+            note(f"{missing:,} of {len(self.rows):,} words have no vector in {what}: left out")
+        return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured of the compared words."""
+
+    rows: np.ndarray  # int64 (n,): words, rows of the vocabulary
+    vectors: np.ndarray  # float32 (K, V, D); contextual: of the compared words only
+    columns: dict[str, Any]  # of the table
+    no_p: str | None = None  # why there is no p
+    recipe: dict[str, Any] = field(default_factory=dict)  # how the vectors were made
+
+
+def measure(compared: Compared, runs: Sequence[WordVectors], *, only: bool) -> Measured:
+    """Measure by the route of the settings; ``only`` the words that are needed, if contextual."""
+    settings = compared.settings
+    if settings.route == "contextual":
+        return _by_states(compared, only)
+    training = Training(compared.periods, compared.texts, compared.words, settings)
+    if settings.route == "svd-joint":
+        return _joint(compared, training.record)
+    if runs:
+        recipe = {"runs": [describe_source(run) for run in runs]}
+        return _aligned(compared, spaces_of(runs, compared.words), None, recipe)
+    return _aligned(compared, training.spaces(), training, training.record)
+
+
+def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
+    """Measure in one space."""
+    from scipy.stats import false_discovery_control  # slow to import
+
+    settings, rows, texts = compared.settings, compared.rows, compared.texts
+    svd, permutations = settings.training, settings.permutations
+    space = joint_space(texts, len(compared.words), svd)
+    permutations = PERMUTATIONS if permutations is None else permutations
+    fewest = min(len(np.unique(text.documents)) for text in texts)
+    steps = _steps(space.vectors[:, rows], cosine_distances)
+    no_p = None if permutations else "`permutations=0`"
+    if fewest < _FEWEST:
+        no_p = (
+            f"a period has {fewest} documents, too few to measure chance, which needs {_FEWEST}; "
+            "pass longer periods, or a corpus of more documents"
+        )
+    if no_p is not None:
+        distances = cosine_distances(space.vectors[0, rows], space.vectors[-1, rows])
+        columns = {"distances": distances, "steps": steps}
+        return Measured(rows, space.vectors, columns, no_p, recipe)
+    dealt = dealt_text(texts, len(compared.words), thread_count(svd.threads))
+    found = permuted_distances(
+        dealt, space, rows, svd, permutations=permutations, seed=settings.seed
+    )
+    p = pooled_p(found, compared.counts[:, rows].min(axis=0))
+    columns = {
+        "distances": found[:, 0].astype(np.float64), "steps": steps, "p": p,
+        "q": false_discovery_control(p),  # Benjamini & Hochberg 1995
+        "chance": typical(found[:, 1:]),
+    }  # fmt: skip
+    return Measured(rows, space.vectors, columns, None, recipe)
+
+
+def _aligned(
+    compared: Compared,
+    spaces: Sequence[np.ndarray],
+    training: Training | None,
+    recipe: dict[str, Any],
+) -> Measured:
+    """Measure in aligned spaces; with ``training`` they may be trained again."""
+    settings = compared.settings
+    what = "a period" if training else "a run"
+    rows = compared.without_vectors(have_vectors(spaces), what)
+    shared = np.zeros(len(compared.words), bool)
+    shared[rows] = True
+    vectors = aligned(spaces, shared)
+    chosen = vectors[:, rows]
+    columns: dict[str, Any] = {
+        "distances": cosine_distances(chosen[0], chosen[-1]),
+        "steps": _steps(chosen, cosine_distances),
+    }
+    if training is not None and settings.resamples is not None:
+        errors = bootstrap_errors(
+            training, shared, resamples=settings.resamples, seed=settings.seed
+        )
+        for text in (compared.texts[0], compared.texts[-1]):
+            errors[top_shares(text)[: len(errors)] == 1] = np.nan  # all tokens in one document
+        columns["low"], columns["high"] = interval(columns["distances"], errors[rows])
+    return Measured(rows, vectors, columns, _NO_P, recipe)
+
+
+def _by_states(compared: Compared, only: bool) -> Measured:
+    """Measure by the states of an encoder."""
+    settings = compared.settings
+    encoder = open_encoder(str(settings.encoder))
+    layers = parse_layers(settings.layers, encoder.n_layers)
+    rows = _readable(compared, np.unique(compared.needed) if only else compared.rows, encoder)
+    words, periods = compared.names(rows), compared.periods
+    found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
+    means = prototypes(found, len(words), len(periods.names))
+    distances = pair_distances(means[0], means[-1])
+    errors = resampled_errors(
+        found, periods, len(words), settings.resamples or RESAMPLES, settings.seed
+    )
+    low, high = interval(distances, errors)
+    columns = {
+        "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
+        "prototype": cosine_distances(means[0], means[-1]),
+    }  # fmt: skip
+    return Measured(rows, means, columns, _NO_P)
+
+
+def _readable(compared: Compared, rows: np.ndarray, encoder: ContextualEncoder) -> np.ndarray:
+    """Return the rows of the words that the encoder has pieces for."""
+    covered = np.zeros(len(compared.words), bool)
+    covered[rows] = encoder.covers(compared.names(rows))
+    for row in compared.needed:
+        if not covered[row]:
+            raise UnknownWordError(f"the encoder has no pieces for {compared.words[row]!r}")
+    kept = rows[covered[rows]]
+    if not len(kept):
+        raise SettingError(
+            "the encoder knows none of the words that are frequent enough in every period; pass "
+            "other `words`, or another `encoder`"
+        )
+    return kept
+
+
+def _steps(
+    vectors: np.ndarray, distances: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return distances from each period to the next, float64 (n, K - 1)."""
+    # vectors: float32 (K, n, D)
+    steps = [distances(a, b) for a, b in itertools.pairwise(vectors)]
+    return np.array(steps, np.float64).T

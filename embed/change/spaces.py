@@ -1,0 +1,78 @@
+"""A space for each period: trained on its documents, or that of a run."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corpora.common.errors import SettingError
+from embed.change.config import ChangeConfig
+from embed.change.periods import Periods, PeriodText
+from embed.compare.inputs.lookup import finite_units
+from embed.explore.drawn_text import DrawnCorpus
+from embed.registry import METHODS
+from embed.svd.train import text_vectors
+from embed.vectors.int8_rows import is_dense
+from embed.vectors.word_vectors import WordVectors
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How the space of a period is trained; words without a vector have zeros."""
+
+    periods: Periods
+    texts: Sequence[PeriodText]
+    words: Sequence[str]
+    settings: ChangeConfig
+
+    def space(self, number: int, copies: np.ndarray | None = None) -> np.ndarray:
+        """Train on a period, or on each of its documents a number of times."""
+        # copies: int64 (n_documents,); returns float32 (n_words, D)
+        config = self.settings.training
+        if self.settings.trains_svd:
+            text = self.texts[number] if copies is None else self.texts[number].drawn(copies)
+            return text_vectors(text, config, len(self.words), name="a period")[0]
+        if copies is None:
+            copies = (self.periods.period_of == number).astype(np.int64)
+        name = self.periods.names[number]
+        corpus = DrawnCorpus(
+            self.periods.corpora[0], self.periods.stored, copies, name, held_out=True
+        )
+        vectors = METHODS[str(self.settings.method)].train_function()(corpus, config)
+        return rows_of(vectors, self.words)
+
+    def spaces(self) -> list[np.ndarray]:
+        """Train on each period."""
+        return [self.space(number) for number in range(len(self.texts))]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What config.json says."""
+        made = {"method": self.settings.method or "svd"}
+        return {"training": made | dataclasses.asdict(self.settings.training)}
+
+
+def spaces_of(runs: Sequence[WordVectors], words: Sequence[str]) -> list[np.ndarray]:
+    """Return the vectors of words by each run, float32 (n_words, D); zeros without one."""
+    for run in runs:
+        if not is_dense(run.matrix):
+            raise SettingError(f"{run.name}: has sparse vectors, which are not compared")
+        if run.dim != runs[0].dim:
+            raise SettingError(
+                f"{runs[0].name} has {runs[0].dim} dimensions and {run.name} {run.dim}; train both "
+                "with the same `dim`"
+            )
+    return [rows_of(run, words) for run in runs]
+
+
+def rows_of(vectors: WordVectors, words: Sequence[str]) -> np.ndarray:
+    """Return the vectors of words at unit length; zeros for those without a row."""
+    # returns float32 (n_words, D)
+    found = {
+        row: place for place, word in enumerate(words) if (row := vectors.row(word)) is not None
+    }
+    made = np.zeros((len(words), vectors.dim), np.float32)
+    made[list(found.values())] = finite_units(vectors, np.array(list(found), np.int64))
+    return made

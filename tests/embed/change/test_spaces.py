@@ -1,0 +1,198 @@
+"""A space for each period: trained by any method on its documents, or that of a run."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import corpora
+from corpora import BuildOptions, ReadOptions, make_corpus
+from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from embed.align.mapping import procrustes
+from embed.change.config import ChangeConfig
+from embed.change.periods import read_periods, read_texts
+from embed.change.procrustes import aligned, bootstrap_errors
+from embed.change.spaces import Training, rows_of, spaces_of
+from embed.change.words import word_changes
+from embed.refine.api import refine_vectors
+from embed.refine.config import RefineConfig
+from embed.registry import METHODS, Method
+from embed.svd.train import SvdConfig, train_svd
+from embed.vectors.word_vectors import WordVectors
+
+BY = {"by": "part", "periods": ["a", "b"]}
+CBOW = ChangeConfig(route="procrustes", method="cbow", dim=4, window=3, min_count=3, threads=1)
+
+
+def documents(part, seed, n=12):
+    """Return documents of random words; "rare" is in the first two of a part."""
+    rng = np.random.default_rng(seed)
+    for number in range(n):
+        words = rng.choice([f"w{each}" for each in range(12)], 30).tolist()
+        yield {"text": " ".join(words + ["rare"] * 4 * (number < 2)), "part": part}
+
+
+def build(folder, rows, held_out=0.0):
+    """Build a corpus of documents."""
+    folder.mkdir(parents=True)
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    read = ReadOptions(keep=("part",))
+    options = BuildOptions(held_out=held_out, threads=1)
+    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read, options=options)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("spaces") / "both"
+    return build(folder, [*documents("a", 1), *documents("b", 2)], held_out=0.2)
+
+
+def training(corpus, settings):
+    """Return how the spaces of both parts are trained, and their texts."""
+    periods = read_periods(corpus, by="part", periods=BY["periods"])
+    view = periods.view("paragraph", "drop")
+    texts = read_texts(periods, view)
+    return Training(periods, texts, view.words, settings)
+
+
+def test_a_method_is_trained_on_all_documents_of_a_period(corpus, monkeypatch):
+    assert corpus.held_out_units
+    seen = []
+
+    def train(given, config):
+        view = given.view(punctuation="drop", boundary="paragraph")
+        seen.append((dict(zip(view.words, view.counts.tolist(), strict=True)), config))
+        return WordVectors(view.words[1:], np.ones((len(view.words) - 1, 4), np.float32))
+
+    class Recorded(Method):
+        def train_function(self):
+            return train
+
+    recorded = Recorded(*dataclasses.astuple(METHODS["cbow"]))
+    monkeypatch.setitem(METHODS, "cbow", recorded)
+    made = training(corpus, CBOW)
+    copies = np.zeros(24, np.int64)
+    copies[[0, 3]] = 1, 2
+    spaces = [made.space(0), made.space(1), made.space(0, copies)]
+    drawn = made.texts[0].drawn(copies)
+    for space, text, (counts, config) in zip(spaces, [*made.texts, drawn], seen, strict=True):
+        expected = dict(zip(made.words, text.counts.tolist(), strict=True))
+        assert counts == {word: n for word, n in expected.items() if n}
+        assert (config.dim, config.window, config.min_count) == (4, 3, 3)
+        assert config.deterministic
+        assert not space[made.words.index(next(iter(counts)))].any()  # without a row
+
+
+def test_cbow_gives_the_same_changes_again(corpus):
+    found = word_changes(corpus, config=CBOW, **BY)
+    again = word_changes(corpus, config=dataclasses.replace(CBOW, threads=2), **BY)
+    np.testing.assert_array_equal(found.table.distances, again.table.distances)
+    assert len(found.table) == 13
+    assert found.vectors.shape == (2, 13, 4)
+    assert found.recipe["training"]["method"] == "cbow"
+
+
+def test_a_word_missing_in_a_draw_is_left_out_of_it(corpus, capsys):
+    made = training(corpus, ChangeConfig(route="procrustes", dim=4, threads=1))
+    rare, shared = made.words.index("rare"), np.ones(13, bool)
+    with corpora.show_progress():
+        errors = bootstrap_errors(made, shared, resamples=12, seed=1)
+    rng, distances = np.random.default_rng(1), []
+    for _ in range(12):
+        copies = [np.bincount(rng.choice(part, 12), minlength=24) for part in halves(24)]
+        one, two = aligned([made.space(n, each) for n, each in enumerate(copies)], shared)
+        if one[rare].any() and two[rare].any():
+            lengths = np.linalg.norm(one[rare]) * np.linalg.norm(two[rare])
+            distances.append(1 - one[rare] @ two[rare] / lengths)
+    assert 2 <= len(distances) < 12
+    assert errors[rare] == pytest.approx(np.std(distances, ddof=1), rel=1e-3)
+
+
+def halves(n):
+    """Return the numbers of both halves."""
+    return np.arange(n).reshape(2, n // 2)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return runs of two corpora; the second has no vector of "rare"."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = []
+    for part, least in (("a", 3), ("b", 9)):
+        own = build(folder / part, documents(part, 1 + (part == "b")))
+        config = SvdConfig(dim=4, min_count=least, threads=1)
+        made.append(train_svd(own, config, folder / f"run-{part}").path)
+    return made
+
+
+def test_two_runs_are_compared_by_their_vectors(runs, capsys, tmp_path):
+    config = ChangeConfig(route="procrustes", min_count=3)
+    with corpora.show_progress():
+        found = word_changes(*runs, config, out=tmp_path / "out")
+    assert "1 of 13 words have no vector in a run: left out" in capsys.readouterr().err
+    words = found.table.words
+    assert sorted(words) == sorted(f"w{n}" for n in range(12))
+    rows = [rows_of(WordVectors.open(run), words).astype(np.float64) for run in runs]
+    rows = [each - each.mean(axis=0) for each in rows]
+    rows = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in rows]
+    turned = rows[1] @ procrustes(rows[1], rows[0])
+    np.testing.assert_allclose(found.table.distances, 1 - (rows[0] * turned).sum(axis=1), atol=1e-5)
+    stored = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert [each["path"] for each in stored["runs"]] == [str(run) for run in runs]
+    assert (stored["method"], stored["dim"]) == ("change", 4)
+    with pytest.raises(UnknownWordError, match="'rare' has no vector in every period"):
+        found.describe(["rare"])
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"route": "svd-joint"}, "are runs, which `route=procrustes` compares; pass it, or their"),
+        ({"dim": 4}, "`dim` has no effect on runs, which are trained already; leave it out"),
+        ({"method": "svd"}, "`method` has no effect on runs, which are trained already"),
+        ({"resamples": 9}, "`resamples` trains again; pass the corpora instead of the runs"),
+        ({"words": ["rare"]}, "'rare' has no vector in a run"),
+    ],
+    ids=["route", "dim", "method", "resamples", "word"],
+)
+def test_refusals_of_runs(runs, config, message):
+    words = config.pop("words", None)
+    settings = ChangeConfig(**{"route": "procrustes", "min_count": 3, **config})
+    with pytest.raises((SettingError, UnknownWordError), match=message):
+        word_changes(*runs, settings, words=words)
+
+
+def test_runs_need_their_corpora(runs, tmp_path):
+    refine_vectors(runs[1], RefineConfig(center=True), out=tmp_path / "refined")
+    with pytest.raises(ArtifactError, match="its corpus was not found; pass the corpora instead"):
+        word_changes(runs[0], tmp_path / "refined", ChangeConfig(route="procrustes"))
+
+
+def test_runs_need_the_same_dimensions():
+    a, b = (WordVectors(["x"], np.ones((1, dim), np.float32), name=f"d{dim}") for dim in (2, 3))
+    with pytest.raises(SettingError, match="d2 has 2 dimensions and d3 3; train both with the sam"):
+        spaces_of([a, b], ["x"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "cbow"}, "`method` is of `route=procrustes`; leave it out"),
+        (
+            {"route": "contextual", "encoder": "run", "window": 3},
+            "`window` has no effect on `route=contextual`, which trains nothing; leave it out",
+        ),
+    ],
+    ids=["method", "window"],
+)
+def test_settings_of_training_need_a_training(settings, message):
+    with pytest.raises(SettingError, match=message):
+        ChangeConfig(**settings)
+
+
+def test_one_document_cannot_be_drawn(tmp_path):
+    rows = [*documents("a", 1), next(documents("b", 2))]
+    config = ChangeConfig(route="procrustes", dim=4, resamples=3, min_count=1)
+    with pytest.raises(SettingError, match="`resamples` draws documents, but b has only one"):
+        word_changes(build(tmp_path / "one", rows), config=config, **BY)
