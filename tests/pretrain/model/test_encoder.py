@@ -418,7 +418,13 @@ def test_an_invalid_encoder_description_is_refused(change, message):
 
 
 def test_a_mixer_that_this_version_does_not_have_is_refused():
-    config = EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["conv"]})
     with pytest.raises(SettingError) as caught:
-        MaskedLanguageModel(config)
-    assert str(caught.value) == "unknown mixer 'conv'; choose from attention"
+        EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["spell"]})
+    known = "attention, lstm, gru, conv, conformer, mean"
+    assert str(caught.value) == f"unknown mixer 'spell'; choose from {known}"
+
+
+def test_a_run_without_mixers_attends_in_every_layer():
+    described = small_config(layers=2).to_json()
+    del described["mixers"]
+    assert EncoderConfig.from_json(described).mixers == ("attention", "attention")
