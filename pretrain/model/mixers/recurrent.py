@@ -26,13 +26,13 @@ class Recurrent(Mixer):
     Every segment starts from a zero state, so that none sees another.
     """
 
-    kind: ClassVar[type[nn.RNNBase]]
+    kind: ClassVar[type[nn.LSTM] | type[nn.GRU]]
     gates: ClassVar[int]  # matrices that torch stacks into one
 
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
         n_directions = 1 if config.causal else 2
-        self.cells = self.kind(  # type: ignore[call-arg]
+        self.cells = self.kind(
             config.dim, config.dim // n_directions, bidirectional=n_directions == 2
         )
         self.out = nn.Linear(config.dim, config.dim, bias=config.biases)
