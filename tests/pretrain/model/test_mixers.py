@@ -13,7 +13,7 @@ from pretrain.mixers import MIXERS
 from pretrain.model.attention import build_attention_inputs
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.mixers.base import AttentionInputs, take_slots
-from pretrain.model.mixers.recurrent import time_order
+from pretrain.model.mixers.recurrent import places_with_gaps
 
 DIM = 8
 OTHERS = [name for name in MIXERS if name != "attention"]
@@ -169,13 +169,26 @@ def test_multiplications_worked_by_hand(name, in_all_slots, in_those_wanted):
     assert layer.products(32, 3) == 32 * in_all_slots + 3 * in_those_wanted
 
 
-def test_slots_are_read_step_by_step_with_the_longest_segments_first():
+def test_a_slot_is_free_between_segments():
     segments = torch.tensor([[0, 0, 1, 1, 1, -1], [0, 1, 1, 1, 1, 1]])
+    assert places_with_gaps(segments).tolist() == [[0, 1, 3, 4, 5, 7], [0, 2, 3, 4, 5, 6]]
 
-    order, sizes = time_order(segments)
 
-    assert sizes.tolist() == [4, 3, 2, 1, 1]
-    assert order.tolist() == [7, 2, 0, 6, 8, 3, 1, 9, 4, 10, 11]
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_the_slot_between_segments_leaves_a_zero_state_whatever_the_weights(name):
+    config = shape(name, causal=True)
+    layer, x, _ = layer_and_rows(config)
+    with torch.no_grad():
+        for weight in layer.cells.parameters():
+            weight.mul_(100)
+    given = torch.cat([x[:, :4], torch.zeros(2, 1, DIM), x[:, :4]], 1)
+    clears = F.pad(torch.zeros(2, 9, DIM), (0, 1))
+    clears[:, 4, -1] = 1.0
+
+    states = layer._run(F.pad(given, (0, 1)) + clears)
+
+    assert not states[:, 4].any()
+    assert torch.equal(states[:, 5:], states[:, :4])
 
 
 def test_every_matrix_of_a_block_is_muons_once():
