@@ -10,7 +10,7 @@ A training is a cell of the JSON; cells that are there are not measured again. W
 tables of the page are written from the cells.
 
     python tests/bench/bench_encoders.py --json docs/results/encoders.json --page docs/encoders.md
-    python tests/bench/bench_encoders.py --parts quality --mixers lstm conv --preset tiny --steps 100
+    python tests/bench/bench_encoders.py --parts quality --mixers lstm --preset tiny --steps 100
 """
 
 import argparse
@@ -40,6 +40,7 @@ from pretrain.training.dry_run import plan
 PARTS = ("speed", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
+SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
 BUDGETS = ("steps", "minutes")
 SETS = {"similarity": ("ws353", "simlex999"), "minimal_pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
@@ -52,6 +53,7 @@ SCORES = {
     "ws353": ("similarity", "ws353", "spearman"),
     "simlex": ("similarity", "simlex999", "spearman"),
 }
+FIGURES = "<!-- figures: results/encoders.json#cells/* -->"
 COLUMNS = {
     "mixer": "--mixer", "parameters": "weights", "steps": "steps",
     "tokens_per_second": "tokens/s", "loss": "held-out loss", "blimp": "BLiMP", "tags": "tags",
@@ -71,16 +73,26 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def quality(
-    corpus: Corpus, cell: Mapping[str, Any], arguments: argparse.Namespace
+    corpus: Corpus,
+    cell: Mapping[str, Any],
+    arguments: argparse.Namespace,
+    speeds: dict[str, Any],
 ) -> dict[str, Any]:
-    """Train an encoder with the budget of a cell, and score it; return the figures of its row."""
+    """Train an encoder with the budget of a cell, and score it; return the figures of its row.
+
+    Speeds that are measured are added to ``speeds``, so that both budgets have the same.
+    """
     names = ("mixer", "preset", "pieces", "seed")
     options = {name: cell[name] for name in names}
     options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
-    planned = plan(corpus, MlmConfig(**options, steps=1))
+    key = ", ".join(f"{cell[name]}" for name in ("text", *names))
+    if key not in speeds:
+        planned = plan(corpus, MlmConfig(**options, steps=arguments.steps))
+        speeds[key] = {name: planned[name] for name in SPEED}
+    planned = speeds[key]
     steps = cell["amount"]
     if cell["budget"] == "minutes":
-        a_step = planned["tokens"] / planned["tokens_per_second"]
+        a_step = planned["tokens"] / planned["steps"] / planned["tokens_per_second"]
         steps = max(1, round(60 * cell["amount"] / a_step))
     with tempfile.TemporaryDirectory() as folder:
         run = make_mlm_run(corpus, MlmConfig(**options, steps=steps), Path(folder) / "run")
@@ -88,8 +100,7 @@ def quality(
     training = found["training"]
     return {
         "steps": steps,
-        "parameters": planned["parameters"],
-        "tokens_per_second": planned["tokens_per_second"],
+        **{name: planned[name] for name in ("parameters", "tokens_per_second", "dtype", "compile")},
         "loss": training["held_out_loss"],
         "loss_error": training["held_out_standard_error"],
         "seconds": training["seconds"],
@@ -137,16 +148,17 @@ def _shown(name: str, value: Any) -> str:
 
 
 def write_page(page: Path, found: Sequence[Mapping[str, Any]]) -> None:
-    """Write the tables into a page, each below the comment that names it."""
+    """Write the tables into a page, each below the comment that names its budget."""
     text = page.read_text(encoding="utf-8")
     for budget in BUDGETS:
         rows = tables(found, budget)
         lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *rows]
         table = "".join(f"| {' | '.join(line)} |\n" for line in lines) if rows else ""
-        start = f"<!-- table: {budget} -->\n<!-- figures: results/encoders.json#cells/* -->\n"
-        text = re.sub(
-            rf"{re.escape(start)}(\|.*\n)*", lambda _, new=start + table: new, text
-        )  # fmt: skip
+        if table:
+            table = f"{FIGURES}\n{table}"
+        start = f"<!-- table: {budget} -->\n"
+        pattern = rf"{re.escape(start)}({re.escape(FIGURES)}\n)?(\|.*\n)*"
+        text = re.sub(pattern, lambda _, new=start + table: new, text)
     page.write_text(text, encoding="utf-8")
 
 
@@ -155,6 +167,7 @@ def main() -> None:
     arguments = harness.parse(__doc__, repeats=5, more=_own_options)
     path = arguments.json
     found = json.loads(path.read_text()) if path and path.exists() else {"speed": {}, "cells": []}
+    speeds = found.setdefault("speeds", {})
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
 
@@ -177,7 +190,7 @@ def main() -> None:
         corpus = open_or_build(roles.open_text(arguments.text, role=ROLE))
         for cell in cells(arguments):
             if not measured(cell, found["cells"]):
-                found["cells"].append({**cell, **quality(corpus, cell, arguments)})
+                found["cells"].append({**cell, **quality(corpus, cell, arguments, speeds)})
                 save()
         for budget in arguments.budgets:
             print_table(list(COLUMNS.values()), tables(found["cells"], budget), title=budget)
