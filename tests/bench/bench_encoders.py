@@ -47,7 +47,7 @@ TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
 TWO_TAGS = "two-tags"  # comes with Firth
 # Figures of a row: the task and the set of the result, and the metric.
 SCORES = {
-    "blimp": ("minimal_pairs", "blimp-reporting", "accuracy"),
+    "blimp": ("minimal-pairs", "blimp-reporting", "accuracy"),
     "tags": ("tagging", "en_ewt-ud-test", "accuracy"),
     "ambiguous": ("tagging", "two-tags-test", "accuracy_ambiguous"),
     "ws353": ("similarity", "ws353", "spearman"),
@@ -110,13 +110,13 @@ def quality(
 
 
 def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float | None]:
-    """Return the scores of a row by name; None if a score is undefined."""
+    """Return the scores of a row by name; None if a score is undefined or was not measured."""
     by_place = {
         (each["task"], each["dataset"], each["metric"]): each["score"]
         for each in results
         if each["run"] == run
     }
-    return {name: by_place[place] for name, place in SCORES.items()}
+    return {name: by_place.get(place) for name, place in SCORES.items()}
 
 
 def _sets(pairs: int) -> CompareConfig:

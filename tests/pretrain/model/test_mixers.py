@@ -153,6 +153,18 @@ def test_half_precision_rounds_and_changes_nothing_else(name):
         assert (one - other).norm() < 0.03 * other.norm()
 
 
+@EVERY
+def test_segments_see_nothing_of_each_other_in_half_precision(name):
+    config = shape(name)
+    layer, x, segments = layer_and_rows(config)
+    x.requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed(layer, x, segments, config)[0, 7:15].float().square().sum().backward()
+    felt = x.grad.abs().sum(-1) > 0
+    assert felt[0].nonzero().flatten().tolist() == list(range(7, 15))
+    assert not felt[1].any()
+
+
 @pytest.mark.parametrize(
     ("name", "in_all_slots", "in_those_wanted"),
     [
