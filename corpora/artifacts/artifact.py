@@ -30,7 +30,7 @@ _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
         "muon_rate": 0.02,
         "mixer": "attention",
         "conv_width": None,
-    },  # fmt: skip
+    },
 }
 _LOCK = ".lock"
 _CHUNK = 1 << 22
