@@ -54,9 +54,10 @@ def convolve(x: Tensor, filters: Tensor, segments: Tensor, causal: bool) -> Tens
     gap = width - 1 if causal else width // 2  # slots before the one in question
     slots = torch.arange(segments.numel(), device=x.device)
     places = slots + gap * segment_starts(segments).flatten().cumsum(0)
-    spread = x.new_zeros(int(places[-1]) + width - gap, dim)
-    spread = spread.index_copy(0, places, x.flatten(0, 1))
+    spread = filters.new_zeros(int(places[-1]) + width - gap, dim)
+    spread = spread.index_copy(0, places, x.flatten(0, 1).to(filters.dtype))
     # as an image one pixel high, stored pixel by pixel: torch's fastest layout
     image = spread.view(1, 1, -1, dim).permute(0, 3, 1, 2)
-    filtered = F.conv2d(image, filters[:, :, None], groups=dim).permute(0, 2, 3, 1)
+    with torch.autocast(x.device.type, enabled=False):  # a CPU filters slower in half precision
+        filtered = F.conv2d(image, filters[:, :, None], groups=dim).permute(0, 2, 3, 1)
     return filtered.reshape(-1, dim).index_select(0, places - gap).view_as(x)
