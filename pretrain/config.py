@@ -8,8 +8,9 @@ from typing import Any
 
 from corpora.common.device import DEVICES
 from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting
+from corpora.common.options import check, describe_settings, setting, split_list
 from embed.registry import Chosen
+from pretrain.mixers import ATTENTION, MIXERS
 
 _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
@@ -23,6 +24,8 @@ _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
 INIT_STD = 0.02  # of the first weights and embeddings
 SINUSOID_SCALE = "sinusoid_scale"  # absent from runs of earlier versions
 _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
+_CONV_WIDTH = 7  # the widest for which torch has a fast kernel on a CPU
+_OF_ATTENTION = ("heads", "attention_score", "positions", "attention_span", "global_every")
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,25 @@ class EncoderConfig:
     # factor of the sinusoids, if positions are sinusoidal; None, in runs of earlier versions, is
     # dim ** -0.5
     sinusoid_scale: float | None = None
-    # per layer, a key of ``pretrain.model.layers.MIXERS``; empty for attention everywhere
+    # per layer, a key of ``pretrain.mixers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
+    conv_width: int | None = None  # slots of a filter; None if no layer has filters
+    # whether a slot sees only itself and what is before it; absent from runs of earlier versions
+    causal: bool = False
 
     def __post_init__(self) -> None:
         _check_count("layers", self.layers)
         if not self.mixers:
-            object.__setattr__(self, "mixers", ("attention",) * self.layers)
+            object.__setattr__(self, "mixers", (ATTENTION,) * self.layers)
         self._check_kinds()
+        self._check_mixers()
+        if self.attends:
+            self._check_attention()
+        if self.positions == "sinusoidal" and self.dim % 2:
+            raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
+
+    def _check_attention(self) -> None:
+        """Raise unless heads, positions and spans fit the sizes."""
         if self.dim % self.heads:
             raise SettingError(
                 f"`dim={self.dim}` is not divisible by `heads={self.heads}`; pass a multiple"
@@ -85,8 +99,6 @@ class EncoderConfig:
                 f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
                 f"`heads={self.heads}` is {self.head_dim}; pass another number of heads"
             )
-        if self.positions == "sinusoidal" and self.dim % 2:
-            raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
                 f"`attention_span={self.attention_span}` must be below the row length of "
@@ -109,18 +121,49 @@ class EncoderConfig:
                 raise SettingError(f"{name} {value!r} is not one of {', '.join(choices)}")
         for name in ("n_pieces", "layers", "heads", "dim", "feed_forward_dim", "max_length"):
             _check_count(name, getattr(self, name))
-        for name in ("attention_span", "global_every"):
+        for name in ("attention_span", "global_every", "conv_width"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
-        if not all(isinstance(mixer, str) for mixer in self.mixers):
-            raise SettingError(f"mixers must be names, got {self.mixers!r}")
-        if len(self.mixers) != self.layers:
-            raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
+        if not isinstance(self.causal, bool):
+            raise SettingError(f"causal must be true or false, got {self.causal!r}")
         scale = self.sinusoid_scale
         if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
             raise SettingError(f"sinusoid_scale must be above 0, got {scale!r}")
         if not 0 <= self.dropout < 1:
             raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+    def _check_mixers(self) -> None:
+        """Raise unless there is a known mixer for each layer, of a width that it can have."""
+        for mixer in self.mixers:
+            if not isinstance(mixer, str) or mixer not in MIXERS:
+                raise SettingError(f"unknown mixer {mixer!r}; choose from {', '.join(MIXERS)}")
+            if MIXERS[mixer].even and self.dim % 2 and not self.causal:
+                raise SettingError(
+                    f"`mixer={mixer}` reads in two directions and needs an even `dim`, not "
+                    f"{self.dim}"
+                )
+        if len(self.mixers) != self.layers:
+            raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
+        if self.convolves and (self.conv_width is None or self.conv_width % 2 == 0):
+            raise SettingError(
+                f"`conv_width={self.conv_width}`: a filter has as many slots on each side of its "
+                "own; pass an odd number"
+            )
+
+    @property
+    def attends(self) -> bool:
+        """Whether any layer has attention weights."""
+        return any(MIXERS[mixer].attends for mixer in self.mixers)
+
+    @property
+    def convolves(self) -> bool:
+        """Whether any layer has filters."""
+        return any(MIXERS[mixer].convolves for mixer in self.mixers)
+
+    def other_than(self, mixer: str) -> str | None:
+        """Name the first layer that has another mixer, or return None."""
+        found = ((n, name) for n, name in enumerate(self.mixers) if name != mixer)
+        return next((f"layer {layer} is `mixer={name}`" for layer, name in found), None)
 
     @property
     def head_dim(self) -> int:
@@ -143,12 +186,16 @@ class EncoderConfig:
         fields = {**dataclasses.asdict(self), "mixers": list(self.mixers)}
         if self.sinusoid_scale is None:
             del fields[SINUSOID_SCALE]
+        if self.conv_width is None:
+            del fields["conv_width"]
+        if not self.causal:
+            del fields["causal"]
         return fields
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":
         """Read what :meth:`to_json` returned."""
-        return cls(**{**value, "mixers": tuple(value["mixers"])})
+        return cls(**{**value, "mixers": tuple(value.get("mixers", ()))})
 
 
 @describe_settings
@@ -186,6 +233,17 @@ class MlmConfig:
         at_least=1,
         at_most=1 << 20,
     )
+    mixer: str = setting(
+        ATTENTION,
+        f"What lets pieces see each other, in all layers or one name for each: "
+        f"{', '.join(MIXERS)}.",
+        metavar="NAME[,NAME...]",
+    )
+    conv_width: int | None = setting(
+        None,
+        f"Pieces that a filter of conv and conformer spans, odd; {_CONV_WIDTH} by default.",
+        at_least=1,
+    )
     attention_score: str = setting(
         "scaled-dot",
         "Score of a query q and a key k: q.k / sqrt(d), q.k, v.tanh(W k + U q), or k.W q.",
@@ -193,7 +251,8 @@ class MlmConfig:
     )
     positions: str | None = setting(
         None,
-        "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`.",
+        "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`, none "
+        "without attention.",
         choices=_POSITIONS,
     )
     attention_span: int | None = setting(
@@ -351,7 +410,21 @@ class MlmConfig:
         parse_rates(self.mask_rate)
         parse_every("checkpoint_every", self.checkpoint_every)
         parse_every("evaluate_every", self.evaluate_every)
-        self.encoder(n_pieces=1)
+        self._check_mixers(self.encoder(n_pieces=1))
+
+    def _check_mixers(self, shape: EncoderConfig) -> None:
+        """Raise if a setting is given of which no layer has the parts."""
+        unused = {} if shape.convolves else {"conv_width": "filters"}
+        if not shape.attends:
+            unused |= dict.fromkeys(_OF_ATTENTION, "attention")
+        # as they are in a resolved config
+        resolved = {"heads": PRESETS[self.preset].heads, "positions": "none"}
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name, part in unused.items():
+            if (value := getattr(self, name)) not in (defaults[name], resolved.get(name)):
+                raise SettingError(
+                    f"`{name}={value}`: no layer has {part} with `mixer={self.mixer}`; leave it out"
+                )
 
     def resolved(self) -> "MlmConfig":
         """Fill in the settings that follow from others.
@@ -378,6 +451,7 @@ class MlmConfig:
             dim=shape.dim,
             feed_forward_dim=shape.feed_forward_dim,
             positions=shape.positions,
+            conv_width=shape.conv_width,
             feed_forward=shape.feed_forward,
             learning_rate=self.learning_rate or rate,
             epochs=self.epochs if budget else _EPOCHS,
@@ -412,10 +486,15 @@ class MlmConfig:
         preset = PRESETS[self.preset]
         dim = self.dim or preset.dim
         kind = self.feed_forward or ("geglu" if self.norm == "pre" else "gelu")
-        positions = self.positions or ("rotary" if self.norm == "pre" else "learned")
+        layers = self.layers or preset.layers
+        mixers = parse_mixers(self.mixer, layers)
+        positions = "rotary" if self.norm == "pre" else "learned"
+        attends = any(MIXERS[mixer].attends for mixer in mixers)
+        positions = self.positions or (positions if attends else "none")
+        convolves = any(MIXERS[mixer].convolves for mixer in mixers)
         return EncoderConfig(
             n_pieces=n_pieces,
-            layers=self.layers or preset.layers,
+            layers=layers,
             heads=self.heads or preset.heads,
             dim=dim,
             feed_forward_dim=self.feed_forward_dim or _feed_forward_dim(kind, dim),
@@ -427,6 +506,8 @@ class MlmConfig:
             attention_span=self.attention_span,
             global_every=self.global_every,
             dropout=self.dropout,
+            mixers=mixers,
+            conv_width=self.conv_width or (_CONV_WIDTH if convolves else None),
             # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
             # this is the same proportion without the common factor, which the norm removes
             sinusoid_scale=INIT_STD if positions == "sinusoidal" else None,
@@ -446,6 +527,23 @@ def _check_count(name: str, value: Any) -> None:
     limit = _MAX.get(name, 1 << 24)
     if value > limit:
         raise SettingError(f"{name} must be at most {limit}, got {value}")
+
+
+def parse_mixers(text: str, layers: int) -> tuple[str, ...]:
+    """Parse the mixer of each layer, or one for all.
+
+    >>> parse_mixers("lstm", 2), parse_mixers("conv,attention", 2)
+    (('lstm', 'lstm'), ('conv', 'attention'))
+    """
+    names = split_list(text)
+    for name in names:
+        if name not in MIXERS:
+            raise SettingError(f"`mixer={name}`: choose from {', '.join(MIXERS)}")
+    if len(names) not in (1, layers):
+        raise SettingError(
+            f"`mixer={text}`: has {len(names)} names for {layers} layers; pass one, or one for each"
+        )
+    return names if len(names) == layers else names * layers
 
 
 def parse_rates(text: str) -> tuple[float, float]:

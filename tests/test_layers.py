@@ -51,6 +51,7 @@ embed.change
 embed.refine
 embed.study
 embed.commands
+pretrain.mixers
 pretrain.config pretrain.device
 pretrain.data
 pretrain.model

@@ -24,7 +24,13 @@ MAKER = "maker.json"
 # Options that earlier versions lacked, with the value that they have in their artifacts.
 _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
     "train-cbow": {"gradient": "word2vec.c"},
-    "train-mlm": {"init": "none", "optimizer": "adamw", "muon_rate": 0.02},
+    "train-mlm": {
+        "init": "none",
+        "optimizer": "adamw",
+        "muon_rate": 0.02,
+        "mixer": "attention",
+        "conv_width": None,
+    },
 }
 _LOCK = ".lock"
 _CHUNK = 1 << 22

@@ -14,6 +14,7 @@ from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
 from embed.contextual.pooling import AUTO, parse_layers
 from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.huggingface.loading import STATIC_LAYERS
+from pretrain.mixers import ATTENTION
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 
@@ -22,6 +23,8 @@ _THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for fu
 
 def layout_problem(config: EncoderConfig) -> str | None:
     """Return what prevents a conversion to either model, in one line, or None."""
+    if other := config.other_than(ATTENTION):
+        return f"BERT and ModernBERT attend in every layer, and {other}"
     if config.attention_score == "additive":
         return "BERT and ModernBERT score by products, not by `attention_score=additive`"
     if config.norm == "pre":

@@ -74,14 +74,15 @@ def attend(
     ArtifactError
         The run is damaged or not a masked language model.
     SettingError
-        The sentence has no words or too many pieces, or there is no such layer or head.
+        The sentence has no words or too many pieces, or there is no such layer or head, or the
+        layer has no attention.
     """
     encoder = open_run(run, "cpu")
     config = encoder.model.config
     layers = _selected("layer", layer, "layers", config.layers)
     heads = _selected("head", head, "heads", config.heads)
-    pieces, weights = encoder.attention(encoder.words_and_masks(sentence))
-    return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[np.ix_(layers, heads)])
+    pieces, weights = encoder.attention(encoder.words_and_masks(sentence), layers)
+    return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[:, heads])
 
 
 def _selected(setting: str, number: int | None, what: str, n: int) -> tuple[int, ...]:

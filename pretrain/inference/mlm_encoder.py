@@ -18,6 +18,7 @@ from pretrain.device import choose_device
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
 from pretrain.inference.states import masked_word_states, piece_states
 from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
+from pretrain.mixers import MIXERS
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import load_model, load_pieces
 
@@ -332,13 +333,17 @@ class MlmEncoder:
         bounds = text.words[text.sentences].tolist()
         return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
 
-    def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    def attention(
+        self, words: Sequence[str], layers: Sequence[int] | None = None
+    ) -> tuple[list[str], np.ndarray]:
         """Compute the attention weights on one sentence.
 
         Parameters
         ----------
         words : sequence of str
             At least one word or ``[MASK]``; their pieces must fit in a row.
+        layers : sequence of int, optional
+            Layers to return, ascending from 0; by default all.
 
         Returns
         -------
@@ -350,12 +355,14 @@ class MlmEncoder:
         Raises
         ------
         SettingError
-            There are no words, or too many pieces.
+            There are no words, too many pieces, or a layer has no attention.
         """
+        layers = range(self.n_layers) if layers is None else layers
+        self._check_attention(layers)
         ids = torch.tensor([self._row(words)], device=self._device)
         positions = torch.arange(ids.shape[1], device=self._device)[None]
         with torch.inference_mode():
-            weights = self.model.attentions(ids, positions, torch.zeros_like(ids))[:, 0]
+            weights = self.model.attentions(ids, positions, torch.zeros_like(ids), layers)[:, 0]
         return [self.pieces.names[piece] for piece in ids[0].tolist()], weights.cpu().numpy()
 
     def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
@@ -397,6 +404,19 @@ class MlmEncoder:
             [Prediction(self.pieces.names[piece], p) for piece, p in zip(pieces, ps, strict=True)]
             for pieces, ps in zip(found.indices.tolist(), found.values.tolist(), strict=True)
         ]
+
+    def _check_attention(self, layers: Sequence[int]) -> None:
+        """Raise if a layer has no attention weights."""
+        mixers = self.model.config.mixers
+        others = [layer for layer in layers if not MIXERS[mixers[layer]].attends]
+        if not others:
+            return
+        attending = [n for n, mixer in enumerate(mixers) if MIXERS[mixer].attends]
+        remedy = f"pass `layer={attending[0]}`" if attending else "train with attention"
+        raise SettingError(
+            f"{self.name}: layer {others[0]} is `mixer={mixers[others[0]]}`, which has no "
+            f"attention weights; {remedy}"
+        )
 
     @property
     def _device(self) -> torch.device:

@@ -4,13 +4,14 @@ Vaswani et al. 2017 (arXiv:1706.03762), section 3.2; the additive score is Bahda
 et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025).
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
+from corpora.common.errors import SettingError
 from pretrain.config import EncoderConfig
+from pretrain.mixers import ATTENTION
+from pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
 from pretrain.model.positions import rotate
 from pretrain.model.varlen import varlen_attention
 
@@ -21,26 +22,7 @@ _FEW_KEYS = 256
 _MIN_BLOCK = 16  # queries; smaller blocks have too much overhead
 
 
-@dataclass(frozen=True)
-class AttentionInputs:
-    """Segments, positions and masks of a batch, shared by all layers."""
-
-    # int64 (B, T): segment of each slot, -1 for padding; attention stays within a segment
-    segments: Tensor
-    # cosines and sines of rotary positions, float32 (B, T, 1, head_dim / 2) each
-    rotary: tuple[Tensor, Tensor] | None = None
-    # bool (B, T, T): whether the query in slot q may attend to the key in slot k, before a layer's
-    # span narrows it; None if no layer needs it
-    allowed: Tensor | None = None
-    # bool (B * blocks, 1, block, block + 2 * span): the same for blocks of local attention
-    local: Tensor | None = None
-    # whether ``allowed`` may leave a query without keys; its attention is then 0
-    has_pattern: bool = False
-    # int32 (n + 1,): where segments start in the concatenated rows, for the varlen kernel
-    bounds: Tensor | None = None
-
-
-class SelfAttention(nn.Module):
+class SelfAttention(Mixer):
     """Self-attention of one layer, by the fastest suitable implementation.
 
     On a CPU, up to ``few_keys`` keys use the plain formula rather than torch's fused kernel.
@@ -82,6 +64,18 @@ class SelfAttention(nn.Module):
         allowed, keyless = self._allowed(inputs)
         weights = _softmax(self._scores(q, k), allowed)
         return weights if keyless is None else weights.masked_fill(keyless, 0.0)
+
+    def matrices(self) -> list[tuple[Tensor, int]]:
+        """Return queries, keys and values, stacked, and the map of what is mixed."""
+        return [(self.qkv.weight, 3), (self.out.weight, 1)]
+
+    def products(self, length: int, n_out: int) -> int:
+        """Count those of all projections, and of scores and sums of the slots wanted."""
+        n_projected = n_matrix_weights(self.qkv)
+        window = length if self.span is None else block_size(self.span) + 2 * self.span
+        # times 2: scores, and the weighted sum of the values
+        mixing = 2 * self.heads * self.head_dim * min(length, window)
+        return length * n_projected + n_out * (n_matrix_weights(self) - n_projected + mixing)
 
     def _project(self, x: Tensor, inputs: AttentionInputs) -> tuple[Tensor, Tensor, Tensor]:
         """Compute queries, keys and values (B, T, heads, head_dim), rotated by position."""
@@ -175,6 +169,10 @@ def build_attention_inputs(
     selects the varlen kernel, and is ignored where a mask is needed.
     """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
+    if pattern is not None and (other := config.other_than(ATTENTION)):
+        raise SettingError(f"`pattern` limits attention, and {other}")
+    if not config.attends:
+        return AttentionInputs(segments)
     length = segments.shape[1]
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
@@ -189,12 +187,6 @@ def build_attention_inputs(
     if pattern is not None:
         allowed = allowed & pattern
     return AttentionInputs(segments, rotary, allowed, local, has_pattern=pattern is not None)
-
-
-def take_slots(x: Tensor, chosen: Tensor) -> Tensor:
-    """Gather the chosen slots of each row."""
-    # x: (B, T, n); chosen: int64 (B, C); returns (B, C, n)
-    return torch.gather(x, 1, chosen[..., None].expand(-1, -1, x.shape[-1]))
 
 
 def block_size(span: int) -> int:

@@ -5,7 +5,7 @@ et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.data.batches import Batch
-from pretrain.model.attention import AttentionInputs, build_attention_inputs
+from pretrain.model.attention import build_attention_inputs
 from pretrain.model.layers import Block, activation, norm
+from pretrain.model.mixers.base import AttentionInputs
 from pretrain.model.positions import angles, sinusoids
 from pretrain.model.varlen import segment_bounds
 
@@ -181,17 +182,27 @@ class MaskedLanguageModel(nn.Module):
             found[-1] = self.core.norm(found[-1])
         return found
 
-    def attentions(self, ids: Tensor, positions: Tensor, segments: Tensor) -> Tensor:
-        """Return the attention weights of every layer and head, by the plain formula."""
+    def attentions(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        segments: Tensor,
+        layers: Collection[int] | None = None,
+    ) -> Tensor:
+        """Return the attention weights of some layers and every head, by the plain formula.
+
+        Without ``layers``, of all; each must have attention.
+        """
         # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
         same_segment = segments[:, :, None] == segments[:, None, :]
         inputs = self.core.attention_inputs(positions, segments)
         full = dataclasses.replace(inputs, allowed=same_segment)
         x = self.core.first_states(self.embed(ids, positions))
         found = []
-        for block in self.core.blocks:
+        for layer, block in enumerate(self.core.blocks):
             assert isinstance(block, Block)
-            found.append(block.mixer.weights(block.mixer_inputs(x), full))
+            if layers is None or layer in layers:
+                found.append(block.mixer.weights(block.mixer_inputs(x), full))
             x = block(x, inputs)
         return torch.stack(found)
 
@@ -226,12 +237,13 @@ def init_weights(model: MaskedLanguageModel, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     residual_std = INIT_STD / (2 * model.config.layers) ** 0.5
     for name, weight in model.named_parameters():
+        last = name.rpartition(".")[2]
         with torch.no_grad():
             if "norm" in name:
-                weight.fill_(0.0 if name.endswith("bias") else 1.0)
-            elif name.endswith("bias"):
+                weight.fill_(0.0 if last == "bias" else 1.0)
+            elif last.startswith("bias"):
                 weight.zero_()
-            elif name.endswith(("_map", "score_vector")):
+            elif last.endswith(("_map", "score_vector", "filters")) or "cells." in name:
                 weight.normal_(0.0, weight.shape[-1] ** -0.5, generator=generator)
             else:
                 std = residual_std if name.endswith("out.weight") else INIT_STD

@@ -1,13 +1,12 @@
 """Encoder blocks: a mixer and a feed-forward part, with norms and residual connections."""
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
-from corpora.common.errors import SettingError
 from pretrain.config import EncoderConfig
-from pretrain.model.attention import AttentionInputs, SelfAttention, take_slots
+from pretrain.mixers import MIXERS
+from pretrain.model.mixers.base import AttentionInputs, take_slots
 
 _EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
 
@@ -34,9 +33,9 @@ class FeedForward(nn.Module):
         value, gate = inner.chunk(2, dim=-1)
         return self.out(self.activation(value) * gate)
 
-
-# modules that mix the positions of a row: (states, inputs, chosen) -> states
-MIXERS: dict[str, Callable[[EncoderConfig, int], nn.Module]] = {"attention": SelfAttention}
+    def matrices(self) -> list[tuple[Tensor, int]]:
+        """Return the matrices for Muon, each with the number of matrices that it joins."""
+        return [(self.inner.weight, 2 if self.gated else 1), (self.out.weight, 1)]
 
 
 class Block(nn.Module):
@@ -45,14 +44,11 @@ class Block(nn.Module):
     def __init__(self, config: EncoderConfig, layer: int) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
-        name = config.mixers[layer]
-        if name not in MIXERS:
-            raise SettingError(f"unknown mixer {name!r}; choose from {', '.join(MIXERS)}")
-        self.mixer: Any = MIXERS[name](config, layer)
+        self.mixer: Any = MIXERS[config.mixers[layer]].load()(config, layer)
         self.feed_forward = FeedForward(config)
         # the embeddings are normalized already, so ModernBERT's first block starts without a norm
-        first = self.pre and layer == 0
-        self.mixer_norm = nn.Identity() if first else norm(config)
+        unnormed = self.pre and (layer == 0 or self.mixer.normalizes)
+        self.mixer_norm = nn.Identity() if unnormed else norm(config)
         self.feed_forward_norm = norm(config)
         self.dropout = nn.Dropout(config.dropout)
 
@@ -64,7 +60,7 @@ class Block(nn.Module):
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
         """Run the block; with ``chosen``, return the states of those slots only."""
         # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T or C, D)
-        kept = x if chosen is None else take_slots(x, chosen)
+        kept = take_slots(x, chosen)
         if self.pre:
             x = kept + self.dropout(self.mixer(self.mixer_inputs(x), inputs, chosen))
             after: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))

@@ -209,10 +209,11 @@ def read_tuned(path: Path) -> TunedSettings | None:
 def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Return which values of ``StepSettings.varlen`` to time."""
     n_segments = timer.max_segments * (timer.config.micro_batch or timer.rows)
-    if dtype != "bfloat16" or timer.encoder.attention_score == "additive":
+    encoder = timer.encoder
+    if dtype != "bfloat16" or encoder.attention_score == "additive" or not encoder.attends:
         return [False]
     fits = n_segments <= MAX_SEGMENTS
-    return [False, True] if fits and varlen_works(timer.device, timer.encoder.head_dim) else [False]
+    return [False, True] if fits and varlen_works(timer.device, encoder.head_dim) else [False]
 
 
 def _fastest(

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from pretrain.model.attention import SelfAttention
 from pretrain.model.layers import FeedForward
+from pretrain.model.mixers.base import Mixer
 from pretrain.training.muon import Muon
 
 # 0.98 rather than 0.999: gradients change fast in short trainings
@@ -75,10 +75,8 @@ def block_matrices(model: nn.Module) -> list[tuple[torch.Tensor, int]]:
     """Return the matrices of the blocks, each with the number of matrices that it joins."""
     found: list[tuple[torch.Tensor, int]] = []
     for part in model.modules():
-        if isinstance(part, SelfAttention):
-            found += [(part.qkv.weight, 3), (part.out.weight, 1)]
-        elif isinstance(part, FeedForward):
-            found += [(part.inner.weight, 2 if part.gated else 1), (part.out.weight, 1)]
+        if isinstance(part, Mixer | FeedForward):
+            found += part.matrices()
     return found
 
 

@@ -268,6 +268,19 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
     assert scores(tmp_path / "run") == scores(whole)
 
 
+def test_a_killed_training_of_every_mixer_resumes_to_the_same_bits(corpus, tmp_path, stop_at):
+    mixers = "lstm,gru,conv,conformer,mean"
+    config = small(mixer=mixers, layers=5, dropout=0.1, steps=6, checkpoint_every="3")
+    planted = stop_at(5, die)
+    with pytest.raises(StoppedError):
+        make_mlm_run(corpus, config, tmp_path / "run")
+    planted.undo()
+    resumed = make_mlm_run(corpus, config, tmp_path / "run")
+    same_weights(resumed, make_mlm_run(corpus, config, tmp_path / "whole"))
+    saved = json.loads((resumed / "config.json").read_text())
+    assert (saved["mixer"], saved["encoder"]["mixers"]) == (mixers, mixers.split(","))
+
+
 @pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due
 def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop_at, capsys, step):
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
@@ -474,7 +487,7 @@ def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
 
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
     config, out = small(init="none", optimizer="adamw", checkpoint_every="5"), tmp_path / "run"
-    added = ("init", "optimizer", "muon_rate")
+    added = ("init", "optimizer", "muon_rate", "mixer", "conv_width")
     leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
     message = problem(ArtifactError, corpus, small(), out)
     assert "left unfinished with different init, optimizer;" in message

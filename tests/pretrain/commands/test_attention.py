@@ -124,6 +124,29 @@ def test_errors_are_one_line(run, arguments, message):
     assert result.stderr == f"Error: {message}\n"
 
 
+@pytest.mark.parametrize(
+    ("mixers", "layer", "remedy"),
+    [
+        (("attention", "gru", "attention"), 1, "pass --layer 0"),
+        (("mean", "mean", "mean"), 0, "train with attention"),
+    ],
+)
+def test_layers_without_attention_are_refused(tmp_path, mixers, layer, remedy):
+    run = random_run(tmp_path / "run", mixers=mixers)
+    result = attention(run, "cat")
+    assert result.exit_code == 1
+    what = f"layer {layer} is --mixer {mixers[layer]}, which has no attention weights"
+    assert result.stderr == f"Error: {run}: {what}; {remedy}\n"
+
+
+def test_the_layers_of_a_mixed_encoder_that_attend_are_shown(tmp_path):
+    run = random_run(tmp_path / "run", mixers=("lstm", "attention", "conformer"), conv_width=3)
+    for layer in (1, 2):
+        answer = json.loads(attention(run, "cat", "--layer", str(layer), "--json").stdout)
+        assert [one["layer"] for one in answer["layers"]] == [layer]
+        np.testing.assert_allclose(weights_of(answer).sum(-1), 1.0, atol=1e-4)
+
+
 def test_the_longest_sentence_that_fits_a_row_is_read(run):
     answer = json.loads(attention(run, "cat " * 22, "--json").stdout)
     assert len(answer["pieces"]) == 24

@@ -198,6 +198,10 @@ REFUSALS = [
         POST | {"attention_span": 4},
         "BERT (`norm=post`) attends to all, not to `attention_span=4`",
     ),
+    (
+        {"mixers": ("attention", "lstm", "attention")},
+        "BERT and ModernBERT attend in every layer, and layer 1 is `mixer=lstm`",
+    ),
 ]
 
 

@@ -19,6 +19,7 @@ SHAPES = [
     {},
     {"norm": "post", "positions": "learned", "feed_forward": "gelu"},
     {"attention_span": 3, "global_every": 2},
+    {"mixers": ("lstm", "conv"), "positions": "none", "conv_width": 3},
 ]
 ENCODER = small_encoder()
 T = ENCODER.model.config.max_length
@@ -321,19 +322,21 @@ def test_a_uniform_model_scores_sentences_by_their_length():
     assert scores[0] == pytest.approx(-4 * np.log(len(encoder.pieces)), rel=1e-6)
 
 
-def test_masks_are_filled_with_the_models_probabilities():
+@pytest.mark.parametrize("shape", SHAPES)
+def test_masks_are_filled_with_the_models_probabilities(shape):
+    encoder = small_encoder(**shape)
     text = "The [MASK] saw the [MASK]."
     ids = [*pieces_of(["the"]), MASK, *pieces_of(["saw", "the"]), MASK, *pieces_of(["."])]
     row = torch.tensor([[CLS, *ids, SEP]])
     with torch.no_grad():
-        states = ENCODER.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
-        probabilities = ENCODER.model.logits(states)[0].softmax(-1).numpy()
+        states = encoder.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+        probabilities = encoder.model.logits(states)[0].softmax(-1).numpy()
 
-    masks = ENCODER.fill_mask(text, k=4)
+    masks = encoder.fill_mask(text, k=4)
 
     for answers, place in zip(masks, np.flatnonzero(row[0].numpy() == MASK), strict=True):
         best = np.argsort(-probabilities[place])[:4]
-        assert [answer.piece for answer in answers] == [ENCODER.pieces.names[p] for p in best]
+        assert [answer.piece for answer in answers] == [encoder.pieces.names[p] for p in best]
         found = [answer.probability for answer in answers]
         np.testing.assert_allclose(found, probabilities[place][best], rtol=1e-5)
 

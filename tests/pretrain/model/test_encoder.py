@@ -22,6 +22,11 @@ LAYOUTS = [
     {"norm": "post", "attention_score": "additive"},
     {"norm": "pre", "attention_score": "bilinear", "attention_span": 2},
 ]
+MIXED = [
+    *({"mixer": name, "heads": None} for name in ("lstm", "gru", "conv", "mean")),
+    {"mixer": "conformer", "attention_span": 5},
+    {"mixer": "lstm,attention,conv", "norm": "post"},
+]
 
 
 def small_config(**changes):
@@ -61,7 +66,7 @@ def masked_batch(rows=2):
     )
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_a_segment_gives_the_same_states_alone_and_packed(layout):
     model = small_model(**layout)
     ids, positions, segments = packed_rows(1)
@@ -72,7 +77,7 @@ def test_a_segment_gives_the_same_states_alone_and_packed(layout):
     torch.testing.assert_close(alone, together[:, 7:19], atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
     model = small_model(**layout)
     ids, positions, segments = packed_rows(1)
@@ -85,7 +90,7 @@ def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
     assert felt.tolist() == [7 <= slot < 19 for slot in range(LENGTH)]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_padding_content_never_changes_a_result(layout):
     model = small_model(**layout)
     ids, positions, segments = packed_rows(1)
@@ -144,7 +149,7 @@ def test_other_positions_have_no_scale():
     assert "sinusoid_scale" not in small_config(positions="rotary").to_json()
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_the_states_of_all_layers_end_in_the_final_states(layout):
     model = small_model(**layout)
     rows = packed_rows()
@@ -183,7 +188,7 @@ def test_global_layers_see_beyond_the_span_and_the_others_do_not():
     assert seen == [True, False, True]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_the_loss_is_the_mean_nll_of_the_chosen_slots_alone(layout):
     model = small_model(**layout)
     batch = masked_batch()
@@ -418,7 +423,13 @@ def test_an_invalid_encoder_description_is_refused(change, message):
 
 
 def test_a_mixer_that_this_version_does_not_have_is_refused():
-    config = EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["conv"]})
     with pytest.raises(SettingError) as caught:
-        MaskedLanguageModel(config)
-    assert str(caught.value) == "unknown mixer 'conv'; choose from attention"
+        EncoderConfig.from_json({**small_config(layers=1).to_json(), "mixers": ["spell"]})
+    known = "attention, lstm, gru, conv, conformer, mean"
+    assert str(caught.value) == f"unknown mixer 'spell'; choose from {known}"
+
+
+def test_a_run_without_mixers_attends_in_every_layer():
+    described = small_config(layers=2).to_json()
+    del described["mixers"]
+    assert EncoderConfig.from_json(described).mixers == ("attention", "attention")

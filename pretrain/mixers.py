@@ -1,0 +1,32 @@
+"""The mixers by name: what lets the slots of a row see each other, layer by layer."""
+
+import pkgutil
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class MixerKind:
+    """Where a mixer is, and which settings it uses."""
+
+    path: str  # ``module:class``, a :class:`pretrain.model.mixers.base.Mixer`
+    attends: bool = False  # heads, scores, spans and positions
+    convolves: bool = False  # the width of filters
+    even: bool = False  # half of its width for each direction, unless it is causal
+
+    def load(self) -> Any:
+        """Import the class."""
+        return pkgutil.resolve_name(self.path)
+
+
+ATTENTION = "attention"
+MIXERS = {
+    ATTENTION: MixerKind("pretrain.model.attention:SelfAttention", attends=True),
+    "lstm": MixerKind("pretrain.model.mixers.recurrent:Lstm", even=True),
+    "gru": MixerKind("pretrain.model.mixers.recurrent:Gru", even=True),
+    "conv": MixerKind("pretrain.model.mixers.conv:Convolution", convolves=True),
+    "conformer": MixerKind(
+        "pretrain.model.mixers.conformer:Conformer", attends=True, convolves=True
+    ),
+    "mean": MixerKind("pretrain.model.mixers.mean:Mean"),
+}

@@ -1,0 +1,1 @@
+"""Mixers: what lets the slots of a segment see each other, one kind per file."""

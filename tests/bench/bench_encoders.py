@@ -1,0 +1,220 @@
+"""Encoders beside each other: the same text, pieces and budget, another mixer in every layer.
+
+speed      forward and backward of each mixer's layers beside plain torch modules on the same rows
+           (encoder_speed.py).
+quality    each mixer trained for --steps, and again for as many steps as --minutes hold by the
+           speed that --dry-run measures: held-out loss; minimal pairs, tags, tags of ambiguous
+           words by a probe; similarity of pooled words; slots a second, weights.
+
+A training is a cell of the JSON; cells that are there are not measured again. With --page the
+tables of the page are written from the cells.
+
+    python tests/bench/bench_encoders.py --json docs/results/encoders.json --page docs/encoders.md
+    python tests/bench/bench_encoders.py --parts quality --mixers lstm --preset tiny --steps 100
+"""
+
+import argparse
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import encoder_speed
+import harness
+import mlm_quality
+import roles
+import torch
+
+from corpora.artifacts.artifact import write_json
+from corpora.build.open_or_build import open_or_build
+from corpora.common.console import print_table
+from corpora.store.corpus import Corpus
+from embed.compare.config import CompareConfig
+from pretrain.config import MlmConfig
+from pretrain.mixers import MIXERS
+from pretrain.train import make_mlm_run
+from pretrain.training.dry_run import plan
+
+PARTS = ("speed", "quality")
+ROLE = roles.REPORTING
+TEXT = "enwiki2015-AA"
+SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
+BUDGETS = ("steps", "minutes")
+SETS = {"similarity": ("ws353", "simlex999"), "minimal_pairs": ("blimp-reporting",)}
+TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
+TWO_TAGS = "two-tags"  # comes with Firth
+# Figures of a row: the task and the set of the result, and the metric.
+SCORES = {
+    "blimp": ("minimal-pairs", "blimp-reporting", "accuracy"),
+    "tags": ("tagging", "en_ewt-ud-test", "accuracy"),
+    "ambiguous": ("tagging", "two-tags-test", "accuracy_ambiguous"),
+    "ws353": ("similarity", "ws353", "spearman"),
+    "simlex": ("similarity", "simlex999", "spearman"),
+}
+FIGURES = "<!-- figures: results/encoders.json#cells/* -->"
+COLUMNS = {
+    "mixer": "--mixer", "parameters": "weights", "steps": "steps",
+    "tokens_per_second": "tokens/s", "loss": "held-out loss", "blimp": "BLiMP", "tags": "tags",
+    "ambiguous": "ambiguous", "ws353": "WS-353", "simlex": "SimLex",
+}  # fmt: skip
+
+
+def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield what is to be trained: all mixers by one budget, then by the other."""
+    for budget in arguments.budgets:
+        for mixer in arguments.mixers:
+            yield {
+                "mixer": mixer, "preset": arguments.preset, "text": arguments.text,
+                "pieces": arguments.pieces, "seed": arguments.seed, "budget": budget,
+                "amount": getattr(arguments, budget),
+            }  # fmt: skip
+
+
+def quality(
+    corpus: Corpus,
+    cell: Mapping[str, Any],
+    arguments: argparse.Namespace,
+    speeds: dict[str, Any],
+) -> dict[str, Any]:
+    """Train an encoder with the budget of a cell, and score it; return the figures of its row.
+
+    Speeds that are measured are added to ``speeds``, so that both budgets have the same.
+    """
+    names = ("mixer", "preset", "pieces", "seed")
+    options = {name: cell[name] for name in names}
+    options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
+    key = ", ".join(f"{cell[name]}" for name in ("text", *names))
+    if key not in speeds:
+        planned = plan(corpus, MlmConfig(**options, steps=arguments.steps))
+        speeds[key] = {name: planned[name] for name in SPEED}
+    planned = speeds[key]
+    steps = cell["amount"]
+    if cell["budget"] == "minutes":
+        a_step = planned["tokens"] / planned["steps"] / planned["tokens_per_second"]
+        steps = max(1, round(60 * cell["amount"] / a_step))
+    with tempfile.TemporaryDirectory() as folder:
+        run = make_mlm_run(corpus, MlmConfig(**options, steps=steps), Path(folder) / "run")
+        found = mlm_quality.quality(run, [], _sets(arguments.pairs))
+    training = found["training"]
+    return {
+        "steps": steps,
+        **{name: planned[name] for name in ("parameters", "tokens_per_second", "dtype", "compile")},
+        "loss": training["held_out_loss"],
+        "loss_error": training["held_out_standard_error"],
+        "seconds": training["seconds"],
+        **figures(found["results"], "run"),
+        "results": found["results"],
+    }
+
+
+def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float | None]:
+    """Return the scores of a row by name; None if a score is undefined or was not measured."""
+    by_place = {
+        (each["task"], each["dataset"], each["metric"]): each["score"]
+        for each in results
+        if each["run"] == run
+    }
+    return {name: by_place.get(place) for name, place in SCORES.items()}
+
+
+def _sets(pairs: int) -> CompareConfig:
+    """Return the sets; of each paradigm of minimal pairs the first ``pairs``."""
+    files = roles.set_options(SETS, role=ROLE)
+    parts = ",".join(str(roles.open_set(name, role=ROLE)) for name in TAGS)
+    return CompareConfig(**files, tagging=(parts, TWO_TAGS), limit=pairs)
+
+
+def measured(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a cell is among those that are measured."""
+    return any(cell.items() <= each.items() for each in every)
+
+
+def tables(found: Sequence[Mapping[str, Any]], budget: str) -> list[list[str]]:
+    """Return the rows of a budget's table."""
+    return [
+        [_shown(name, each[name]) for name in COLUMNS] for each in found if each["budget"] == budget
+    ]
+
+
+def _shown(name: str, value: Any) -> str:
+    """Format a figure: counts in full, losses and scores with three digits."""
+    if value is None:
+        return "undefined"
+    if name == "mixer":
+        return f"`{value}`"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}".removeprefix("0")
+
+
+def write_page(page: Path, found: Sequence[Mapping[str, Any]]) -> None:
+    """Write the tables into a page, each below the comment that names its budget."""
+    text = page.read_text(encoding="utf-8")
+    for budget in BUDGETS:
+        rows = tables(found, budget)
+        lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *rows]
+        table = "".join(f"| {' | '.join(line)} |\n" for line in lines) if rows else ""
+        if table:
+            table = f"{FIGURES}\n{table}"
+        start = f"<!-- table: {budget} -->\n"
+        pattern = rf"{re.escape(start)}({re.escape(FIGURES)}\n)?(\|.*\n)*"
+        text = re.sub(pattern, lambda _, new=start + table: new, text)
+    page.write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Measure what is not measured yet."""
+    arguments = harness.parse(__doc__, repeats=5, more=_own_options)
+    path = arguments.json
+    found = json.loads(path.read_text()) if path and path.exists() else {"speed": {}, "cells": []}
+    speeds = found.setdefault("speeds", {})
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+
+    def save() -> None:
+        if path:
+            write_json(path, {"benchmark": "encoders", **found, **harness.machine()})
+
+    if "speed" in arguments.parts:
+        names = [name for name in arguments.mixers if name in encoder_speed.PLAIN]
+        dtype = getattr(torch, arguments.dtype)
+        found["speed"] |= encoder_speed.speed(
+            names, arguments.preset, rows=32, length=128, repeats=arguments.repeats, dtype=dtype
+        )
+        save()
+        print_table(["", *encoder_speed.PIECES], [
+            [name, *(f"{each[f'{text}_times_torch']:.2f}" for text in encoder_speed.PIECES)]
+            for name, each in found["speed"].items()
+        ], title="time, plain torch is 1")  # fmt: skip
+    if "quality" in arguments.parts:
+        corpus = open_or_build(roles.open_text(arguments.text, role=ROLE))
+        for cell in cells(arguments):
+            if not measured(cell, found["cells"]):
+                found["cells"].append({**cell, **quality(corpus, cell, arguments, speeds)})
+                save()
+        for budget in arguments.budgets:
+            print_table(list(COLUMNS.values()), tables(found["cells"], budget), title=budget)
+    if arguments.page:
+        write_page(arguments.page, found["cells"])
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--mixers", nargs="+", default=list(MIXERS), help="as --mixer takes them")
+    parser.add_argument("--preset", default="mini")
+    parser.add_argument("--text", choices=roles.TEXTS, default=TEXT)
+    parser.add_argument("--pieces", default="8000")
+    parser.add_argument("--budgets", nargs="+", choices=BUDGETS, default=BUDGETS)
+    parser.add_argument("--steps", type=int, default=1200)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--pairs", type=int, default=100, help="of each paradigm of BLiMP")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="bfloat16")
+    parser.add_argument("--compile", choices=("auto", "on", "off"), default="auto")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--page", type=Path, help="write the tables into this page")
+
+
+if __name__ == "__main__":
+    main()
