@@ -1,4 +1,4 @@
-"""Settings of masked-LM pretraining, and the encoder shape that follows from them."""
+"""Settings of pretraining, and the encoder shape that follows from them."""
 
 import contextlib
 import dataclasses
@@ -16,6 +16,8 @@ _SCORES = ("scaled-dot", "dot", "additive", "bilinear")
 _POSITIONS = ("learned", "sinusoidal", "rotary", "none")
 _NORMS = ("pre", "post")
 _FEED_FORWARDS = ("relu", "gelu", "geglu")
+OBJECTIVES = ("masked", "causal")
+_OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
@@ -291,6 +293,11 @@ class MlmConfig:
         "Attention stays within this unit.",
         choices=("sentence", "paragraph", "document"),
     )
+    objective: str = setting(
+        "masked",
+        "What is predicted: masked pieces from both sides, or each piece from those before it.",
+        choices=OBJECTIVES,
+    )
     mask_rate: str = setting(
         "0.30:0.15",
         "Share of the pieces to predict, or the first and the last, between which it falls "
@@ -408,6 +415,7 @@ class MlmConfig:
                 f"`batch={self.batch}` is not divisible by `micro_batch={self.micro_batch}`"
             )
         parse_rates(self.mask_rate)
+        self._check_objective()
         parse_every("checkpoint_every", self.checkpoint_every)
         parse_every("evaluate_every", self.evaluate_every)
         self._check_mixers(self.encoder(n_pieces=1))
@@ -456,6 +464,23 @@ class MlmConfig:
             learning_rate=self.learning_rate or rate,
             epochs=self.epochs if budget else _EPOCHS,
         )
+
+    def _check_objective(self) -> None:
+        """Raise if a setting of masks is given where nothing is masked."""
+        if self.objective == "masked":
+            return
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name in _OF_MASKS:
+            if (value := getattr(self, name)) != defaults[name]:
+                raise SettingError(
+                    f"`{name}={value}`: nothing is masked with `objective={self.objective}`; "
+                    "leave it out"
+                )
+
+    @property
+    def mask_rates(self) -> tuple[float, float]:
+        """The first and the last share of pieces to mask; NaN if none are."""
+        return parse_rates(self.mask_rate) if self.objective == "masked" else (math.nan, math.nan)
 
     @property
     def muon_share(self) -> float:
@@ -506,6 +531,7 @@ class MlmConfig:
             attention_span=self.attention_span,
             global_every=self.global_every,
             dropout=self.dropout,
+            causal=self.objective == "causal",
             mixers=mixers,
             conv_width=self.conv_width or (_CONV_WIDTH if convolves else None),
             # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;

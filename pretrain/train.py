@@ -1,4 +1,4 @@
-"""``train_mlm``: train a masked language model (Devlin et al. 2019, arXiv:1810.04805).
+"""``train_mlm``: train a masked (Devlin et al. 2019, arXiv:1810.04805) or causal language model.
 
 A training that was killed at any moment is resumed by the same call.
 """
@@ -27,7 +27,8 @@ from embed.vectors.training import run_folder, warn_of_little_text
 from pretrain.config import SINUSOID_SCALE, MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
-from pretrain.inference.mlm_encoder import MlmEncoder, open_run
+from pretrain.inference.mlm_encoder import encoder_class, open_run
+from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import WEIGHTS, read_model, save_model
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
@@ -58,8 +59,8 @@ def train_mlm(
     out: str | Path | None = None,
     *,
     force: bool = False,
-) -> MlmEncoder:
-    """Train an encoder with masked-language modeling, or resume an interrupted training.
+) -> TrainedEncoder:
+    """Train an encoder to predict masked or next pieces, or resume an interrupted training.
 
     Bit-identical on a CPU at the same number of threads and processes, interrupted or not, unless
     the budget is in minutes. What is tuned by measuring is tuned once per run. If a launcher such
@@ -81,12 +82,12 @@ def train_mlm(
 
     Returns
     -------
-    MlmEncoder
-        On the device of the training. With ``out``, its ``path`` is the run: ``config.json``,
-        ``provenance.json``, ``tokenizer.json``, ``model.safetensors``, ``metrics.jsonl``,
-        ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D),
-        ``centers.npy`` float32 (4, D / 2) of joined vectors, ``first_vectors.npy`` float32 (P, D)
-        of the pieces unless the start was random, and ``checksums.json``.
+    MlmEncoder or CausalEncoder
+        By ``objective``, on the device of the training. With ``out``, its ``path`` is the run:
+        ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
+        ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``
+        float32 (V, D), ``centers.npy`` float32 (4, D / 2) of joined vectors, ``first_vectors.npy``
+        float32 (P, D) of the pieces unless the start was random, and ``checksums.json``.
 
     Raises
     ------
@@ -232,7 +233,7 @@ def _write_vectors(
     """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
     start = None if config.init == NONE else open_first_vectors(partial)
-    encoder = MlmEncoder(model, pieces, corpus.text, start=start)
+    encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.vectors.save(partial)

@@ -30,6 +30,7 @@ _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
         "muon_rate": 0.02,
         "mixer": "attention",
         "conv_width": None,
+        "objective": "masked",
     },
 }
 _LOCK = ".lock"

@@ -199,8 +199,9 @@ class Explainer:
         if isinstance(encoder, MaskFiller):
             return _of_masks(encoder, words, self._required_search, seed)
         raise ArtifactError(
-            f"{self._run}: has no contexts to show; pass a run of `train_svd()`, `train_mlm()`, or "
-            "of `train_skipgram()` or `train_cbow()` with negative sampling"
+            f"{self._run}: has no contexts to show; pass a run of `train_svd()`, of `train_mlm()` "
+            "with `objective=masked`, or of `train_skipgram()` or `train_cbow()` with negative "
+            "sampling"
         )
 
     def _of_counts(self, words: tuple[str, str]) -> _Weights:

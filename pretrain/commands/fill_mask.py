@@ -34,9 +34,9 @@ def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
         firth fill-mask out/mlm "[MASK] is the capital of [MASK]." -k 3 --json
     """
     from corpora.common.console import padded, print_json
-    from pretrain.inference.mlm_encoder import open_run
+    from pretrain.inference.mlm_encoder import open_masked
 
-    masks = open_run(run, device).fill_mask(text, k)
+    masks = open_masked(run, device).fill_mask(text, k)
     if as_json:
         answers = [[answer._asdict() for answer in mask] for mask in masks]
         print_json({"text": text, "answers": answers if len(answers) > 1 else answers[0]})

@@ -1,4 +1,4 @@
-"""``firth train-mlm``: train a contextual encoder by masked language modeling, like BERT."""
+"""``firth train-mlm``: train a contextual encoder by masked or causal language modeling."""
 
 import datetime
 from collections.abc import Mapping
@@ -31,12 +31,13 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a contextual encoder by masked language modeling, like BERT.
+    """Train an encoder by masked or causal language modeling, like BERT or GPT.
 
     CORPUS is a corpus, or a source of text that is first built in a cache. If
     interrupted, run the same command to resume. The run can be used like any
-    other: its vectors are the mean contextual states of each word. For several
-    GPUs, start it with torchrun.
+    other: its vectors are the mean contextual states of each word. With
+    --objective causal, each piece is predicted from those before it, and
+    `firth generate` continues texts. For several GPUs, start it with torchrun.
 
     \b
     Example:
@@ -44,6 +45,8 @@ def command(
         firth train-mlm out/wiki --preset tiny --dry-run
         firth train-mlm out/wiki --preset tiny --out out/mlm
         firth neighbors out/mlm king
+        firth train-mlm out/wiki --objective causal --preset tiny --out out/clm
+        firth generate out/clm "the sea"
         torchrun --nproc-per-node 2 cli.py train-mlm out/wiki --out out/mlm2
     """
     from corpora.common.options import take
@@ -118,6 +121,8 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
         f"{last['unigram_loss']:.{loss.decimals}f}), accuracy {last['held_out_accuracy']:.1%} "
         f"({last['unigram_accuracy']:.1%})"
     )
+    if bits := last.get("held_out_bits_per_character"):
+        text += f", {bits:.3f} bits per character"
     if last["tokens"] < enough_tokens:
         text += (
             f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "

@@ -1,29 +1,24 @@
-"""Masked batches, made on the device as a function of seed and step."""
+"""Batches of rows with pieces to predict, made on the device as a function of seed and step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from pretrain.data.masking import Masking, capacity, mask
+from pretrain.data.objectives.targets import HELD_OUT_RATE, Objective
 from pretrain.data.packing import PackedRows, lay_out
 from pretrain.data.stateless_random import keyed_bits
-
-HELD_OUT_RATE = 0.15
-_HELD_OUT_SEED = 0
-_MAX_PASSES = 16  # over the same row: by then every piece was masked about twice
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Masked rows, all on the device."""
+    """Rows with pieces to predict, all on the device."""
 
     ids: torch.Tensor  # int64 (B, T): pieces that the model sees
     segments: torch.Tensor  # int64 (B, T): from 0 in each row; -1 for padding
     positions: torch.Tensor  # int64 (B, T): within the segment, from 0 at [CLS]; 0 for padding
-    chosen: torch.Tensor  # int64 (B, C): columns to predict, ascending; 0 if unused
-    targets: torch.Tensor  # int64 (B, C): the original pieces there
+    chosen: torch.Tensor  # int64 (B, C): columns that predict, ascending; 0 if unused
+    targets: torch.Tensor  # int64 (B, C): the pieces to predict there
     weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
     # int64 (B, C), in held-out batches: the cluster of text that each target is from
     clusters: torch.Tensor | None = None
@@ -50,27 +45,17 @@ class Batches:
     """The batches of a training run, as a function of seed and step.
 
     Every epoch takes each row once, in its own order; a batch may span two epochs. Batches are the
-    same on any device and for any number of processes. ``continues`` marks the pieces that continue
-    a word; no step may mask a larger share than ``highest_rate``, which sets the shapes.
+    same on any device and for any number of processes.
     """
 
     def __init__(
-        self,
-        rows: PackedRows,
-        *,
-        batch_rows: int,
-        seed: int,
-        masking: Masking,
-        continues: np.ndarray,
-        highest_rate: float,
+        self, rows: PackedRows, objective: Objective, *, batch_rows: int, seed: int
     ) -> None:
-        # continues: bool (V,)
-        self.capacity = capacity(rows.sequence_length, highest_rate)
+        self.capacity = objective.capacity
         self._rows = rows
+        self._objective = objective
         self._batch_rows = batch_rows
         self._seed = seed
-        self._masking = masking
-        self._continues = torch.tensor(continues, device=rows.device)
         self._epochs = range(0)
         self._order = torch.empty(0, dtype=torch.int64, device=rows.ids.device)
 
@@ -79,20 +64,10 @@ class Batches:
 
         A new epoch's order takes O(n_rows log n_rows).
         """
-        needed = capacity(self._rows.sequence_length, mask_rate)
-        assert needed <= self.capacity, (mask_rate, needed, self.capacity)
         ids = self._rows.take(self._row_numbers(step))
-        masked = mask(
-            ids,
-            self._continues,
-            self._masking,
-            rate=mask_rate,
-            capacity=self.capacity,
-            seed=self._seed,
-            step=step,
-        )
+        shown, chosen, targets, weights = self._objective.predict(ids, step=step, rate=mask_rate)
         segments, positions = lay_out(ids)
-        return Batch(masked.ids, segments, positions, masked.chosen, masked.targets, masked.weights)
+        return Batch(shown, segments, positions, chosen, targets, weights)
 
     def _row_numbers(self, step: int) -> torch.Tensor:
         """Return the numbers of a batch's rows, int64 (B,)."""
@@ -113,41 +88,29 @@ class Batches:
 
 
 def fixed_batches(
-    rows: PackedRows, *, batch_rows: int, continues: np.ndarray, n_rows_limit: int
+    rows: PackedRows, objective: Objective, *, batch_rows: int, n_rows_limit: int
 ) -> Iterator[Batch]:
-    """Yield held-out batches with fixed masks: single pieces, 15 %, shown 80/10/10.
+    """Yield held-out batches with fixed targets, by an objective for held-out text.
 
-    Rows and masks depend only on the text, its pieces and the row length, so losses of runs that
+    Rows and targets depend only on the text, its pieces and the row length, so losses of runs that
     agree in these are comparable, for any other settings, seed or device. More than
-    ``n_rows_limit`` rows are thinned out evenly; fewer are repeated under other masks, at most
-    sixteen times, since the loss of a hundred pieces is too noisy. Rows that fill up the last batch
-    have weight 0.
+    ``n_rows_limit`` rows are thinned out evenly; fewer are repeated under other masks, since the
+    loss of a hundred pieces is too noisy. Rows that fill up the last batch have weight 0.
     """
-    # continues: bool (V,)
-    on_device = torch.tensor(continues, device=rows.device)
-    n_places = min(n_rows_limit, _MAX_PASSES * rows.n_rows)
+    n_places = min(n_rows_limit, objective.max_passes * rows.n_rows)
     spread = max(n_places, rows.n_rows)
     for first in range(0, n_places, batch_rows):
         # the last batch is filled up, since another shape would be compiled again
         places = torch.arange(first, first + batch_rows, device=rows.ids.device)
         numbers = places.clamp(max=n_places - 1) * spread // n_places % rows.n_rows
         ids = rows.take(numbers)
-        masked = mask(
-            ids,
-            on_device,
-            Masking(),
-            rate=HELD_OUT_RATE,
-            capacity=capacity(rows.sequence_length, HELD_OUT_RATE),
-            seed=_HELD_OUT_SEED,
-            step=0,
-            first_row=first,
+        shown, chosen, targets, weights = objective.predict(
+            ids, step=0, rate=HELD_OUT_RATE, first_row=first
         )
         segments, positions = lay_out(ids)
-        weights = masked.weights * (places < n_places)[:, None].to(rows.device)
-        yield Batch(
-            masked.ids, segments, positions, masked.chosen, masked.targets, weights,
-            _clusters(rows, numbers, masked.chosen),
-        )  # fmt: skip
+        weights = weights * (places < n_places)[:, None].to(rows.device)
+        clusters = _clusters(rows, numbers, chosen)
+        yield Batch(shown, segments, positions, chosen, targets, weights, clusters)
 
 
 def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from corpora.tokenizer.pieces import FIRST_PIECE, MASK
+from pretrain.data.objectives.targets import Targets
 from pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
 
 _SPAN = 3  # words, on average
@@ -31,15 +32,6 @@ class Masking:
     random_share: float = 0.1  # of the targets, shown as a random piece that is not special
 
 
-class Masked(NamedTuple):
-    """A batch after masking; see :class:`pretrain.data.batches.Batch`."""
-
-    ids: torch.Tensor
-    chosen: torch.Tensor
-    targets: torch.Tensor
-    weights: torch.Tensor
-
-
 def capacity(sequence_length: int, rate: float) -> int:
     """Return the most pieces of a row that may have to be predicted, at least 1."""
     return max(1, -(-(sequence_length - 2) * _fixed_point(rate) >> _RATE_BITS))
@@ -55,7 +47,7 @@ def mask(
     seed: int,
     step: int,
     first_row: int = 0,
-) -> Masked:
+) -> Targets:
     """Choose the pieces to predict, and replace them.
 
     Of a row's n pieces (without special ones), ``rate * n`` are drawn, rounded up or down at
@@ -79,7 +71,7 @@ def mask(
     targets = ids.gather(1, chosen)
     shown = torch.where(real, _shown(targets, masking, len(continues), random), targets)
     # unused slots write column 0's own piece to column 0
-    return Masked(ids.scatter(1, chosen, shown), chosen, targets, real.to(torch.float32))
+    return Targets(ids.scatter(1, chosen, shown), chosen, targets, real.to(torch.float32))
 
 
 class _RandomRows(NamedTuple):

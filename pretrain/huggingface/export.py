@@ -31,18 +31,18 @@ from pretrain.training.loop import CHECKPOINTS
 _CARD = """\
 ---
 library_name: transformers
-pipeline_tag: fill-mask
+pipeline_tag: {task}
 ---
 
-# A masked language model of {layers} layers x {dim}
+# A {kind} language model of {layers} layers x {dim}
 
 Trained with Firth on rows of {length} pieces, with a vocabulary of {pieces:,} pieces. transformers
 5 or later loads it without remote code:
 
 ```python
-from transformers import AutoModelForMaskedLM, AutoTokenizer
+from transformers import {loader}, AutoTokenizer
 
-model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
+model = {loader}.from_pretrained("path/to/this/folder")
 tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
 ```
 """
@@ -51,12 +51,13 @@ tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
 def write_huggingface(run: Path, folder: Path) -> str:
     """Write a run for ``AutoModelForMaskedLM`` and ``AutoTokenizer``; return a short description.
 
+    A causal run is for ``AutoModelForCausalLM``, and its tokenizer adds no [SEP] behind a prompt.
     Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text. Of an
     unfinished run (``OUT.partial``), the last checkpoint is exported.
     """
     unfinished = (run / MAKER).is_file()
     shape = _unfinished_shape(run) if unfinished else encoder_config(run)
-    load_pieces(run, shape)  # to check it; the file is copied unchanged
+    load_pieces(run, shape)  # to check it
     if reason := layout_problem(shape) or _segmentation_problem(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
     model = _last_checkpoint(run, shape) if unfinished else load_model(run)
@@ -64,13 +65,32 @@ def write_huggingface(run: Path, folder: Path) -> str:
     folder.mkdir()
     write_json(folder / "config.json", config)
     write_tensors(folder / WEIGHTS, tensors)
-    shutil.copyfile(run / TOKENIZER, folder / TOKENIZER)
+    _write_tokenizer(run / TOKENIZER, folder / TOKENIZER, shape.causal)
     write_json(folder / "tokenizer_config.json", _tokenizer_config(shape))
+    loader = f"AutoModelFor{'CausalLM' if shape.causal else 'MaskedLM'}"
     card = _CARD.format(
-        layers=shape.layers, dim=shape.dim, length=shape.max_length, pieces=shape.n_pieces
+        task="text-generation" if shape.causal else "fill-mask",
+        kind="causal" if shape.causal else "masked",
+        loader=loader,
+        layers=shape.layers,
+        dim=shape.dim,
+        length=shape.max_length,
+        pieces=shape.n_pieces,
     )
     (folder / "README.md").write_text(card, encoding="utf-8")
     return f"{config['architectures'][0]} of {shape.layers} layers x {shape.dim}"
+
+
+def _write_tokenizer(source: Path, path: Path, causal: bool) -> None:
+    """Copy ``tokenizer.json``; of a causal run without the [SEP] behind a text."""
+    if not causal:
+        shutil.copyfile(source, path)
+        return
+    tokenizer = read_json(source)
+    template = tokenizer["post_processor"]
+    end = {"SpecialToken": {"id": SPECIAL[SEP], "type_id": 0}}
+    template["single"] = [part for part in template["single"] if part != end]
+    write_json(path, tokenizer)
 
 
 def _unfinished_shape(run: Path) -> EncoderConfig:

@@ -1,5 +1,7 @@
 """Convert our encoders to Hugging Face's BERT (post-norm) or ModernBERT (pre-norm).
 
+Causal ones become their decoders, with the same weights: BertLMHeadModel and ModernBertDecoder.
+
 Other product scores are folded into the query map: q.k = (sqrt(d) q).k / sqrt(d), and
 k.W q = (sqrt(d) W q).k / sqrt(d), where rotary positions rotate W q like q.
 """
@@ -18,6 +20,7 @@ from pretrain.mixers import ATTENTION
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 
+_ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}
 _THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs
 
 
@@ -47,20 +50,24 @@ def huggingface_form(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[s
 
     The output embeddings are the input's and not listed.
     """
-    return _modernbert(model) if model.config.norm == "pre" else _bert(model)
+    if model.config.norm == "post":
+        return _bert(model)
+    return _modernbert_decoder(model) if model.config.causal else _modernbert(model)
 
 
 def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Convert to BertForMaskedLM: norms after sums, biases everywhere."""
+    """Convert to BertForMaskedLM or BertLMHeadModel: norms after sums, biases everywhere."""
     shape, core = model.config, model.core
     config = {
-        **_common(shape, "bert", "BertForMaskedLM"),
+        **_common(shape, "bert", "BertLMHeadModel" if shape.causal else "BertForMaskedLM"),
         "hidden_act": shape.feed_forward,
         "layer_norm_eps": core.embedding_norm.eps,
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": 0.0,
         "type_vocab_size": 2,  # BERT distinguishes the texts of a pair; we do not
     }
+    if shape.causal:
+        config |= {"is_decoder": True, **_ENDS}
     learned = shape.positions == "learned"
     positions = model.position_table.weight if learned else model.sinusoids
     tensors = {
@@ -95,8 +102,7 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
     rope = {"rope_type": "default", "rope_theta": _THETA}
     config = {
         **_common(shape, "modernbert", "ModernBertForMaskedLM"),
-        "bos_token_id": CLS,
-        "eos_token_id": SEP,
+        **_ENDS,
         "hidden_activation": "gelu",
         "classifier_activation": "gelu",
         "norm_eps": core.norm.eps,
@@ -134,6 +140,26 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
             **_named(f"{layer}.mlp.Wo", block.feed_forward.out),
         }
     return config, _plain(tensors)
+
+
+def _modernbert_decoder(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Convert to ModernBertDecoderForCausalLM, whose parts have other names."""
+    config, tensors = _modernbert(model)
+    config |= {
+        "model_type": "modernbert-decoder",
+        "architectures": ["ModernBertDecoderForCausalLM"],
+    }
+    # half of it counts the slot itself, which ours does not
+    config["local_attention"] += 2
+    renamed = {}
+    for name, tensor in tensors.items():
+        stem, fused, _ = name.partition("Wqkv.weight")
+        if fused:
+            for own, part in zip("qkv", tensor.chunk(3), strict=True):
+                renamed[f"{stem}{own}_proj.weight"] = part.clone()
+        else:
+            renamed["lm_" + name if name.startswith("head.") else name] = tensor
+    return config, renamed
 
 
 def _global_every(shape: EncoderConfig) -> int:

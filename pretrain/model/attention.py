@@ -51,7 +51,7 @@ class SelfAttention(Mixer):
         if self._uses_blocks(inputs):
             mixed = self._local_attention(q, k, v, inputs)
         elif inputs.bounds is not None:
-            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span)
+            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, inputs.causal)
         else:
             mixed, chosen = self._full_attention(q, k, v, inputs, chosen), None
         return self.out(mixed if chosen is None else take_slots(mixed, chosen))
@@ -177,16 +177,22 @@ def build_attention_inputs(
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
     if bounds is not None and pattern is None and config.attention_score != "additive":
-        return AttentionInputs(segments, rotary, bounds=bounds)
+        return AttentionInputs(segments, rotary, bounds=bounds, causal=config.causal)
     local = None
     if span is not None and pattern is None and block_size(span) + 2 * span < length:
-        local = _local_mask(segments, span)
+        local = _local_mask(segments, span, config.causal)
     if local is not None and None not in spans:
         return AttentionInputs(segments, rotary, local=local)
-    allowed = segments[:, :, None] == segments[:, None, :]
+    allowed = visible(segments, config.causal)
     if pattern is not None:
         allowed = allowed & pattern
     return AttentionInputs(segments, rotary, allowed, local, has_pattern=pattern is not None)
+
+
+def visible(segments: Tensor, causal: bool) -> Tensor:
+    """Return which keys each query may attend to without a span, bool (B, T, T)."""
+    same: Tensor = segments[:, :, None] == segments[:, None, :]
+    return same.tril() if causal else same
 
 
 def block_size(span: int) -> int:
@@ -220,7 +226,7 @@ def _windows(x: Tensor, span: int) -> Tensor:
     return x.unfold(1, block + 2 * span, block).flatten(0, 1).transpose(-1, -2)
 
 
-def _local_mask(segments: Tensor, span: int) -> Tensor:
+def _local_mask(segments: Tensor, span: int, causal: bool) -> Tensor:
     """Return the mask of same segment and within the span, for blocks of local attention."""
     block = block_size(span)
     fill = -segments.shape[1] % block
@@ -228,6 +234,7 @@ def _local_mask(segments: Tensor, span: int) -> Tensor:
     queries = F.pad(segments, (0, fill), value=-2).unflatten(1, (-1, block))
     at_query = torch.arange(block, device=segments.device) + span
     at_key = torch.arange(block + 2 * span, device=segments.device)
-    close = (at_query[:, None] - at_key).abs() <= span
+    distance = at_query[:, None] - at_key
+    close = (distance.abs() <= span) & (distance >= 0) if causal else distance.abs() <= span
     allowed = (queries[..., :, None] == keys[..., None, :]) & close
     return allowed.flatten(0, 1)[:, None]

@@ -1,4 +1,4 @@
-"""A BERT-style encoder with a masked-LM head.
+"""A BERT-style encoder with a head that predicts pieces.
 
 Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), with ReLU that of Vaswani
 et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.data.batches import Batch
-from pretrain.model.attention import build_attention_inputs
+from pretrain.model.attention import build_attention_inputs, visible
 from pretrain.model.layers import Block, activation, norm
 from pretrain.model.mixers.base import AttentionInputs
 from pretrain.model.positions import angles, sinusoids
@@ -94,12 +94,13 @@ class Core(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Return the loss in nats and whether the prediction is correct, from embeddings on.
 
-        Both are 0 where the weight is.
+        Both are 0 where the weight is. A causal encoder predicts in all slots.
         """
         # x: float32 (B, T, D); table: float32 (V, D); positions, segments: int64 (B, T)
         # chosen, targets: int64 (B, C); weights: float32 (B, C); bounds: int32 (n + 1,)
         # returns float32 (B * C,) twice
-        states = self.forward(x, self.attention_inputs(positions, segments, bounds=bounds), chosen)
+        inputs = self.attention_inputs(positions, segments, bounds=bounds)
+        states = self.forward(x, inputs, None if self.config.causal else chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
@@ -114,7 +115,7 @@ class Core(nn.Module):
 
 
 class MaskedLanguageModel(nn.Module):
-    """Embeddings, blocks, and a head that predicts the masked pieces.
+    """Embeddings, blocks, and a head that predicts masked pieces or, if causal, the next ones.
 
     With ``max_segments`` (per row) above 0, the loss uses the varlen attention kernel; see
     :func:`pretrain.model.varlen.varlen_works`.
@@ -194,9 +195,8 @@ class MaskedLanguageModel(nn.Module):
         Without ``layers``, of all; each must have attention.
         """
         # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
-        same_segment = segments[:, :, None] == segments[:, None, :]
         inputs = self.core.attention_inputs(positions, segments)
-        full = dataclasses.replace(inputs, allowed=same_segment)
+        full = dataclasses.replace(inputs, allowed=visible(segments, self.config.causal))
         x = self.core.first_states(self.embed(ids, positions))
         found = []
         for layer, block in enumerate(self.core.blocks):

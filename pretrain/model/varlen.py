@@ -13,10 +13,17 @@ _TOLERANCE, _GRADIENT_TOLERANCE = 0.05, 0.2  # rounding of bfloat16 for values o
 
 
 def varlen_attention(
-    q: Tensor, k: Tensor, v: Tensor, bounds: Tensor, scale: float, span: int | None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bounds: Tensor,
+    scale: float,
+    span: int | None,
+    causal: bool = False,
 ) -> Tensor:
     """Attend within segments, up to ``span`` slots each side (None: all); heads side by side.
 
+    With ``causal``, only to the slot itself and those before it.
     Empty segments at the end of ``bounds`` are allowed.
     """
     # q, k, v: float16 or bfloat16 (B, T, heads, head_dim); bounds: int32 (n + 1,)
@@ -28,7 +35,8 @@ def varlen_attention(
     factor = scale * q.shape[-1] ** 0.5
     if not math.isclose(factor, 1.0):
         q = q * factor
-    window = (-1, -1) if span is None else (span, span)
+    reach = -1 if span is None else span
+    window = (reach, 0 if causal else reach)
     mixed = varlen_attn(
         q.flatten(0, 1),
         k.flatten(0, 1),
@@ -69,22 +77,26 @@ def varlen_works(device: torch.device, head_dim: int) -> bool:
     qkv = torch.randn(3, 1, 16, 2, head_dim, generator=generator).to(device, torch.bfloat16)
     segments = (torch.arange(16, device=device) >= 5).long()[None]
     try:
-        return all(_agrees(qkv, segments, span) for span in (None, 3))
+        return all(
+            _agrees(qkv, segments, span, causal) for span in (None, 3) for causal in (False, True)
+        )
     except (ImportError, NotImplementedError, RuntimeError, TypeError):
         return False
 
 
-def _agrees(qkv: Tensor, segments: Tensor, span: int | None) -> bool:
+def _agrees(qkv: Tensor, segments: Tensor, span: int | None, causal: bool) -> bool:
     """Return whether kernel and formula agree on these queries, keys and values."""
     scale = qkv.shape[-1] ** -0.5
     bounds = segment_bounds(segments, 4)  # the last two are empty
     given = qkv.clone().requires_grad_()
     plain = qkv.to(torch.float32, copy=True).requires_grad_()
-    got = varlen_attention(given[0], given[1], given[2], bounds, scale, span)
+    got = varlen_attention(given[0], given[1], given[2], bounds, scale, span, causal)
     slots = torch.arange(16, device=qkv.device)
     allowed = segments[0][:, None] == segments[0]
     if span is not None:
         allowed = allowed & ((slots[:, None] - slots).abs() <= span)
+    if causal:
+        allowed = allowed.tril()
     q, k, v = plain.unbind()
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * scale
     weights = scores.masked_fill(~allowed, -torch.inf).softmax(-1)

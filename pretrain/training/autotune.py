@@ -14,7 +14,7 @@ from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.atomic import write_whole
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note
-from pretrain.config import EncoderConfig, MlmConfig, parse_rates
+from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.data.batches import Batches
 from pretrain.device import compile_problem, synchronize
 from pretrain.model.encoder import MaskedLanguageModel
@@ -90,7 +90,7 @@ class StepTimer:
 
     def _timed(self, stepper: Stepper) -> list[float]:
         """Return the seconds of each step."""
-        rate = max(parse_rates(self.config.mask_rate))
+        rate = max(self.config.mask_rates)
         found: list[float] = []
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Held-out loss and accuracy of masked pieces: of a model, and of the unigram baseline."""
+"""Held-out loss and accuracy: of a model, and of the unigram baseline."""
 
 import contextlib
 import math
@@ -18,7 +18,7 @@ from pretrain.training.step import loss_of
 
 @dataclass(frozen=True)
 class MlmScore:
-    """Loss and accuracy on masked pieces."""
+    """Loss and accuracy on the pieces to predict."""
 
     loss: float  # mean negative log-likelihood per piece, in nats
     accuracy: float  # share of pieces whose prediction is correct
@@ -27,6 +27,8 @@ class MlmScore:
     n_units: int = 0  # held-out units with pieces to predict
     # float64 (2, n): summed loss and number of pieces of each unit
     units: np.ndarray | None = field(default=None, compare=False)
+    # of the text that the pieces spell, one space for each word; NaN if pieces were masked
+    bits_per_character: float = math.nan
 
     @property
     def held_out(self) -> HeldOutLoss:
@@ -35,25 +37,42 @@ class MlmScore:
 
     @property
     def perplexity(self) -> float:
-        """Pseudo-perplexity, exp(loss)."""
+        """Perplexity, exp(loss); of masked pieces a pseudo-perplexity."""
         return math.exp(min(self.loss, 700.0))  # exp of more overflows
 
 
-def evaluate(model: MaskedLanguageModel, batches: Sequence[Batch], dtype: torch.dtype) -> MlmScore:
-    """Score a model on fixed batches, uncompiled and without dropout."""
-    parts = []
+def evaluate(
+    model: MaskedLanguageModel,
+    batches: Sequence[Batch],
+    dtype: torch.dtype,
+    characters: Tensor | None = None,
+) -> MlmScore:
+    """Score a model on fixed batches, uncompiled and without dropout.
+
+    ``characters``, of each piece, turn the loss into bits per character.
+    """
+    # characters: int64 (V,)
+    parts, n_characters = [], 0.0
     with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
             losses, right = loss_of(model, batch, dtype)
             clusters = torch.zeros_like(batch.chosen) if batch.clusters is None else batch.clusters
             parts.append([losses, right, batch.weights.flatten(), clusters.flatten()])
+            if characters is not None:
+                spelled = characters[batch.targets].double() * batch.weights
+                n_characters += float(spelled.sum())
     # float64 (P,) and int64 (P,): on the CPU, where sums have a fixed order
     losses, right, weights, clusters = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
     score = _score(torch.stack([part.double().sum() for part in (losses, right, weights)]))
     units = torch.stack([clusters.bincount(part.double()) for part in (losses, weights)]).numpy()
     by_unit = HeldOutLoss.of_units(*units)
+    bits = score.loss * score.n_targets / math.log(2)
     return replace(
-        score, standard_error=by_unit.standard_error, n_units=by_unit.n_units, units=units
+        score,
+        standard_error=by_unit.standard_error,
+        n_units=by_unit.n_units,
+        bits_per_character=bits / n_characters if n_characters else math.nan,
+        units=units,
     )
 
 

@@ -43,7 +43,7 @@ class TrainingStatus:
     seconds: float  # training time, including earlier calls
     progress: float  # share of the budget that is spent
     rate: float  # learning rate of the last step
-    mask_rate: float  # of the last step
+    mask_rate: float  # of the last step; NaN if nothing is masked
 
 
 class TrainingLog:
@@ -92,7 +92,7 @@ class TrainingLog:
 
     @property
     def loss(self) -> float:
-        """Mean loss per masked piece since the last line, over the steps that were read."""
+        """Mean loss per predicted piece since the last line, over the steps that were read."""
         return float(self._sums[0] / max(self._sums[2], 1.0))
 
     def write_line(self, status: TrainingStatus) -> None:
@@ -142,6 +142,11 @@ class TrainingLog:
             held_out_targets=score.n_targets,
             unigram_loss=unigram.loss,
             unigram_accuracy=unigram.accuracy,
+            **(
+                {"held_out_bits_per_character": score.bits_per_character}
+                if math.isfinite(score.bits_per_character)
+                else {}
+            ),
         )
         self._held_out = f"  held-out {score.held_out}"
         self.restart_clock()

@@ -15,7 +15,7 @@ from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress
-from pretrain.config import MlmConfig, parse_every, parse_rates
+from pretrain.config import MlmConfig, parse_every
 from pretrain.data.batches import Batch, Batches
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.distributed import ProcessGroup
@@ -49,6 +49,8 @@ class TrainingSetup:
     directory: Path  # the unfinished run
     counts: torch.Tensor  # int64 (V,): of each piece in the training text
     seconds: float  # that the first vectors took; they count if the budget is a time
+    # int64 (V,): of each piece, if the objective gives text a likelihood
+    characters: torch.Tensor | None = None
 
 
 def run_training(
@@ -82,7 +84,7 @@ class _Training:
         config = setup.config
         assert config.learning_rate is not None
         self._model, self._setup, self._group = model, setup, group
-        self._rate, self._rates = config.learning_rate, parse_rates(config.mask_rate)
+        self._rate, self._rates = config.learning_rate, config.mask_rates
         self._optimizer = make_optimizer(
             model,
             config.weight_decay,
@@ -145,6 +147,7 @@ class _Training:
                 self.score = MlmScore(
                     measured.mean, line["held_out_accuracy"], line["held_out_targets"],
                     measured.standard_error, measured.n_units,
+                    bits_per_character=line.get("held_out_bits_per_character", math.nan),
                 )  # fmt: skip
                 self._evaluated = self._step
                 if line["held_out_targets"] == _n_targets(self._setup.held_out):
@@ -216,7 +219,7 @@ class _Training:
         return self._setup.batches.batch(self._step, self._mask_rate(progress))
 
     def _mask_rate(self, progress: float) -> float:
-        """Return the share of pieces to predict at a share of the budget."""
+        """Return the share of pieces to mask at a share of the budget; NaN if none are."""
         first, last = self._rates
         return min(max(self._rates), first + (last - first) * progress)
 
@@ -239,7 +242,7 @@ class _Training:
             return
         self._write_line()
         setup = self._setup
-        self.score = evaluate(self._model, batches, setup.step_settings.dtype)
+        self.score = evaluate(self._model, batches, setup.step_settings.dtype, setup.characters)
         if not math.isfinite(self.score.loss):
             self._raise_diverged(self._step, f"the held-out loss is {self.score.loss:.3g}")
         self._log.write_score(self._status(), self.score, setup.unigram)

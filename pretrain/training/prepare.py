@@ -1,4 +1,4 @@
-"""Prepare training: pack the text, tune the settings, mask the held-out batches."""
+"""Prepare training: pack the text, tune the settings, make the held-out batches."""
 
 import dataclasses
 import time
@@ -12,9 +12,12 @@ from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
 from embed.vectors.piece_table import FIRST_VECTORS
-from pretrain.config import EncoderConfig, MlmConfig, parse_rates
-from pretrain.data.batches import HELD_OUT_RATE, Batch, Batches, fixed_batches
-from pretrain.data.masking import Masking, capacity
+from pretrain.config import OBJECTIVES, EncoderConfig, MlmConfig
+from pretrain.data.batches import Batch, Batches, fixed_batches
+from pretrain.data.masking import capacity
+from pretrain.data.objectives.causal import piece_characters
+from pretrain.data.objectives.registry import CLASSES
+from pretrain.data.objectives.targets import HELD_OUT_RATE
 from pretrain.data.packing import PackedRows, piece_counts
 from pretrain.data.text import TextSplits, max_segments, pack_text
 from pretrain.device import matmul_peak, reset_peak_memory
@@ -37,7 +40,7 @@ from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
 from pretrain.training.warm_start import NONE, write_first_vectors
 
-_HELD_OUT_TARGETS = 8_000  # approximate; enough to estimate the loss within 0.03
+_HELD_OUT_TARGETS = 8_000  # approximate, masked; enough to estimate the loss within 0.03
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,9 @@ def build_training_data(
 ) -> TrainingData:
     """Pack the text into rows on the device, and set up its batches."""
     train, held_out = pack_text(text, pieces, config, device)
-    batches = Batches(
-        train,
-        batch_rows=batch,
-        seed=config.seed,
-        masking=Masking(config.masking, config.mask_share, config.random_share),
-        continues=pieces.continues,
-        highest_rate=max(parse_rates(config.mask_rate)),
-    )
+    continues = torch.tensor(pieces.continues, device=train.device)
+    objective = CLASSES[config.objective].for_training(config, continues, train.sequence_length)
+    batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     return TrainingData(
         train,
         held_out,
@@ -108,7 +106,7 @@ def prepare(
         lambda: tune(timer, data.budget, batch, threads, group),
         lambda earlier: fit_micro_batch(timer, earlier),
     )
-    held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch)
+    held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch, config.objective)
     workload = make_workload(data, tuned, device)
     reset_peak_memory(device)  # exclude the peak of tuning
     return TrainingSetup(
@@ -124,6 +122,11 @@ def prepare(
         directory=directory,
         counts=counts,
         seconds=seconds,
+        characters=(
+            torch.tensor(piece_characters(pieces.names), device=device)
+            if config.objective == "causal"
+            else None
+        ),
     )
 
 
@@ -157,17 +160,16 @@ def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device
     )
 
 
-def held_out_batches(rows: PackedRows, pieces: Pieces, micro_batch: int) -> list[Batch]:
-    """Mask some of the held-out text, the same way in every run."""
+def held_out_batches(
+    rows: PackedRows, pieces: Pieces, micro_batch: int, objective: str = OBJECTIVES[0]
+) -> list[Batch]:
+    """Choose targets in some of the held-out text, the same in every run of an objective."""
+    # the same rows for every objective
     limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
-    batches = list(
-        fixed_batches(
-            rows,
-            batch_rows=min(micro_batch, limit),
-            continues=pieces.continues,
-            n_rows_limit=limit,
-        )
-    )
+    continues = torch.tensor(pieces.continues, device=rows.device)
+    chooser = CLASSES[objective].for_held_out(continues, rows.sequence_length)
+    size = min(micro_batch, limit)
+    batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))
     if not any(float(batch.n_targets) for batch in batches):
         raise SettingError(
             "the held-out text has no pieces to predict; build the corpus with a greater `held_out`"

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
 from pretrain.config import EncoderConfig, MlmConfig
 from pretrain.data.batches import Batch, Batches
-from pretrain.data.masking import Masking
+from pretrain.data.masking import Masking, capacity
+from pretrain.data.objectives.masked import MaskedPieces
 from pretrain.data.packing import PackedRows
 from pretrain.device import Stopwatch, synchronize
 from pretrain.huggingface.layouts import huggingface_form
@@ -77,14 +78,9 @@ def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
     rng = np.random.default_rng(2)
     continues = rng.random(rows.vocabulary_size) < _CONTINUES
     continues[:FIRST_PIECE] = False
-    return Batches(
-        rows,
-        batch_rows=batch_rows,
-        seed=1,
-        masking=Masking(),
-        continues=continues,
-        highest_rate=MASK_RATE,
-    )
+    most = capacity(rows.sequence_length, MASK_RATE)
+    objective = MaskedPieces(Masking(), torch.tensor(continues, device=rows.device), most, seed=1)
+    return Batches(rows, objective, batch_rows=batch_rows, seed=1)
 
 
 class Ours:

@@ -48,6 +48,8 @@ def inputs(server, tmp_path_factory) -> Path:
     assert result.status == 0, result.stderr
     encoder = small_encoder(pieces=small_pieces("\n".join(lines), 60))
     write_run(folder / "mlm", encoder, corpus)
+    encoder = small_encoder(pieces=encoder.pieces, causal=True)
+    write_run(folder / "clm", encoder, corpus)
     (folder / "lines.txt").write_text("\n".join(lines[:20]))
     (folder / "pairs.tsv").write_text(
         "".join(f"word{n}\tword{(n * 7 + 3) % 150}\t{n % 11}\n" for n in range(40))

@@ -105,6 +105,7 @@ CALLS = {
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),
     "fill-mask": Call(words="{inputs}/mlm word1[MASK] --device cpu", reads=("mlm",)),
+    "generate": Call(words="{inputs}/clm word1 --length 5 --device cpu", reads=("clm",)),
     "encode": Call(
         words="{inputs}/mlm {inputs}/lines.txt --out {workdir}/words.npz --device cpu",
         reads=("mlm", "lines.txt"),

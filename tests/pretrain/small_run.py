@@ -1,6 +1,7 @@
 """A small finished run of train-mlm: random or given weights, real pieces, pooled vectors."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,8 @@ from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.config import EncoderConfig
-from pretrain.inference.mlm_encoder import MlmEncoder
+from pretrain.inference.mlm_encoder import encoder_class
+from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
 
@@ -35,7 +37,7 @@ def small_pieces(text: str = TEXT, size: int = 80) -> Pieces:
     return learn_pieces(words.tolist(), counts, size=size)
 
 
-def small_encoder(*, pieces: Pieces | None = None, seed: int = 3, **shape) -> MlmEncoder:
+def small_encoder(*, pieces: Pieces | None = None, seed: int = 3, **shape) -> Any:
     """An encoder with weights of unit size, so that context matters as in a trained one."""
     pieces = pieces or small_pieces()
     config = EncoderConfig(n_pieces=len(pieces), **{**SHAPE, **shape})
@@ -46,7 +48,7 @@ def small_encoder(*, pieces: Pieces | None = None, seed: int = 3, **shape) -> Ml
                 weight.mul_(weight.shape[-1] ** -0.5 / weight.std())
             elif name == "core.bias":
                 weight[:FIRST_PIECE] = -20.0  # as training leaves pieces that are never right
-    return MlmEncoder(model, pieces, TextSettings(), name="small")
+    return encoder_class(config)(model, pieces, TextSettings(), name="small")
 
 
 def small_corpus(folder: Path, text: str = TEXT) -> Corpus:
@@ -55,7 +57,7 @@ def small_corpus(folder: Path, text: str = TEXT) -> Corpus:
     return open_or_build(folder / "text.txt")
 
 
-def write_run(out: Path, encoder: MlmEncoder, corpus: Corpus, **pooling) -> Path:
+def write_run(out: Path, encoder: TrainedEncoder, corpus: Corpus, **pooling) -> Path:
     """Write an encoder as train-mlm does, with vectors pooled over a corpus."""
     started = now()
     pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))

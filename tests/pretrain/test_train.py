@@ -21,7 +21,10 @@ from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
 from pretrain.data.batches import Batch
-from pretrain.train import make_mlm_run
+from pretrain.data.packing import PackedRows
+from pretrain.data.text import open_text
+from pretrain.inference.causal_encoder import CausalEncoder
+from pretrain.train import make_mlm_run, train_mlm
 from pretrain.training import autotune, log, loop, prepare, warm_start
 from pretrain.training import step as stepping
 from pretrain.training.distributed import ProcessGroup
@@ -156,6 +159,59 @@ def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run
     assert not np.array_equal(mine["core.head.weight"], other["core.head.weight"])
 
 
+# ---- the next piece
+
+
+def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
+    config = small(objective="causal", steps=80, dim=32, learning_rate=2e-2)
+    encoder = train_mlm(corpus, config, tmp_path / "run")
+
+    lines = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    last = [line for line in lines if "held_out_loss" in line][-1]
+    assert last["held_out_loss"] < last["unigram_loss"] - 0.5
+    assert next(line["mask_rate"] for line in lines if "mask_rate" in line) is None
+    assert isinstance(encoder, CausalEncoder)
+    follows = [[f"word{n}", f"word{(7 * n + 3) % 40}"] for n in range(40)]
+    strays = [[f"word{n}", f"word{(7 * n + 4) % 40}"] for n in range(40)]
+    assert (encoder.score(follows) > encoder.score(strays)).mean() > 0.8
+    stored = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert stored["pooling"]["source"] == "joined"  # as of masked pieces
+    assert WordVectors.open(tmp_path / "run").matrix.shape == (40, 64)
+
+
+def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, tmp_path):
+    out = make_mlm_run(corpus, small(objective="causal"), tmp_path / "run")
+    pieces = open_pieces(out / "tokenizer.json")
+    text = open_text(corpus, small())
+    rows = PackedRows.pack(text.held_out, pieces, 16, "cpu")
+    spelled, n_targets = "", 0
+    for batch in prepare.held_out_batches(rows, pieces, 8, "causal"):
+        for piece in batch.targets[batch.weights > 0].tolist():
+            name, n_targets = pieces.names[piece], n_targets + 1
+            spelled += name[2:] if name.startswith("##") else f" {name}"
+
+    last = read_metrics(out / "metrics.jsonl")[-1]
+    assert last["held_out_targets"] == n_targets > 100
+    nats = last["held_out_loss"] * n_targets
+    expected = nats / math.log(2) / len(spelled)
+    assert last["held_out_bits_per_character"] == pytest.approx(expected)
+    assert last["held_out_perplexity"] == pytest.approx(math.exp(last["held_out_loss"]))
+
+
+def test_masked_pieces_have_no_bits_per_character(run):
+    assert "held_out_bits_per_character" not in (run / "metrics.jsonl").read_text()
+
+
+def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_path):
+    runs = [
+        make_mlm_run(corpus, small(objective="causal", dtype=dtype), tmp_path / dtype)
+        for dtype in ("float32", "bfloat16")
+    ]
+    exact, rounded = (list(scores(run).values())[-1] for run in runs)
+    assert rounded == pytest.approx(exact, abs=0.02)
+    assert rounded != exact
+
+
 # ---- the start
 
 
@@ -248,10 +304,10 @@ def die():
     raise StoppedError
 
 
-@pytest.fixture(scope="module", params=[0.0, 0.1], ids="dropout {}".format)
+@pytest.fixture(scope="module", params=[{}, {"dropout": 0.1}, {"objective": "causal"}], ids=str)
 def whole(request, corpus, tmp_path_factory):
     """Options, and the run of an uninterrupted training."""
-    config = small(checkpoint_every="3", evaluate_every="2", dropout=request.param, micro_batch=4)
+    config = small(checkpoint_every="3", evaluate_every="2", micro_batch=4, **request.param)
     return config, make_mlm_run(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
 
 
@@ -487,7 +543,7 @@ def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
 
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
     config, out = small(init="none", optimizer="adamw", checkpoint_every="5"), tmp_path / "run"
-    added = ("init", "optimizer", "muon_rate", "mixer", "conv_width")
+    added = ("init", "optimizer", "muon_rate", "mixer", "conv_width", "objective")
     leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
     message = problem(ArtifactError, corpus, small(), out)
     assert "left unfinished with different init, optimizer;" in message
@@ -609,9 +665,9 @@ def test_evaluations_by_share_use_the_same_rows_and_the_last_one_all(
 ):
     used, evaluate = [], loop.evaluate
 
-    def noting(model, batches, dtype):
+    def noting(model, batches, *others):
         used.append(torch.cat([batch.ids for batch in batches]))
-        return evaluate(model, batches, dtype)
+        return evaluate(model, batches, *others)
 
     monkeypatch.setattr(loop, "evaluate", noting)
     make_mlm_run(corpus, small(**budget), tmp_path / "run")

@@ -78,11 +78,13 @@ METRICS = {
         "procrustes": "distance after optimal rotation; 0 if rotation makes them equal",
     },
 }
+CAUSAL = "causal"  # an objective of language models
 METHODS = {
     "svd": "SVD of co-occurrence counts",
     "skipgram": "skip-gram",
     "cbow": "CBOW",
     "mlm": "masked language model",
+    CAUSAL: "causal language model",
     "change": "words in several periods",
     "pool": "vectors pooled from an encoder",
 }

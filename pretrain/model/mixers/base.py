@@ -24,6 +24,7 @@ class AttentionInputs:
     has_pattern: bool = False
     # int32 (n + 1,): where segments start in the concatenated rows, for the varlen kernel
     bounds: Tensor | None = None
+    causal: bool = False  # whether a query attends to no later key
 
 
 class Mixer(nn.Module):

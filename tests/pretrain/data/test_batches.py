@@ -10,7 +10,8 @@ from scipy.stats import chisquare
 
 from corpora.tokenizer.pieces import FIRST_PIECE, MASK
 from pretrain.data.batches import Batch, Batches, fixed_batches
-from pretrain.data.masking import Masking
+from pretrain.data.masking import Masking, capacity
+from pretrain.data.objectives.masked import MaskedPieces
 from pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
@@ -23,21 +24,16 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is n
 
 def batches(rows=ROWS, *, batch_rows=8, seed=1, masking=None, highest_rate=0.3):
     """Batches of letters."""
-    return Batches(
-        rows,
-        batch_rows=batch_rows,
-        seed=seed,
-        masking=masking or Masking(),
-        continues=LETTERS.continues,
-        highest_rate=highest_rate,
-    )
+    most = capacity(rows.sequence_length, highest_rate)
+    continues = torch.tensor(LETTERS.continues)
+    objective = MaskedPieces(masking or Masking(), continues, most, seed)
+    return Batches(rows, objective, batch_rows=batch_rows, seed=seed)
 
 
 def held_out(rows=ROWS, *, batch_rows=8, limit=1000):
     """Fixed batches of letters."""
-    return [
-        *fixed_batches(rows, batch_rows=batch_rows, continues=LETTERS.continues, n_rows_limit=limit)
-    ]
+    objective = MaskedPieces.for_held_out(torch.tensor(LETTERS.continues), rows.sequence_length)
+    return [*fixed_batches(rows, objective, batch_rows=batch_rows, n_rows_limit=limit)]
 
 
 def unmasked(batch):

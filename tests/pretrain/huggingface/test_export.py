@@ -17,6 +17,8 @@ from embed.registry import MODEL_FORMATS
 from pretrain.config import PRESETS, EncoderConfig, MlmConfig
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.layouts import huggingface_form, layout_problem
+from pretrain.inference.mlm_encoder import open_causal
+from pretrain.inference.sampling import GenerateConfig
 from pretrain.model import encoder
 from pretrain.model.encoder import MaskedLanguageModel, init_weights
 from pretrain.model.weights import load_model
@@ -60,11 +62,10 @@ def difference(model, stock, ids):
     return float((ours - theirs)[real].abs().max())
 
 
-def opened(folder):
+def opened(folder, kind="AutoModelForMaskedLM"):
     """Load the stock model; every weight must be in the file, and no other."""
-    model, info = transformers.AutoModelForMaskedLM.from_pretrained(
-        folder, output_loading_info=True
-    )
+    loader = getattr(transformers, kind)
+    model, info = loader.from_pretrained(folder, output_loading_info=True)
     assert {key: list(names) for key, names in info.items() if names} == {}
     return model.eval()
 
@@ -91,6 +92,46 @@ def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
     assert summary == f"{expected} of 3 layers x 32"
     ids = some_rows(model.config.n_pieces, model.config.max_length)
     assert difference(model, stock, ids) < 1e-4
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_causal_run_is_a_stock_decoder_with_the_same_logits(name, tmp_path):
+    run = random_run(tmp_path / "run", causal=True, **LAYOUTS[name])
+
+    summary = write_huggingface(run, tmp_path / "out")
+
+    model, stock = load_model(run), opened(tmp_path / "out", "AutoModelForCausalLM")
+    expected = "ModernBertDecoderForCausalLM" if name.startswith("pre") else "BertLMHeadModel"
+    assert type(stock).__name__ == expected
+    assert summary == f"{expected} of 3 layers x 32"
+    ids = some_rows(model.config.n_pieces, model.config.max_length)
+    assert difference(model, stock, ids) < 1e-4
+
+
+@pytest.mark.parametrize("layout", [{}, POST], ids=["pre", "post"])
+def test_stock_generation_continues_a_prompt_as_the_run_does(layout, tmp_path):
+    run = random_run(tmp_path / "run", causal=True, **layout)
+    write_huggingface(run, tmp_path / "out")
+    stock = opened(tmp_path / "out", "AutoModelForCausalLM")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert "AutoModelForCausalLM" in (tmp_path / "out" / "README.md").read_text()
+    greedy = GenerateConfig(length=8, temperature=0)
+
+    ours = open_causal(run, "cpu").generate("The cat sat", greedy)
+
+    row = tokenizer("The cat sat", return_tensors="pt")
+    continuing = open_pieces(run / "tokenizer.json").continues.nonzero()[0].tolist()
+    theirs = stock.generate(
+        **row,
+        do_sample=False,
+        max_new_tokens=8,
+        suppress_tokens=[PAD, UNK, CLS, MASK],
+        begin_suppress_tokens=continuing,  # ours starts with a word
+    )
+    added = tokenizer.convert_ids_to_tokens(theirs[0, row["input_ids"].shape[1] :])
+    assert row["input_ids"][0, 0] == CLS
+    assert SEP not in row["input_ids"]
+    assert [piece for piece, _ in ours.pieces] == added
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import itertools
 import math
 
 import numpy as np
@@ -114,9 +115,9 @@ def naive_attention(layer, x, may_look, *, rotary=False):
 EITHER_WAY = pytest.mark.parametrize("few_keys", [256, 0], ids=["formula", "fused"])
 
 
-def may_look_in(segments, span=None):
+def may_look_in(segments, span=None, *, causal=False):
     def may_look(b, i, j):
-        near = span is None or abs(i - j) <= span
+        near = (span is None or abs(i - j) <= span) and not (causal and j > i)
         return near and bool(segments[b, i] == segments[b, j])
 
     return may_look
@@ -257,11 +258,27 @@ def loop_over_segments(*given, **named):
     return mixed
 
 
+@EITHER_WAY
+@pytest.mark.parametrize("span", [None, 3])
+def test_causal_attention_follows_the_formula_without_later_keys(span, few_keys):
+    config = encoder_config(attention_span=span, positions="rotary", causal=True)
+    layer, x, segments = attention_and_rows(config, few_keys=few_keys)
+    inputs = build_attention_inputs(config, segments, rotary_of(config, segments))
+
+    may_look = may_look_in(segments, span, causal=True)
+    expected, _ = naive_attention(layer, x, may_look, rotary=True)
+    assert (inputs.local is None) == (span is None)
+    assert_near(layer(x, inputs), expected.float())
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
 @pytest.mark.parametrize("span", [None, 2])
-def test_the_varlen_kernel_gets_its_documented_arguments(score, span, monkeypatch):
+def test_the_varlen_kernel_gets_its_documented_arguments(score, span, causal, monkeypatch):
     monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
-    config = encoder_config(attention_score=score, attention_span=span, positions="rotary")
+    config = encoder_config(
+        attention_score=score, attention_span=span, positions="rotary", causal=causal
+    )
     layer, x, segments = attention_and_rows(config)
     rotary = rotary_of(config, segments)
     bounds = varlen.segment_bounds(segments, 12)
@@ -274,10 +291,13 @@ def test_the_varlen_kernel_gets_its_documented_arguments(score, span, monkeypatc
 
 
 @needs_gpu
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("score", ["scaled-dot", "dot", "bilinear"])
 @pytest.mark.parametrize("span", [None, 2])
-def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span):
-    config = encoder_config(dim=64, attention_score=score, attention_span=span, positions="none")
+def test_torchs_kernel_gives_what_the_dense_mask_gives(score, span, causal):
+    config = encoder_config(
+        dim=64, attention_score=score, attention_span=span, positions="none", causal=causal
+    )
     layer, x, segments = attention_and_rows(config)
     layer, segments = layer.to("cuda", torch.bfloat16), segments.cuda()
     bounds = varlen.segment_bounds(segments, 12)  # some of them empty
@@ -299,11 +319,11 @@ def test_a_wrong_or_failing_varlen_kernel_is_not_used(monkeypatch):
     assert not varlen.varlen_works(device, 8)  # there is none
     drawn = torch.randn(3, 1, 16, 2, 8, generator=torch.Generator().manual_seed(1))
     segments = (torch.arange(16) >= 5).long()[None]
-    for span in (None, 3):
+    for span, causal in itertools.product((None, 3), (False, True)):
         monkeypatch.setattr(library, "varlen_attn", loop_over_segments)
-        assert varlen._agrees(drawn, segments, span)
+        assert varlen._agrees(drawn, segments, span, causal)
         monkeypatch.setattr(library, "varlen_attn", lambda *given, **named: given[2] + 0 * given[0])
-        assert not varlen._agrees(drawn, segments, span)
+        assert not varlen._agrees(drawn, segments, span, causal)
 
 
 def test_unscaled_scores_are_not_rounded_on_a_cpu():

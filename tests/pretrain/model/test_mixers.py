@@ -96,8 +96,6 @@ ALONE = {
 @EITHER_DIRECTION
 @EVERY
 def test_each_segment_is_mixed_as_torchs_module_mixes_it_alone(name, causal):
-    if name == "conformer" and causal:
-        pytest.skip("its attention is tested with the causal objective")
     config = shape(name, causal=causal)
     layer, x, segments = layer_and_rows(config)
     found = mixed(layer, x, segments, config)
@@ -111,8 +109,6 @@ def test_each_segment_is_mixed_as_torchs_module_mixes_it_alone(name, causal):
 
 @EVERY
 def test_a_slot_of_a_causal_mixer_sees_itself_and_the_slots_before(name):
-    if name == "conformer":
-        pytest.skip("its attention is tested with the causal objective")
     config = shape(name, causal=True)
     layer, x, segments = layer_and_rows(config)
     x.requires_grad_()

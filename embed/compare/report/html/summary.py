@@ -5,7 +5,7 @@ from typing import Any
 
 from embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from embed.compare.report.contents import RunFacts
-from embed.compare.report.explanations import METHODS
+from embed.compare.report.explanations import CAUSAL, METHODS
 from embed.compare.report.result_groups import rows_of
 from embed.compare.report.summary import LEGEND
 
@@ -28,7 +28,7 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
         "methods": [
             {
                 "run": row,
-                "method": METHODS.get(about[run]["method"], about[run]["method"]),
+                "method": _method(about[run]["method"], facts.get(run)),
                 "dim": facts[run].config.get("dim") if run in facts else None,
             }
             for row, run in given.items()
@@ -39,6 +39,13 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
         "failures": document.get("failures", ()),
         "left_out": document.get("left_out", ()),
     }
+
+
+def _method(name: str, facts: RunFacts | None) -> str:
+    """Describe the method of a run; that a language model is causal is a setting."""
+    if facts and facts.config.get("objective") == CAUSAL:
+        name = CAUSAL
+    return METHODS.get(name, name)
 
 
 def _name(text: Mapping[str, Any]) -> str:

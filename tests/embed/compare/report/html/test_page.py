@@ -511,6 +511,13 @@ def test_settings_without_a_value_in_any_run_are_left_out():
     assert "null" not in settings[: settings.index('id="reading"')]
 
 
+@pytest.mark.parametrize("objective", ["masked", "causal"])
+def test_a_causal_language_model_is_called_so(objective):
+    facts = {"out/svd": RunFacts({"method": "mlm", "objective": objective}, {})}
+    page = make_page(small_document(), ReportParts(facts=facts))
+    assert ("causal language model" in page) == (objective == "causal")
+
+
 def test_settings_that_differ_are_marked(page):
     table = on_one_line(page[page.index("Settings (config.json)") :])
     marked = re.findall(r'<th scope="row">([\w.]+)<span class="mark">differs', table)

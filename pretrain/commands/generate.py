@@ -1,0 +1,45 @@
+"""``firth generate``: continue a text, piece by piece."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from corpora.common.device import device_option
+from corpora.common.options import click_options
+from pretrain.inference.sampling import GenerateConfig
+
+
+@click.command("generate")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("prompt")
+@click_options(GenerateConfig)
+@device_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(run: Path, prompt: str, device: str, as_json: bool, **options: Any) -> None:
+    """Continue a text, piece by piece.
+
+    RUN is a run of train-mlm with --objective causal. PROMPT is the beginning of
+    the text; "" starts a new one. The same seed gives the same text. It ends
+    after --length pieces, at the longest row of the run, or where the model ends
+    it. In JSON, "pieces" are those added, with the model's probabilities.
+
+    \b
+    Example:
+        firth train-mlm out/wiki --objective causal --preset tiny --out out/clm
+        firth generate out/clm "the sea"
+        firth generate out/clm "the sea" --temperature 0.8 --top-p 0.9 --seed 2
+        firth generate out/clm "" --temperature 0 --json
+    """
+    from corpora.common.console import print_json
+    from corpora.common.options import take
+    from corpora.common.reporting import note
+    from pretrain.inference.mlm_encoder import open_causal
+
+    found = open_causal(run, device).generate(prompt, take(GenerateConfig, options))
+    if as_json:
+        print_json(found.to_json())
+        return
+    click.echo(found.text)
+    if found.end == "row":
+        note(f"ended after {len(found.pieces)} pieces: the longest row of the run is full")

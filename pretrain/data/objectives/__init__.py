@@ -1,0 +1,1 @@
+"""Training objectives: which pieces of a row are predicted, and what the model sees there."""

@@ -1,0 +1,49 @@
+"""Masked pieces, predicted from both sides (Devlin et al. 2019, arXiv:1810.04805)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from torch import Tensor
+
+from pretrain.config import MlmConfig
+from pretrain.data.masking import Masking, capacity, mask
+from pretrain.data.objectives.targets import HELD_OUT_RATE, Targets
+
+_HELD_OUT_SEED = 0
+
+
+@dataclass(frozen=True)
+class MaskedPieces:
+    """Some pieces are hidden and predicted."""
+
+    max_passes: ClassVar[int] = 16  # by then every piece was masked about twice
+    masking: Masking
+    continues: Tensor  # bool (V,)
+    capacity: int
+    seed: int
+
+    @classmethod
+    def for_training(cls, config: MlmConfig, continues: Tensor, length: int) -> Self:
+        """Return what the settings describe; the highest rate sets the shapes."""
+        masking = Masking(config.masking, config.mask_share, config.random_share)
+        return cls(masking, continues, capacity(length, max(config.mask_rates)), config.seed)
+
+    @classmethod
+    def for_held_out(cls, continues: Tensor, length: int) -> Self:
+        """Return masks of single pieces, 15 %, shown 80/10/10."""
+        return cls(Masking(), continues, capacity(length, HELD_OUT_RATE), _HELD_OUT_SEED)
+
+    def predict(self, ids: Tensor, *, step: int, rate: float, first_row: int = 0) -> Targets:
+        """Mask a share of the pieces, in held-out text always the same."""
+        needed = capacity(ids.shape[1], rate)
+        assert needed <= self.capacity, (rate, needed, self.capacity)
+        return mask(
+            ids,
+            self.continues,
+            self.masking,
+            rate=rate,
+            capacity=self.capacity,
+            seed=self.seed,
+            step=step,
+            first_row=first_row,
+        )

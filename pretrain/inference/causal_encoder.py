@@ -1,0 +1,155 @@
+"""CausalEncoder: what an encoder of next pieces gives sentences, and the text it generates."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from corpora.common.errors import SettingError
+from corpora.common.options import config_of
+from corpora.common.reporting import note
+from corpora.text.joining import join_words
+from corpora.tokenizer.pieces import CLS, MASK, SPECIAL
+from pretrain.inference.generation import Generated, continue_row, spell
+from pretrain.inference.likelihoods import log_likelihoods
+from pretrain.inference.sampling import GenerateConfig
+from pretrain.inference.states import piece_states
+from pretrain.inference.trained_encoder import Prediction, TrainedEncoder
+from pretrain.inference.windows import PiecedText, PieceWindows
+
+_SCORED_SLOTS = 1 << 13  # at most, since each slot has a logit per piece
+
+
+class CausalEncoder(TrainedEncoder):
+    """A trained encoder of next pieces: also a MaskedEncoder and SentenceScorer.
+
+    Attributes
+    ----------
+    model : MaskedLanguageModel
+        The trained model, in evaluation mode.
+    pieces : Pieces
+        The pieces it was trained on.
+    """
+
+    def encode_masked(
+        self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]
+    ) -> np.ndarray:
+        """Encode words that the encoder does not see, but only what is before them.
+
+        A word's vector is the state that predicts its first piece: that of the piece before it, or
+        of [CLS].
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows, as by :meth:`encode`.
+        tokens : int64 (n,)
+            Which words, counted through all sentences from 0, ascending.
+        layers : sequence of int
+            Layers to average, as for :meth:`encode`.
+
+        Returns
+        -------
+        float32 (n, D)
+            One row per word of ``tokens``.
+
+        Raises
+        ------
+        ArtifactError
+            The states contain NaN or infinity.
+        """
+
+        def read(windows: PieceWindows) -> torch.Tensor:
+            before = np.roll(windows.kept_slots(), -1, axis=1)  # the first slot is never kept
+            states = self._mean_states(windows.rows(self._device), layers)
+            return states[torch.from_numpy(before).to(self._device)]
+
+        text = PiecedText.split(self.pieces, sentences)
+        states = piece_states(
+            read, text.windows(self.max_pieces), slots=self._slots, dim=self.dim, name=self.name
+        )
+        return states[text.words[tokens]]
+
+    def score(
+        self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
+    ) -> np.ndarray:
+        """Score sentences by log-likelihood, from left to right.
+
+        The sum of the log probabilities of each piece after those before it, [CLS] first; the end
+        of the sentence is not scored.
+
+        Parameters
+        ----------
+        sentences : sequence of sequences of str
+            Words; long sentences are read in windows, as by :meth:`encode`.
+        left_to_right_in_words : bool
+            A setting of pseudo-log-likelihoods; here every piece is predicted from left to right.
+
+        Returns
+        -------
+        float64 (n_sentences,)
+            Natural logarithms; 0 for an empty sentence.
+        """
+        text = PiecedText.split(self.pieces, sentences)
+        windows = text.windows(self.max_pieces)
+        scores = log_likelihoods(self.model, windows, min(self._slots, _SCORED_SLOTS))
+        bounds = text.words[text.sentences].tolist()
+        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+
+    def generate(self, prompt: str, config: GenerateConfig | None = None) -> Generated:
+        """Continue a text, piece by piece.
+
+        The same arguments give the same text on one machine. It ends after ``length`` pieces, where
+        the model predicts the end of a text, or when the longest row is full. Pieces are drawn by
+        nucleus sampling (Holtzman et al. 2020, arXiv:1904.09751).
+
+        Parameters
+        ----------
+        prompt : str
+            The beginning, which ends with a whole word; empty to start a text. A word with
+            characters that no piece has is read as an unknown one.
+        config : GenerateConfig, optional
+            The settings; by default those of ``GenerateConfig()``.
+
+        Returns
+        -------
+        Generated
+            The text, the added pieces with their probabilities, and why it ended.
+
+        Raises
+        ------
+        SettingError
+            The prompt has a [MASK] or fills a row.
+        """
+        config = config_of(config, GenerateConfig)
+        words = self.words_and_masks(prompt)
+        self._refuse_masks(words)
+        ids = self.pieces.split(words)[0].tolist()
+        if len(ids) >= self.max_pieces:
+            raise SettingError(
+                f"the prompt has {len(ids)} pieces, and with its continuation a row holds "
+                f"{self.max_pieces}; pass a shorter one"
+            )
+        unknown = [word for word, known in zip(words, self.covers(words), strict=True) if not known]
+        if unknown:
+            note(f"read as unknown, since no piece has their characters: {' '.join(unknown)}")
+        room = self.max_pieces - len(ids)
+        most = min(config.length, room)
+        continues = self.pieces.continues
+        added, ended = continue_row(self.model, [CLS, *ids], continues, most, config)
+        pieces = [Prediction(self.pieces.names[piece], p) for piece, p in added]
+        reason = "end of text" if ended else "length" if config.length <= room else "row"
+        return Generated(prompt, join_words([*words, *spell(pieces)]), pieces, reason)
+
+    def _row(self, words: Sequence[str]) -> list[int]:
+        """Return [CLS], the pieces of a sentence, [SEP]; raise if it has masks."""
+        self._refuse_masks(words)
+        return super()._row(words)
+
+    def _refuse_masks(self, words: Sequence[str]) -> None:
+        """Raise if a word is a mask."""
+        if SPECIAL[MASK] in words:
+            raise SettingError(
+                f"{self.name}: predicts the next piece and reads no {SPECIAL[MASK]}; leave it out"
+            )

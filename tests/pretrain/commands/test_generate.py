@@ -1,0 +1,76 @@
+"""The generate command: exact output and exact errors, and commands that need masks."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import cli
+from pretrain.inference.sampling import GenerateConfig
+from tests.pretrain.small_run import small_encoder, small_run
+
+ENCODER = small_encoder(causal=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of train-mlm by the causal objective."""
+    return str(small_run(tmp_path_factory.mktemp("generate"), causal=True))
+
+
+def invoke(command, *arguments):
+    """Run one command."""
+    return CliRunner().invoke(cli.main, [command, *arguments])
+
+
+def test_the_text_is_printed(run):
+    expected = ENCODER.generate("the king", GenerateConfig(length=4, temperature=0.5, seed=2))
+    options = ["--length", "4", "--temperature", "0.5", "--seed", "2", "--device", "cpu"]
+    result = invoke("generate", run, "the king", *options)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, f"{expected}\n", "")
+
+
+def test_json_has_the_pieces_and_why_the_text_ended(run):
+    expected = ENCODER.generate("", GenerateConfig(top_p=0.4))
+    result = invoke("generate", run, "", "--top-p", "0.4", "--json", "--device", "cpu")
+    found = json.loads(result.stdout)
+    assert found["pieces"] == [
+        {"piece": piece, "probability": pytest.approx(p, rel=1e-5)} for piece, p in expected.pieces
+    ]
+    assert (found["prompt"], found["text"], found["end"]) == ("", str(expected), expected.end)
+
+
+def test_the_end_of_the_row_is_said(run):
+    result = invoke("generate", run, "", "--temperature", "0", "--device", "cpu")
+    assert result.stderr == "ended after 14 pieces: the longest row of the run is full\n"
+
+
+REFUSED = {
+    "generate RUN a --top-p 0": "--top-p must be above 0, got 0.0",
+    "generate RUN [MASK]saw": "RUN: predicts the next piece and reads no [MASK]; leave it out",
+    "fill-mask RUN [MASK]saw": "RUN: predicts the next piece and has no masks; pass a run with "
+    "--objective masked",
+    "attention RUN [MASK]saw": "RUN: predicts the next piece and reads no [MASK]; leave it out",
+    "why RUN king queen": "RUN: has no contexts to show; pass a run of firth train-svd, of firth "
+    "train-mlm with --objective masked, or of firth train-skipgram or firth train-cbow with "
+    "negative sampling",
+    "train-mlm TEXT --dry-run --objective causal --masking word": "--masking word: nothing is "
+    "masked with --objective causal; leave it out",
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_does_not_fit_is_refused_in_one_line(run, command):
+    result = invoke(*command.replace("RUN", run).split())
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {REFUSED[command].replace('RUN', run)}\n"
+
+
+def test_a_masked_run_generates_nothing(tmp_path):
+    masked = str(small_run(tmp_path))
+    result = invoke("generate", masked, "the king", "--device", "cpu")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {masked}: predicts masked pieces, not the next one; pass a run with --objective "
+        "causal\n"
+    )

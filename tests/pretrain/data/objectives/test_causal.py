@@ -1,0 +1,84 @@
+"""Next pieces: the targets of rows, against a loop, and characters of pieces."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, UNK, learn_pieces
+from pretrain.config import OBJECTIVES, MlmConfig
+from pretrain.data.batches import Batches, fixed_batches
+from pretrain.data.objectives.causal import NextPiece, piece_characters
+from pretrain.data.objectives.registry import CLASSES
+from pretrain.data.packing import lay_out
+from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
+
+CONTINUES = torch.tensor(LETTERS.continues)
+ROWS = packed(random_units(1, 60))
+
+
+def naive_targets(row, *, ends):
+    """Return the piece to predict in each slot, or None."""
+    found = []
+    for slot in range(len(row)):
+        after = row[slot + 1 : slot + 3]
+        is_end = ends and after == [SEP, CLS]
+        found.append(after[0] if after and (after[0] >= FIRST_PIECE or is_end) else None)
+    return found
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_each_slot_predicts_the_piece_after_it_in_its_segment(ends):
+    ids = torch.from_numpy(all_ids(ROWS))
+    assert (ids == UNK).any()
+    found = NextPiece(16, ends).predict(ids, step=0, rate=math.nan)
+
+    expected = [naive_targets(row, ends=ends) for row in ids.tolist()]
+    pairs = zip(found.targets.tolist(), found.weights.tolist(), strict=True)
+    assert [
+        [piece if weight else None for piece, weight in zip(*row, strict=True)] for row in pairs
+    ] == expected
+    assert torch.equal(found.ids, ids)
+    assert found.chosen.tolist() == [list(range(16))] * len(ids)
+
+
+def test_targets_stay_in_the_segment_and_ends_are_those_of_units():
+    ids = torch.from_numpy(all_ids(ROWS))
+    found = NextPiece(16, ends=True).predict(ids, step=0, rate=math.nan)
+    segments, _ = lay_out(ids)
+
+    rows, slots = found.weights.nonzero(as_tuple=True)
+    assert torch.equal(segments[rows, slots], segments[rows, slots + 1])
+    n_ends = int(((found.targets == SEP) * found.weights).sum())
+    assert 0 < n_ends < int((ids == SEP).sum())  # not where a row ends
+    assert not ((found.targets == PAD) * found.weights).any()
+
+
+def test_training_learns_ends_and_evaluation_leaves_them_out():
+    config = MlmConfig(objective="causal")
+    training = CLASSES["causal"].for_training(config, CONTINUES, 16)
+    [batch] = fixed_batches(
+        ROWS, CLASSES["causal"].for_held_out(CONTINUES, 16), batch_rows=999, n_rows_limit=999
+    )
+    first = Batches(ROWS, training, batch_rows=8, seed=1).batch(0, math.nan)
+
+    assert ((first.targets == SEP) & (first.weights > 0)).any()
+    assert not ((batch.targets == SEP) & (batch.weights > 0)).any()
+    assert int(batch.weights.sum()) == int((all_ids(ROWS)[:, 1:] >= FIRST_PIECE).sum())
+
+
+def test_every_objective_has_a_name_of_the_setting():
+    assert tuple(CLASSES) == OBJECTIVES
+
+
+@pytest.mark.parametrize("size", [60, 90, 120])
+def test_the_characters_of_a_text_are_the_same_for_every_vocabulary(size):
+    words = ["the", "sea", "and", "the", "seaside", "then", "an", "island", "and", "islanders"]
+    names, counts = np.unique(words, return_counts=True)
+    pieces = learn_pieces(names.tolist(), counts, size=size, exact=False)
+
+    characters = piece_characters(pieces.names)
+
+    assert characters[:FIRST_PIECE].tolist() == [0] * FIRST_PIECE
+    assert characters[pieces.split(words)[0]].sum() == len(" ".join(["", *words]))
