@@ -82,6 +82,8 @@ METHODS = {
     "svd": "SVD of co-occurrence counts",
     "skipgram": "skip-gram",
     "cbow": "CBOW",
+    "nplm": "next-word network",
+    "autoencoder": "auto-encoder of co-occurrence rows",
     "mlm": "masked language model",
     "change": "words in several periods",
     "pool": "vectors pooled from an encoder",
