@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from embed.align.api import Aligned as Aligned
     from embed.align.api import align_vectors as align_vectors
     from embed.align.config import AlignConfig as AlignConfig
+    from embed.autoencoder.config import AutoencoderConfig as AutoencoderConfig
+    from embed.autoencoder.train import train_autoencoder as train_autoencoder
     from embed.change.config import ChangeConfig as ChangeConfig
     from embed.change.path_picture import draw_path as draw_path
     from embed.change.report import write_change_report as write_change_report
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from embed.explore.why import why_near as why_near
     from embed.formats.vector_files import load_vectors as load_vectors
     from embed.formats.vector_files import write_vectors as write_vectors
+    from embed.nplm.config import NplmConfig as NplmConfig
+    from embed.nplm.train import train_nplm as train_nplm
     from embed.query.index import NeighborIndex as NeighborIndex
     from embed.query.index import make_index as make_index
     from embed.query.index import open_index as open_index
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 HOMES = {
     "embed.align.api": ("Aligned", "align_vectors"),
     "embed.align.config": ("AlignConfig",),
+    "embed.autoencoder.config": ("AutoencoderConfig",),
+    "embed.autoencoder.train": ("train_autoencoder",),
     "embed.change.config": ("ChangeConfig",),
     "embed.change.path_picture": ("draw_path",),
     "embed.change.report": ("write_change_report",),
@@ -74,6 +80,8 @@ HOMES = {
     "embed.explore.why": ("why_near",),
     "embed.formats.vector_files": ("load_vectors", "write_vectors"),
     "embed.contextual.in_context": ("nearest_in_context",),
+    "embed.nplm.config": ("NplmConfig",),
+    "embed.nplm.train": ("train_nplm",),
     "embed.query.index": ("NeighborIndex", "make_index", "open_index"),
     "embed.query.map_picture": ("draw_map",),
     "embed.vectors.neighbors": ("analogy", "nearest", "similarity"),

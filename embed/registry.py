@@ -54,6 +54,10 @@ METHODS = {
         "embed.word2vec.config:SkipGramConfig", "embed.word2vec.train:train_skipgram"
     ),
     "cbow": Method("embed.word2vec.config:CbowConfig", "embed.word2vec.train:train_cbow"),
+    "nplm": Method("embed.nplm.config:NplmConfig", "embed.nplm.train:train_nplm"),
+    "autoencoder": Method(
+        "embed.autoencoder.config:AutoencoderConfig", "embed.autoencoder.train:train_autoencoder"
+    ),
     "mlm": Method("pretrain.config:MlmConfig", "pretrain.train:train_mlm"),
 }
 

@@ -98,7 +98,10 @@ def test_an_unknown_command_is_a_usage_error_that_names_it():
     [
         ("neighbor", "neighbors"),
         ("build_corpus", "build-corpus"),
-        ("train", "train-svd, train-skipgram, train-cbow, train-mlm"),
+        (
+            "train",
+            "train-svd, train-skipgram, train-cbow, train-nplm, train-autoencoder, train-mlm",
+        ),
         ("simlarity", "similarity"),
     ],
 )

@@ -36,7 +36,8 @@ embed.protocols embed.registry
 embed.vectors
 embed.formats embed.svd
 embed.query
-embed.word2vec embed.contextual
+embed.word2vec embed.contextual embed.autoencoder
+embed.nplm
 embed.explore
 embed.compare.config
 embed.compare.statistics embed.compare.datasets embed.compare.probes embed.compare.inputs

@@ -71,7 +71,7 @@ def summary(run: Path) -> str:
 
     vectors = WordVectors.open(run)
     parts = [f"{len(vectors.vocabulary):,} words", f"{vectors.matrix.shape[1]} dimensions"]
-    last = _last_epoch(run)
+    last = last_epoch(run)
     if last.get("epoch_loss") is not None:
         parts.append(f"loss {last['epoch_loss']:.4f}")
     if last.get("held_out_loss") is not None:
@@ -84,7 +84,7 @@ def cost_of_more(run: Path) -> str | None:
     """Return what twice the epochs would take at the speed of this training, if it was measured."""
     from corpora.common.console import duration
 
-    last = _last_epoch(run)
+    last = last_epoch(run)
     if not last.get("tokens_per_second"):
         return None
     seconds, epochs = last["tokens"] / last["tokens_per_second"], last["epoch"]
@@ -95,7 +95,7 @@ def cost_of_more(run: Path) -> str | None:
     )
 
 
-def _last_epoch(run: Path) -> dict[str, Any]:
+def last_epoch(run: Path) -> dict[str, Any]:
     """Return the metrics of the last epoch; empty if there are none, as with gensim."""
     from corpora.artifacts.metrics import METRICS, read_metrics
 

@@ -45,7 +45,8 @@ class Study:
     sources : tuple of str
         A corpus, or texts to build one from, as on the command line.
     methods : tuple of str
-        Training methods, in order: ``svd``, ``cbow``, ``skipgram``, ``mlm``.
+        Training methods, in order: ``svd``, ``cbow``, ``skipgram``, ``mlm``; also ``nplm``,
+        ``autoencoder``.
     budget : str
         Approximate time for everything, for example ``10m``.
     words : tuple of str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from corpora.artifacts.artifact import refuse_existing
 from corpora.common.reporting import note
+from corpora.common.threads import thread_count
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # imports numba
@@ -38,6 +39,19 @@ def run_folder(out: str | Path | None, *, force: bool) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
         yield Path(folder) / "run"
+
+
+@contextlib.contextmanager
+def torch_threads(threads: int | None) -> Iterator[None]:
+    """Let torch compute with this many threads in the block, by default with all cores."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(thread_count(threads))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def train_vectors(

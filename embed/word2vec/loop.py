@@ -2,24 +2,23 @@
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import METRICS, HeldOutLoss, Metrics, write_unit_losses
+from corpora.artifacts.metrics import METRICS, write_unit_losses
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.reporting import Progress, note
 from embed.word2vec.config import Tuning
+from embed.word2vec.metrics import LossSum, TrainingMetrics
 from embed.word2vec.schedule import Batch, batches, cut_long_units, learning_rate
 from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
-from embed.word2vec.workers import LossSum, Workers
+from embed.word2vec.workers import Workers
 
 CHECKPOINTS = "checkpoints"
 # Loss per output above which training has diverged. A pair whose scores are all 0 has log 2.
@@ -73,9 +72,10 @@ class _Training:
         self._progress = progress
         self._total = trainer.text.n_tokens * trainer.epochs
         self._position = self._load()
-        self._metrics = _TrainingMetrics(
-            directory / METRICS, self._position, self._total, trainer.tuning.metrics_seconds
-        )
+        self._metrics = TrainingMetrics(
+            directory / METRICS, self._position.tokens, self._position.epoch, self._total,
+            trainer.tuning.metrics_seconds,
+        )  # fmt: skip
         self._held_out = held_out_batch(trainer.text, trainer.tuning)
         self._saved = time.monotonic()
 
@@ -169,65 +169,6 @@ class _Training:
         for name, table in self._tables.arrays().items():
             table[:] = arrays[name]
         return Position(**state)
-
-
-class _TrainingMetrics:
-    """Writes ``metrics.jsonl`` and formats the detail of the progress line."""
-
-    def __init__(self, path: Path, at: Position, total: int, interval: float) -> None:
-        self._begun, self._tokens, self._total = at.tokens, at.tokens, total
-        self._seconds = 0.0  # of training, since ``_begun``
-        # since the last line
-        self._loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
-        self._written, self._interval = time.monotonic(), interval
-        self.detail = ""
-        self._metrics = Metrics(
-            path,
-            lambda line: (
-                line["tokens"] <= at.tokens and ("loss" in line or line["epoch"] <= at.epoch)
-            ),
-        )
-
-    def add(self, epoch: int, tokens: int, loss: LossSum, rate: float, seconds: float) -> None:
-        """Add the results of a batch; write a line every few seconds."""
-        self._loss += loss
-        self._line_tokens += tokens - self._tokens
-        self._line_seconds += seconds
-        self._seconds += seconds
-        self._tokens = tokens
-        self.detail = f"loss {self._loss.mean:.4f}  rate {rate:.4f}"
-        if time.monotonic() - self._written < self._interval:
-            return
-        speed = self._line_tokens / self._line_seconds
-        self._write(
-            tokens=tokens,
-            epoch=epoch + 1,
-            loss=self._loss.mean,
-            rate=rate,
-            tokens_per_second=round(speed),
-            eta_seconds=round((self._total - tokens) / speed, 1),
-        )
-        self._loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
-
-    def end_epoch(self, epoch: int, loss: LossSum, held_out: Sequence[LossSum]) -> None:
-        """Write the losses of an epoch, those on held-out text by unit, and the speed so far."""
-        pairs = np.array([unit.pairs for unit in held_out], dtype=np.int64)
-        measured = HeldOutLoss.of_units(np.array([unit.loss for unit in held_out]), pairs)
-        speed = (self._tokens - self._begun) / self._seconds if self._seconds else None
-        self._write(
-            tokens=self._tokens,
-            epoch=epoch + 1,
-            epoch_loss=loss.mean,
-            pairs=loss.pairs,
-            **measured.to_line(),
-            held_out_pairs=int(pairs.sum()),
-            tokens_per_second=None if speed is None else round(speed),
-        )
-
-    def _write(self, **line: Any) -> None:
-        """Append a line."""
-        self._metrics.write(**line)
-        self._written = time.monotonic()
 
 
 def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:

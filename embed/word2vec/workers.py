@@ -2,31 +2,15 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from embed.word2vec.kernel_settings import Rounds, allocate_chunks, allocate_copies
 from embed.word2vec.kernels import rounds as kernels
 from embed.word2vec.kernels.rounds import Plan
+from embed.word2vec.metrics import LossSum
 from embed.word2vec.schedule import Batch, held_out_state, random_state
 from embed.word2vec.tables import Tables
-
-
-@dataclass(frozen=True)
-class LossSum:
-    """Negative log-likelihood summed over pairs."""
-
-    loss: float  # natural logarithm
-    pairs: int
-
-    def __add__(self, other: "LossSum") -> "LossSum":
-        return LossSum(self.loss + other.loss, self.pairs + other.pairs)
-
-    @property
-    def mean(self) -> float:
-        """Mean loss per pair; NaN if there are no pairs."""
-        return self.loss / self.pairs if self.pairs else float("nan")
 
 
 class Workers:

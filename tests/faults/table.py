@@ -55,6 +55,15 @@ CALLS = {
         makes=("run",),
         resumes=True,
     ),
+    "train-nplm": Call(
+        words=f"{_TRAINING} --epochs 1 --hidden 4 --samples 5 --device cpu",
+        reads=("corpus",),
+        makes=("run",),
+        resumes=True,
+    ),
+    "train-autoencoder": Call(
+        words=f"{_TRAINING} --epochs 1 --hidden 4 --device cpu", reads=("corpus",), makes=("run",)
+    ),
     "train-mlm": Call(
         words=f"{{inputs}}/corpus --out {{workdir}}/run {_MLM}",
         reads=("corpus",),

@@ -20,7 +20,8 @@ class CurveConfig:
     """Methods and sample sizes of a learning curve; methods use their default options."""
 
     methods: str = setting(
-        "svd,skipgram,cbow", "Methods, separated by commas: svd, skipgram, cbow, mlm.",
+        "svd,skipgram,cbow",
+        "Methods, separated by commas: svd, skipgram, cbow, nplm, autoencoder, mlm.",
         metavar="METHOD,...",
     )  # fmt: skip
     sizes: str | None = setting(

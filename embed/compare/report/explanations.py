@@ -83,6 +83,8 @@ METHODS = {
     "svd": "SVD of co-occurrence counts",
     "skipgram": "skip-gram",
     "cbow": "CBOW",
+    "nplm": "next-word network",
+    "autoencoder": "auto-encoder of co-occurrence rows",
     "mlm": "masked language model",
     CAUSAL: "causal language model",
     "change": "words in several periods",

@@ -202,7 +202,7 @@ def test_if_nothing_can_be_trained_the_error_is_one_line(material, tmp_path):
     [
         (
             ("--methods", "svd,glove"),
-            "method: glove: unknown; choose one of svd, skipgram, cbow, mlm",
+            "method: glove: unknown; choose one of svd, skipgram, cbow, nplm, autoencoder, mlm",
         ),
         (
             ("--sizes", "1M,many"),

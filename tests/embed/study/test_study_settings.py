@@ -96,7 +96,7 @@ def test_given_options_override_defaults(tmp_path):
         ),
         (
             'sources = ["a"]\nmethods = ["lsa"]',
-            "method: lsa: unknown; choose one of svd, skipgram, cbow, mlm",
+            "method: lsa: unknown; choose one of svd, skipgram, cbow, nplm, autoencoder, mlm",
         ),
         ('sources = ["a"]\ntrain-svd = 3', "train-svd: must be a table, [train-svd], got 3"),
         (

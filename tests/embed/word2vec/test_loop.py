@@ -21,9 +21,10 @@ from embed.word2vec import loop as training_loop
 from embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.kernels.rounds import DRAWN
 from embed.word2vec.loop import CHECKPOINTS, held_out_batch, run_training
+from embed.word2vec.metrics import LossSum
 from embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
 from embed.word2vec.trainer import build_trainer
-from embed.word2vec.workers import LossSum, Workers
+from embed.word2vec.workers import Workers
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.naive_word2vec import Stream, lockstep_round, rounds
 from tests.embed.word2vec.word2vec_cases import (

@@ -1,0 +1,1 @@
+"""Auto-encoders of co-occurrence rows, whose codes are word vectors."""

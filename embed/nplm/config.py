@@ -1,0 +1,76 @@
+"""Options of the next-word network."""
+
+from dataclasses import dataclass
+
+from corpora.common.device import DEVICES
+from corpora.common.options import check, describe_settings, setting
+
+_FULL_WORDS = 4_096  # vocabularies up to this size have a full softmax by default
+_SAMPLES = 1_024
+
+
+@describe_settings
+@dataclass(frozen=True, kw_only=True)
+class NplmConfig:
+    """The next-word network: vectors of the words before, a hidden layer, a softmax.
+
+    Bengio, Ducharme, Vincent and Jauvin 2003, "A neural probabilistic language model", JMLR 3;
+    without their direct connections.
+    """
+
+    # losses of the same words in the same text are comparable at any settings
+    loss_settings = ()
+    dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=10_000)
+    window: int = setting(
+        4, "Words before a word, from which it is predicted.", at_least=1, at_most=100
+    )
+    hidden: int = setting(100, "Width of the hidden layer.", at_least=1, at_most=10_000)
+    samples: int | None = setting(
+        None,
+        "Words drawn per step, to which the softmax is restricted; 0 for the full softmax. By "
+        f"default 0 up to {_FULL_WORDS:,} words, else {_SAMPLES:,}.",
+        at_least=0,
+        at_most=1_000_000,
+    )
+    learning_rate: float = setting(0.1, "First step size of Adagrad; falls linearly to 0.", above=0)
+    batch: int = setting(1_024, "Words predicted per step.", at_least=1, at_most=1_000_000)
+    epochs: int = setting(3, "Passes over the text.", at_least=1)
+    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
+    max_vocabulary: int | None = setting(
+        None, "Keep at most this many words; all by default.", at_least=1
+    )
+    boundary: str = setting(
+        "paragraph",
+        "Unit of text that windows stay within.",
+        choices=("sentence", "paragraph", "document"),
+    )
+    punctuation: str = setting(
+        "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
+    )
+    seed: int = setting(1, "Seed of all random numbers.", at_least=0)
+    device: str = setting(
+        "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
+    )
+    threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+def samples_for(config: NplmConfig, n_words: int) -> int:
+    """Return the words to draw per step for a vocabulary of this size; 0 for all."""
+    if config.samples is not None:
+        return config.samples
+    return 0 if n_words <= _FULL_WORDS else _SAMPLES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """Sizes and intervals that are not options; tests use smaller ones."""
+
+    held_out_tokens: int = 50_000  # most held-out tokens to measure the loss on
+    metrics_seconds: float = 2.0  # between lines of ``metrics.jsonl``
+    checkpoint_seconds: float = 60.0  # between checkpoints
+
+
+TUNING = Tuning()

@@ -1,0 +1,273 @@
+"""Train the next-word network; its first layer is a run of word vectors.
+
+Bengio, Ducharme, Vincent and Jauvin 2003, "A neural probabilistic language model", JMLR 3;
+Bengio and Senécal 2003, "Quick training of probabilistic neural nets by importance sampling",
+AISTATS, for the sampled softmax.
+"""
+
+import dataclasses
+import itertools
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+
+from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora.artifacts.metrics import METRICS, write_unit_losses
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.device import choose_device
+from corpora.common.errors import FirthError
+from corpora.common.interrupts import defer_interrupts
+from corpora.common.options import config_of
+from corpora.common.reporting import Progress, progress
+from corpora.common.threads import thread_count
+from corpora.store.corpus import Corpus
+from embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
+from embed.nplm.network import Network
+from embed.nplm.windows import Noise, Position, batches, unit_starts, windows
+from embed.vectors.training import torch_threads, train_vectors
+from embed.vectors.word_vectors import MATRIX, WordVectors
+from embed.word2vec.config import Tuning as HeldOutSizes
+from embed.word2vec.loop import held_out_batch
+from embed.word2vec.metrics import LossSum, TrainingMetrics
+from embed.word2vec.training_text import TrainingText
+
+FORMAT = 1
+METHOD = "nplm"
+CHECKPOINTS = "checkpoints"
+_EVALUATED = 256  # held-out words at once, each with a score for every word of the vocabulary
+
+
+def train_nplm(
+    corpus: Corpus | str | Path,
+    config: NplmConfig | None = None,
+    out: str | Path | None = None,
+    *,
+    force: bool = False,
+) -> WordVectors:
+    """Train the next-word network of Bengio et al. (2003), or resume an interrupted training.
+
+    Each word is predicted from the vectors of the words before it in its unit of text. On the
+    CPU, bit-identical at the same number of threads, interrupted or not, on the same kind of
+    processor.
+
+    Parameters
+    ----------
+    corpus : Corpus, str or Path
+        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        training documents are read.
+    config : NplmConfig, optional
+        The settings; by default those of ``NplmConfig()``.
+    out : str or Path, optional
+        Directory of the run to make. If a training with the same settings was interrupted, it
+        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
+        interrupted training is lost.
+    force : bool
+        Overwrite a run at ``out``.
+
+    Returns
+    -------
+    WordVectors
+        float32 (V, dim), the first layer. With ``out``, memory-mapped from the run:
+        ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy``,
+        ``metrics.jsonl``, ``held_out.npy`` float64 (2, U) and ``checksums.json``. Otherwise in
+        memory.
+
+    Raises
+    ------
+    ArtifactError
+        If ``out`` exists or another process is making it.
+    SettingError
+        If no word is frequent enough, or the device is missing.
+    FirthError
+        If the training diverged.
+    """
+    settings = config_of(config, NplmConfig)
+
+    def train(opened: Corpus, run: Path) -> Path:
+        return make_nplm_run(opened, settings, run, force=force, resumable=out is not None)
+
+    return train_vectors(train, corpus, out, METHOD, force=force)
+
+
+def make_nplm_run(
+    corpus: Corpus,
+    config: NplmConfig,
+    out: Path,
+    *,
+    force: bool = False,
+    resumable: bool = True,
+    tuning: Tuning = TUNING,
+) -> Path:
+    """Train, or resume an interrupted training; write the run and return its path."""
+    started, text = now(), open_text(corpus, config)
+    config = with_samples(config, text)
+    options = dataclasses.asdict(config)
+    maker = {"command": f"train-{METHOD}", "corpus": corpus.fingerprint, **options}
+    del maker["threads"], maker["device"]  # a resumed training may use others
+    with new_artifact(
+        out, maker, force=force, resume=CHECKPOINTS if resumable else None
+    ) as partial:
+        device = choose_device(config.device)
+        checkpoints = partial / CHECKPOINTS
+        if checkpoints.exists() or not (partial / MATRIX).is_file():
+            checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
+            with torch_threads(config.threads), progress("training", "tokens") as show:
+                vectors = _Training(text, config, device, partial, show, tuning).run()
+            WordVectors(text.words, vectors, counts=text.counts).save(partial)
+            clear_checkpoints(checkpoints)
+        head = {"format": FORMAT, "method": METHOD}
+        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
+        about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
+        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
+    return out
+
+
+def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
+    """Open the training text and choose the vocabulary."""
+    view = corpus.view(
+        min_count=config.min_count,
+        max_vocabulary=config.max_vocabulary,
+        punctuation=config.punctuation,  # type: ignore[arg-type]
+        boundary=config.boundary,  # type: ignore[arg-type]
+    )
+    return TrainingText(view, view.words, view.counts)
+
+
+def with_samples(config: NplmConfig, text: TrainingText) -> NplmConfig:
+    """Return a config whose number of samples is chosen."""
+    return dataclasses.replace(config, samples=samples_for(config, len(text.words)))
+
+
+class _Training:
+    """A training run in progress."""
+
+    def __init__(
+        self,
+        text: TrainingText,
+        config: NplmConfig,
+        device: str,
+        directory: Path,
+        show: Progress,
+        tuning: Tuning,
+    ) -> None:
+        self._text, self._config, self._directory = text, config, directory
+        self._progress, self._tuning = show, tuning
+        self._total = text.n_tokens * config.epochs
+        self._network = Network(
+            len(text.words), config.dim, config.window, config.hidden, config.seed, device
+        )
+        self._network.start_from_counts(text.counts)
+        samples, counts = config.samples, text.counts
+        self._noise = Noise(counts, samples, config.seed) if samples else None
+        self._position = self._load()
+        self._metrics = TrainingMetrics(
+            directory / METRICS, self._position.tokens, self._position.epoch, self._total,
+            tuning.metrics_seconds,
+        )  # fmt: skip
+        self._held_out = held_out_batch(text, HeldOutSizes(held_out_tokens=tuning.held_out_tokens))
+        self._saved = time.monotonic()
+
+    def run(self) -> np.ndarray:
+        """Train from the current position to the end; return the word vectors."""
+        # returns float32 (V, D)
+        try:
+            self._run()
+        except KeyboardInterrupt:
+            self._save()
+            raise
+        return self._network.arrays()["words"][:-1]
+
+    def _run(self) -> None:
+        """Train from the current position to the end."""
+        config = self._config
+        for epoch, shard, batch, contexts, targets in batches(
+            self._text, width=config.window, size=config.batch, epochs=config.epochs,
+            seed=config.seed, start=self._position,
+        ):  # fmt: skip
+            if epoch > self._position.epoch:
+                self._end_epoch()
+            with defer_interrupts():
+                self._step(epoch, shard, batch, contexts, targets)
+            if time.monotonic() - self._saved > self._tuning.checkpoint_seconds:
+                self._save()
+        if self._position.epoch < config.epochs:
+            self._end_epoch()
+
+    def _step(
+        self, epoch: int, shard: int, batch: int, contexts: np.ndarray, targets: np.ndarray
+    ) -> None:
+        """Predict the words of a batch and learn; update position, metrics and progress."""
+        at = self._position
+        rate = self._config.learning_rate * (1 - at.tokens / self._total)
+        started = time.perf_counter()
+        drawn = None if self._noise is None else self._noise.draw(at.step)
+        loss = LossSum(self._network.learn(contexts, targets, rate, drawn), len(targets))
+        seconds = time.perf_counter() - started
+        self._check(loss, rate)
+        tokens = at.tokens + len(targets)
+        self._position = Position(
+            epoch=epoch, shard=shard, batch=batch + 1, step=at.step + 1, tokens=tokens,
+            loss=at.loss + loss.loss, count=at.count + loss.pairs,
+        )  # fmt: skip
+        self._metrics.add(epoch, tokens, loss, rate, seconds)
+        self._progress(tokens, self._total, self._metrics.detail)
+
+    def _end_epoch(self) -> None:
+        """Measure the held-out loss and move to the next epoch."""
+        at = self._position
+        by_unit = self._held_out_losses()
+        self._check(sum(by_unit, start=LossSum(0.0, 0)), 0.0)
+        if by_unit:
+            units = np.array([(unit.loss, unit.pairs) for unit in by_unit], dtype=np.float64)
+            write_unit_losses(self._directory, units.T)
+        self._metrics.end_epoch(at.epoch, LossSum(at.loss, at.count), by_unit)
+        self._position = Position(at.epoch + 1, step=at.step, tokens=at.tokens)
+
+    def _held_out_losses(self) -> list[LossSum]:
+        """Return the losses of the held-out words by unit of text, over the whole vocabulary."""
+        text = self._held_out
+        if text is None:
+            return []
+        starts, padding = unit_starts(text.offsets), len(self._text.words)
+        losses = np.empty(len(text.rows))
+        for first in range(0, len(losses), _EVALUATED):
+            places = np.arange(first, min(first + _EVALUATED, len(losses)))
+            before = windows(text.rows, starts, places, self._config.window, padding)
+            losses[places] = self._network.losses(before, text.rows[places].astype(np.int64))
+        bounds = text.offsets[text.bounds].tolist()
+        return [
+            LossSum(float(losses[first:stop].sum()), stop - first)
+            for first, stop in itertools.pairwise(bounds)
+        ]
+
+    def _check(self, loss: LossSum, rate: float) -> None:
+        """Raise if the loss is not a number, or far above that of a uniform guess."""
+        limit = 4 * math.log(len(self._text.words) + 1)
+        if not loss.pairs or loss.mean <= limit:
+            return
+        clear_checkpoints(self._directory / CHECKPOINTS)
+        raise FirthError(
+            f"training diverged after {self._position.tokens:,} tokens: the loss is "
+            f"{loss.mean:.3g} at a learning rate of {rate:.3g}; pass "
+            f"`learning_rate={self._config.learning_rate / 4:.2g}` or less"
+        )
+
+    def _save(self) -> None:
+        """Write a checkpoint."""
+        save_checkpoint(
+            self._directory / CHECKPOINTS, self._network.arrays(),
+            dataclasses.asdict(self._position),
+        )  # fmt: skip
+        self._saved = time.monotonic()
+
+    def _load(self) -> Position:
+        """Load the last checkpoint; return the start if there is none."""
+        found = load_checkpoint(self._directory / CHECKPOINTS)
+        if found is None:
+            return Position()
+        arrays, state = found
+        self._network.load(arrays)
+        return Position(**state)

@@ -1,0 +1,160 @@
+"""Auto-encoders: the linear one is the truncated SVD; runs, metrics, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+from scipy.linalg import subspace_angles
+
+import cli
+import embed
+from corpora.artifacts.metrics import read_metrics
+from corpora.common.errors import FirthError, SettingError
+from corpora.store.corpus import Corpus
+from embed.autoencoder.config import AutoencoderConfig
+from embed.autoencoder.train import make_autoencoder_run, train_codes
+from embed.svd.truncated_svd import truncated_svd
+
+RANK = 4
+
+
+def invoke(*words):
+    """Run a command that must succeed; return what it prints."""
+    result = CliRunner().invoke(cli.main, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Lines of words from three themes, and one word that stands alone."""
+    folder = tmp_path_factory.mktemp("rows")
+    rng = np.random.default_rng(5)
+    lines = [
+        " ".join(f"w{word}x" for word in 50 * (line % 3) + rng.integers(50, size=8))
+        for line in range(400)
+    ]
+    (folder / "text.txt").write_text("\n".join([*lines, "alone"]))
+    made = invoke(
+        "build-corpus", folder / "text.txt", "--documents", "line", "--held-out", "0", "--out",
+        folder / "corpus",
+    )  # fmt: skip
+    assert "401 documents" in made
+    return Corpus.open(folder / "corpus")
+
+
+def options(**given):
+    """Return settings of a small training."""
+    small = {"dim": 8, "epochs": 3, "batch": 64, "min_count": 1, "threads": 1, "device": "cpu"}
+    return AutoencoderConfig(**{**small, **given})
+
+
+@pytest.fixture
+def low_rank():
+    """A sparse matrix with four large singular values, and noise, float32 (90, 70)."""
+    rng = np.random.default_rng(3)
+    planted = sum(
+        size * np.outer(rng.standard_normal(90), rng.standard_normal(70))
+        for size in (1.0, 0.9, 0.8, 0.7)
+    )
+    noisy = planted + 0.05 * rng.standard_normal(planted.shape)
+    return sparse.csr_matrix((noisy * (np.abs(noisy) > 0.02)).astype(np.float32))
+
+
+def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
+    config = options(kind="linear", dim=RANK, batch=30, epochs=120)
+    codes = train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl").astype(np.float64)
+
+    found = truncated_svd(low_rank, RANK)
+    left, values = found.left.astype(np.float64), found.values
+    assert np.rad2deg(subspace_angles(codes, left).max()) < 0.5
+    # U S up to a rotation: the same inner products
+    expected = left * values
+    np.testing.assert_allclose(codes @ codes.T, expected @ expected.T, atol=0.01 * values[0] ** 2)
+    last = read_metrics(tmp_path / "metrics.jsonl")[-1]
+    assert last["unexplained"] == pytest.approx(1 - found.captured / found.total, rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["hidden", "denoising", "variational"])
+def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
+    config = options(kind=kind, dim=RANK, hidden=20, batch=30, epochs=40).resolved()
+    codes = train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl")
+    first, *_, last = read_metrics(tmp_path / "metrics.jsonl")
+    assert first["unexplained"] > 0.8
+    assert last["unexplained"] < 0.4
+    assert ("divergence" in last) == (kind == "variational")
+    again = train_codes(low_rank, config)
+    assert codes.tobytes() == again.tobytes()
+
+
+def test_a_larger_beta_keeps_the_codes_nearer_to_the_prior(low_rank, tmp_path):
+    divergences = []
+    for beta in (0.1, 10.0):
+        config = options(kind="variational", dim=RANK, hidden=20, beta=beta, epochs=20)
+        train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl")
+        divergences.append(read_metrics(tmp_path / "metrics.jsonl")[-1]["divergence"])
+    assert divergences[0] > 2 * divergences[1] > 0
+
+
+def test_a_run_has_the_codes_of_the_words_and_zeros_for_a_word_alone(corpus, tmp_path):
+    out = make_autoencoder_run(corpus, options(kind="hidden", rows="log"), tmp_path / "run")
+    vectors = embed.load_vectors(out)
+    assert vectors.matrix.shape == (151, 8)
+    zero = [
+        word for word, row in zip(vectors.vocabulary, vectors.matrix, strict=True) if not row.any()
+    ]
+    assert zero == ["alone"]
+    assert vectors.counts.sum() == corpus.training_tokens
+    config = json.loads((out / "config.json").read_text())
+    assert [config[name] for name in ("method", "rows", "hidden", "noise", "beta")] == [
+        "autoencoder", "log", 100, None, None,
+    ]  # fmt: skip
+
+
+def test_words_of_one_theme_are_nearer_than_words_of_two(corpus, tmp_path):
+    vectors = embed.train_autoencoder(corpus, options(epochs=20))
+    assert vectors.similarity("w1x", "w2x") > 0.5 > vectors.similarity("w1x", "w70x")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"kind": "linear", "hidden": 9}, "`hidden` needs `kind=hidden`, got `kind=linear`"),
+        ({"noise": 0.2}, "`noise` needs `kind=denoising`, got `kind=hidden`"),
+        (
+            {"kind": "denoising", "beta": 2.0},
+            "`beta` needs `kind=variational`, got `kind=denoising`",
+        ),
+    ],
+    ids=["hidden", "noise", "beta"],
+)
+def test_options_of_another_kind_are_refused(given, message):
+    with pytest.raises(SettingError) as caught:
+        AutoencoderConfig(**given)
+    assert str(caught.value) == f"{message}; leave it out"
+
+
+def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
+    with pytest.raises(FirthError, match=r"training diverged in epoch 1; pass `learning_rate="):
+        make_autoencoder_run(corpus, options(kind="linear", learning_rate=1e20), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_prints_the_reconstruction_and_curves_take_the_method(corpus, tmp_path):
+    words = ("--dim", 8, "--epochs", 1, "--min-count", 1, "--threads", 1)
+    out = tmp_path / "run"
+    made = invoke("train-autoencoder", corpus.path, "--out", out, *words, "--kind", "variational")
+    last = read_metrics(out / "metrics.jsonl")[-1]
+    assert made.splitlines()[0] == (
+        f"{out}: 151 words, 8 dimensions, unexplained {last['unexplained']:.4f}, "
+        f"KL {last['divergence']:.2f} nats per word"
+    )
+    (tmp_path / "pairs.tsv").write_text("w1x\tw4x\t9\nw4x\tw13x\t8\nw1x\tw92x\t2\nw5x\tw60x\t1\n")
+    curve = embed.learning_curve(
+        corpus, tmp_path / "curve", embed.CurveConfig(methods="autoencoder", sizes="2000"),
+        embed.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
+    )  # fmt: skip
+    assert curve.failures == []
+    assert "autoencoder" in {row["method"] for row in curve.document["results"]}
