@@ -16,12 +16,13 @@ from embed.word2vec.kernel_settings import lockstep_rows
 from embed.word2vec.kernels.simd_ir import LANES
 from embed.word2vec.training_text import TrainingText
 
-_PROGRAM = 100 << 20  # Python, NumPy, numba and compiled kernels
+_PROGRAM = 116 << 20  # Python, NumPy, numba and compiled kernels
 _GENSIM = 60 << 20  # gensim and SciPy
 # bytes of Python's and NumPy's objects, measured with tables of one column
 _BY_TYPE = 40  # of the corpus: counts and rows of types
-_BY_WORD = 180  # strings, counts, noise
-_BY_WORD_GENSIM = 500  # dictionaries
+_BY_WORD = 80  # strings, counts, noise
+_BY_WORD_GENSIM = 100  # dictionaries
+_BY_LEAF = 800  # codes of hierarchical softmax
 _BY_INITIAL_WORD = 250  # strings and a dictionary
 _BY_NGRAM = 44  # while words are composed of their n-grams
 _WORDS_AT_ONCE = 1 << 15
@@ -45,7 +46,8 @@ def memory_needed(size: TrainingSize, config: Word2VecConfig) -> int:
     text = 4 * size.tokens + 30 * size.units  # a shard is prepared while the last one is held
     fixed = _PROGRAM + text + _BY_TYPE * size.types + _BY_WORD * size.words
     if config.engine == "gensim":
-        return fixed + _GENSIM + (8 * config.dim + _BY_WORD_GENSIM) * size.words
+        leaf = _BY_LEAF if config.hierarchical_softmax else 0
+        return fixed + _GENSIM + (8 * config.dim + _BY_WORD_GENSIM + leaf) * size.words
     tables = 4 * width * (2 * size.words + size.buckets)
     threads = thread_count(config.threads)
     if config.deterministic:

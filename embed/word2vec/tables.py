@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array, save_blocks
+from corpora.artifacts.arrays import row_blocks, save_array, save_blocks
 from embed.vectors.subwords import word_buckets
 from embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
@@ -14,7 +14,6 @@ from embed.word2vec.config import Ngrams
 from embed.word2vec.initial import fill_tables
 from embed.word2vec.kernels.simd_ir import LANES
 
-_COPY_ROWS = 1 << 14  # rows copied at a time
 _COMPOSED_WORDS = 1 << 9  # words composed at a time: each gathers dozens of rows
 
 
@@ -46,8 +45,7 @@ class Tables:
         """Yield the trained values, some rows at a time."""
         # yields float32 (n, D)
         for table in self.arrays().values():
-            for first in range(0, len(table), _COPY_ROWS):
-                yield table[first : first + _COPY_ROWS]
+            yield from row_blocks(table)
 
     def vectors(self, first: int, last: int) -> np.ndarray:
         """Return the vectors of words ``first`` to ``last - 1``, composed if there are subwords."""

@@ -106,7 +106,7 @@ def test_saved_tables_load_as_a_run(spare, tmp_path):
 def test_saved_tables_with_ngrams_have_composed_vectors_and_their_rows(
     block, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("embed.word2vec.tables._COPY_ROWS", block)
+    monkeypatch.setattr("embed.word2vec.tables._COMPOSED_WORDS", block)
     tables = perturbed(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
     tables.outputs[len(WORDS) : -1] = 7
     tables.save(tmp_path, WORDS, COUNTS)
