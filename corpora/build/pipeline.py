@@ -43,9 +43,10 @@ from corpora.store.vocabulary import Vocabulary
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
-# A piece of text takes 4 to 6 times its bytes while it is encoded, twice as much if it is kept; a
-# quarter of the memory is for type tables.
-_SHARES, _SHARES_IF_KEPT = 8, 16
+_PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
+# A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is
+# kept.
+_SHARES, _SHARES_IF_KEPT = 7, 14
 
 
 @dataclass(frozen=True)
@@ -368,7 +369,7 @@ class _Builder:
 def _most_at_once(options: BuildOptions, block_bytes: int) -> int:
     """Return the most bytes of text to read in one piece, which is encoded as a whole."""
     shares = _SHARES_IF_KEPT if options.keep_text else _SHARES
-    return max(parse_memory(options.memory) // shares, 4 * block_bytes)
+    return max((parse_memory(options.memory) - _PROGRAM_BYTES) // shares, 4 * block_bytes)
 
 
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:

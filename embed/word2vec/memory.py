@@ -16,14 +16,16 @@ from embed.word2vec.kernel_settings import lockstep_rows
 from embed.word2vec.kernels.simd_ir import LANES
 from embed.word2vec.training_text import TrainingText
 
-_PROGRAM = 116 << 20  # Python, NumPy, numba and compiled kernels
+_PROGRAM = 120 << 20  # Python, NumPy, numba and compiled kernels
 _GENSIM = 60 << 20  # gensim and SciPy
+_COMPOSING = 12 << 20  # code and memory that remains from composing words
 # bytes of Python's and NumPy's objects, measured with tables of one column
 _BY_TYPE = 40  # of the corpus: counts and rows of types
 _BY_WORD = 80  # strings, counts, noise
 _BY_WORD_GENSIM = 100  # dictionaries
 _BY_LEAF = 800  # codes of hierarchical softmax
 _BY_INITIAL_WORD = 250  # strings and a dictionary
+_BY_COMPOSED = 120  # of these, too
 _BY_NGRAM = 44  # while words are composed of their n-grams
 _WORDS_AT_ONCE = 1 << 15
 
@@ -52,7 +54,9 @@ def memory_needed(size: TrainingSize, config: Word2VecConfig) -> int:
     threads = thread_count(config.threads)
     if config.deterministic:
         tables += 4 * width * lockstep_rows(config, TUNING) + 32 * size.words
-    composed = 4 * size.ngrams + (4 * threads + 16) * size.words if config.ngrams else 0
+    if config.ngrams is None:
+        return fixed + tables
+    composed = _COMPOSING + 4 * size.ngrams + (4 * threads + _BY_COMPOSED) * size.words
     return fixed + max(_BY_NGRAM * size.ngrams, tables + composed)
 
 

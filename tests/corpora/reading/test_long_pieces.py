@@ -17,6 +17,7 @@ from corpora.reading.readers import read
 from corpora.reading.text_blocks import ReadOptions
 
 MOST = 3000
+PROGRAM = 100 << 20  # bytes that no text can have
 LONG = "word " * 1000  # 5,000 bytes
 SHORT = "one line of some words\n"
 PACKED = {
@@ -86,14 +87,14 @@ def test_standard_input_is_refused_while_it_is_read(monkeypatch):
 
 
 @pytest.mark.parametrize("n_files", [1, 2])
-@pytest.mark.parametrize(("keep_text", "fits"), [(False, 32_000 // 8), (True, 32_000 // 16)])
+@pytest.mark.parametrize(("keep_text", "fits"), [(False, 4000), (True, 2000)])
 def test_a_share_of_the_memory_bounds_a_paragraph(n_files, keep_text, fits, tmp_path):
     """Of several files the beginnings are read before any work."""
     for number in range(n_files):
         (tmp_path / f"{number}.txt").write_text(SHORT + "word " * (fits // 5) + "\n")
     files = [tmp_path / f"{number}.txt" for number in range(n_files)]
-    for memory, is_read in ((32_000, True), (28_000, False)):
-        options = BuildOptions(memory=str(memory), threads=1, keep_text=keep_text)
+    for memory, is_read in ((28_000, True), (24_000, False)):
+        options = BuildOptions(memory=str(PROGRAM + memory), threads=1, keep_text=keep_text)
         request = make_request(files, read=ReadOptions(wrapped=False), options=options)
         out = tmp_path / f"corpus-{memory}"
         if is_read:
@@ -118,7 +119,7 @@ def test_pieces_of_a_third_of_the_limit_are_encoded_one_by_one(tmp_path, monkeyp
             running.discard(id(raw))
 
     monkeypatch.setattr(_Builder, "_encode", counted)
-    options = BuildOptions(memory="32000", threads=3)
+    options = BuildOptions(memory=str(PROGRAM + 28_000), threads=3)
     request = make_request([tmp_path / "long.txt"], options=options)
     corpus = build_corpus(request, tmp_path / "corpus", block_bytes=100)
     assert corpus.n_tokens == 24_000
