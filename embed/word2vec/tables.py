@@ -14,7 +14,7 @@ from embed.word2vec.config import Ngrams
 from embed.word2vec.initial import fill_tables
 from embed.word2vec.kernels.simd_ir import LANES
 
-_COMPOSED_WORDS = 1 << 9  # words composed at a time: each gathers dozens of rows
+_COMPOSED = 1 << 14  # values composed at a time: each is a mean of dozens
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ class Tables:
             return
         save_array(directory / INPUTS, arrays["inputs"])
         save_array(directory / BUCKETS, self.buckets)
-        firsts = range(0, self.n_words, _COMPOSED_WORDS)
-        composed = (self.vectors(n, min(n + _COMPOSED_WORDS, self.n_words)) for n in firsts)
+        step = max(1, _COMPOSED // self.dim)
+        firsts = range(0, self.n_words, step)
+        composed = (self.vectors(n, min(n + step, self.n_words)) for n in firsts)
         save_blocks(directory / MATRIX, np.float32, (self.n_words, self.dim), composed)
 
 

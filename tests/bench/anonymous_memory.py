@@ -17,8 +17,12 @@ _SAMPLE_SECONDS = 0.05
 def anonymous_bytes(pid: int) -> int:
     """Return the anonymous memory of a process and its children."""
     found = 0
+    own = Path(f"/proc/{pid}/cmdline")
     for each in harness._tree(pid):
         with contextlib.suppress(OSError):  # it has ended
+            command = Path(f"/proc/{each}/cmdline")
+            if each != pid and command.read_bytes() == own.read_bytes():
+                continue  # it is about to become another program, and shares its parent's memory
             status = Path(f"/proc/{each}/status").read_text()
             if line := re.search(r"RssAnon:\s+(\d+)", status):
                 found += int(line[1]) * 1024

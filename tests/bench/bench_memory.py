@@ -1,7 +1,7 @@
 """Peaks of anonymous memory of each command, beside the bound that it was given.
 
 The text is one of ``scale_text.py``. Skip-gram and CBOW get the least that they accept. Each
-command runs twice, since the first run may compile kernels, and the second one counts.
+command first runs on a short text, which compiles its kernels.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.memory import memory_needed, training_size
 from embed.word2vec.training_text import open_text
 
+_SHORT = 200_000  # words
 _LINE_BYTES = 40_000_000
 ALL = {"min_count": 1, "epochs": 1}
 WORD2VEC: dict[str, tuple[type[Word2VecConfig], dict[str, Any]]] = {
@@ -73,11 +74,10 @@ def least(corpus: Path, config: Word2VecConfig) -> int:
 
 
 def peak(bound: str | None, command: str, *words: object) -> dict[str, Any]:
-    """Run a command twice within a bound; return its peak and the bound."""
+    """Run a command within a bound; return its peak and the bound."""
     more = [] if bound is None else ["--memory", bound]
     again = ["--force"] if "--out" in words else []
-    for _ in range(2):
-        found = measured(command, *words, *more, *again)
+    found = measured(command, *words, *more, *again)
     limit = {} if bound is None else {"bound_bytes": parse_memory(bound)}
     return {"anonymous_bytes": found["anonymous_bytes"], **limit}
 
@@ -85,12 +85,14 @@ def peak(bound: str | None, command: str, *words: object) -> dict[str, Any]:
 def main() -> None:
     """Measure all commands."""
     arguments = harness.parse(__doc__, more=_own_options)
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-        found = rows(Path(folder), arguments.millions * 1_000_000)
+    for n_words in (_SHORT, arguments.millions * 1_000_000):
+        with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+            found = rows(Path(folder), n_words)
+    keys = ("bound_bytes", "anonymous_bytes")
     print_table(
         ["command", "bound, MB", "peak, MB"],
         [
-            [name, *(f"{each.get(key, 0) / 1e6:,.0f}" for key in ("bound_bytes", "anonymous_bytes"))]
+            [name, *(f"{each.get(key, 0) / 1e6:,.0f}" for key in keys)]
             for name, each in found.items()
         ],
     )  # fmt: skip
