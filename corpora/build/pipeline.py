@@ -25,7 +25,7 @@ from corpora.build.held_out import hold_out
 from corpora.build.phrases import find_phrases, join_phrases, write_joined
 from corpora.build.processes import worker_processes
 from corpora.build.readable import check_readable
-from corpora.build.request import Request
+from corpora.build.request import BuildOptions, Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
 from corpora.build.type_table import TypeTable
@@ -43,6 +43,10 @@ from corpora.store.vocabulary import Vocabulary
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
+_PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
+# A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is
+# kept.
+_SHARES, _SHARES_IF_KEPT = 7, 14
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ def build_corpus(
     maker = {"command": "build-corpus", "settings": request.settings()}
     all_files = source_files(request.sources, exclude=out)
     refuse_existing(out, force)  # before all files are read
-    unreadable = check_readable(all_files, request.read, progress=progress)
+    most = _most_at_once(request.options, block_bytes)
+    unreadable = check_readable(all_files, request.read, most_bytes=most, progress=progress)
     files = [file for file in all_files if file not in unreadable]
     with new_artifact(out, maker, force=force) as directory:
         builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
@@ -151,20 +156,29 @@ class _Builder:
 
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
         """Encode blocks on threads and write them in order."""
-        waiting: deque[Future[_Encoded]] = deque()
+        waiting: deque[tuple[int, Future[_Encoded]]] = deque()
+        most = _most_at_once(self.options, self.block_bytes)
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
             for raw in read(
-                self.files, self.request.read, records=self.records, block_bytes=self.block_bytes
+                self.files,
+                self.request.read,
+                records=self.records,
+                block_bytes=self.block_bytes,
+                most_bytes=most,
             ):
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
                     prepared = processes.submit(_parse, raw, self.text.before_lemmas)
-                waiting.append(threads.submit(self._encode, raw, prepared, tables))
-                while len(waiting) > 2 * self.options.n_threads:
-                    self._write(waiting.popleft().result())
+                size = len(raw.data) if isinstance(raw.data, bytes) else self.block_bytes
+                waiting.append((size, threads.submit(self._encode, raw, prepared, tables)))
+                # a third, since the next piece may be as long as fits
+                while len(waiting) > 2 * self.options.n_threads or (
+                    sum(each for each, _ in waiting) > most // 3
+                ):
+                    self._write(waiting.popleft()[1].result())
             while waiting:
-                self._write(waiting.popleft().result())
+                self._write(waiting.popleft()[1].result())
         if self.shards:
             self.entries.append(self.shards[-1].close())
 
@@ -350,6 +364,12 @@ class _Builder:
         return [
             _record(file, **record) for file, record in zip(self.files, self.records, strict=True)
         ]
+
+
+def _most_at_once(options: BuildOptions, block_bytes: int) -> int:
+    """Return the most bytes of text to read in one piece, which is encoded as a whole."""
+    shares = _SHARES_IF_KEPT if options.keep_text else _SHARES
+    return max((parse_memory(options.memory) - _PROGRAM_BYTES) // shares, 4 * block_bytes)
 
 
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:

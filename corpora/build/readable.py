@@ -12,7 +12,7 @@ _LISTED = 10  # files that an error lists
 
 
 def check_readable(
-    files: Sequence[SourceFile], options: ReadOptions, *, progress: Progress
+    files: Sequence[SourceFile], options: ReadOptions, *, most_bytes: float, progress: Progress
 ) -> dict[SourceFile, str]:
     """Return the errors of the files to leave out; raise one for all, without ``skip_unreadable``.
 
@@ -20,7 +20,9 @@ def check_readable(
     """
     if len(files) == 1:
         return {}
-    unreadable = find_unreadable(files, options, whole=options.skip_unreadable, progress=progress)
+    unreadable = find_unreadable(
+        files, options, whole=options.skip_unreadable, most_bytes=most_bytes, progress=progress
+    )
     if unreadable and not (options.skip_unreadable and len(unreadable) < len(files)):
         raise SourceError(_listed(unreadable, len(files)))
     return unreadable

@@ -1,0 +1,94 @@
+"""Commands stay within the memory that `--memory` gives them, all processes together."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora.build.make import make_corpus
+from corpora.store.corpus import Corpus
+from embed.vectors.word_vectors import MATRIX
+from embed.vectors.wordlist import VOCABULARY, write_words
+from embed.word2vec.config import CbowConfig, SkipGramConfig
+from embed.word2vec.memory import memory_needed, training_size
+from embed.word2vec.training_text import open_text
+
+ROOT = Path(__file__).resolve().parents[1]
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+pytestmark = LINUX
+TRAININGS = {
+    "train-skipgram": (SkipGramConfig, {"dim": 1500, "min_count": 1}),
+    "train-cbow": (CbowConfig, {"dim": 400, "min_count": 1, "subwords": "3-5"}),
+}
+
+
+@pytest.fixture
+def sampled_anonymous(monkeypatch):
+    """The sampler of the benchmarks."""
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "bench"))
+    from anonymous_memory import sampled_anonymous
+
+    return sampled_anonymous
+
+
+@pytest.fixture
+def peak(sampled_anonymous):
+    """Run a command and return the most anonymous memory that it had."""
+
+    def run(*words):
+        command = [sys.executable, ROOT / "cli.py", *map(str, words)]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with sampled_anonymous(process.pid) as samples:
+            assert process.wait() == 0
+        return max(samples)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A corpus of 40,000 tokens and 8,000 types; building it here compiles the kernels."""
+    folder = tmp_path_factory.mktemp("bounds")
+    numbers = np.random.default_rng(3).permutation(np.arange(40_000) % 8000)
+    words = [f"word{number:04}" for number in numbers.tolist()]
+    lines = (" ".join(words[first : first + 20]) for first in range(0, len(words), 20))
+    (folder / "text.txt").write_text("\n".join(lines))
+    return make_corpus([folder / "text.txt"], folder / "corpus")
+
+
+@pytest.mark.parametrize("command", TRAININGS)
+def test_a_training_within_the_least_that_it_accepts(command, peak, corpus, tmp_path):
+    """And that is no more than twice what it takes: the least is no guess."""
+    config_class, options = TRAININGS[command]
+    config = config_class(**options)
+    needed = memory_needed(training_size(open_text(corpus, config, None), config), config)
+    bound = -(-needed >> 20)
+    given = [part for key, value in options.items() for part in (_flag(key), value)]
+    started = [command, corpus.path, "--epochs", 1, "--force", "--out", tmp_path / "run", *given]
+    peak(*started, "--dim", 8)  # compiles the kernels
+    found = peak(*started, "--memory", f"{bound}M")
+    assert needed / 2 < found <= bound << 20
+
+
+@pytest.mark.usefixtures("corpus")
+def test_a_paragraph_of_a_twelfth_of_the_memory_is_built_within_it(peak, tmp_path):
+    (tmp_path / "line.txt").write_text("some words of a very long line " * 550_000)
+    found = peak("build-corpus", tmp_path / "line.txt", "--memory", "220M", "--out", tmp_path / "c")
+    assert Corpus.open(tmp_path / "c").n_tokens == 7 * 550_000
+    assert found <= 220 << 20
+
+
+def test_neighbors_of_many_words_take_less_than_their_matrix(peak, tmp_path):
+    """Of 400,000 words: the matrix is mapped, and there is no dictionary."""
+    words = [f"word{n}" for n in range(400_000)]
+    write_words(tmp_path / VOCABULARY, words, None)
+    vectors = np.random.default_rng(1).standard_normal((len(words), 32), dtype=np.float32)
+    np.save(tmp_path / MATRIX, vectors)
+    (tmp_path / "config.json").write_text("{}")
+    assert peak("neighbors", tmp_path, *words[:100:2]) < 80e6
+
+
+def _flag(name):
+    return f"--{name.replace('_', '-')}"
