@@ -8,9 +8,11 @@ does not depend on which thread encodes which block.
 import queue
 import shutil
 from collections import Counter, deque
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +85,26 @@ def build_corpus(
         manifest["sources"] = [
             read_files.get(file) or _record(file, unreadable=unreadable[file]) for file in all_files
         ]
-        write_json(directory / MANIFEST, manifest)
-        run_info = provenance(started, threads=request.options.n_threads)
-        write_json(directory / "provenance.json", run_info)
+        _write_about(directory, manifest, started, request)
     return Corpus.open(out)
+
+
+def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Corpus:
+    """Encode some blocks of the sources of a request as :func:`build_corpus` does."""
+    started = now()
+    with new_artifact(out, {"command": "build-corpus"}) as directory:
+        builder = _Builder(directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks)
+        _write_about(directory, builder.run(), started, request)
+    return Corpus.open(out)
+
+
+def _write_about(
+    directory: Path, manifest: dict[str, Any], started: datetime, request: Request
+) -> None:
+    """Write the manifest and the provenance."""
+    write_json(directory / MANIFEST, manifest)
+    run_info = provenance(started, threads=request.options.n_threads)
+    write_json(directory / "provenance.json", run_info)
 
 
 class _Builder:
@@ -100,6 +118,7 @@ class _Builder:
         progress: Progress,
         shard_tokens: int,
         block_bytes: int,
+        blocks: Iterable[RawBlock] | None = None,
     ) -> None:
         self.directory = directory
         self.request = request
@@ -107,9 +126,11 @@ class _Builder:
         self.text = request.text
         self.progress = progress
         self.shard_tokens = shard_tokens
-        self.block_bytes = block_bytes
         self.files = files
         self.records: list[dict[str, Any]] = []  # of the files read to their ends
+        self.blocks = blocks or read(
+            files, request.read, records=self.records, block_bytes=block_bytes
+        )
         sizes = [file.size for file in files if file.size is not None]
         self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
@@ -154,9 +175,7 @@ class _Builder:
         waiting: deque[Future[_Encoded]] = deque()
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
-            for raw in read(
-                self.files, self.request.read, records=self.records, block_bytes=self.block_bytes
-            ):
+            for raw in self.blocks:
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
                     prepared = processes.submit(_parse, raw, self.text.before_lemmas)

@@ -6,14 +6,11 @@ pages, of all processes of a command together: mapped files do not count.
 """
 
 import argparse
-import contextlib
 import hashlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,48 +21,19 @@ from scale_text import write_text
 
 from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
+from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
-
-_SAMPLE_SECONDS = 0.05
-
-
-def anonymous_bytes(pid: int) -> int:
-    """Return the anonymous memory of a process and its children."""
-    found = 0
-    for each in harness._tree(pid):
-        with contextlib.suppress(OSError):  # it has ended
-            status = Path(f"/proc/{each}/status").read_text()
-            if line := re.search(r"RssAnon:\s+(\d+)", status):
-                found += int(line[1]) * 1024
-    return found
-
-
-@contextlib.contextmanager
-def sampled(pid: int) -> Iterator[list[int]]:
-    """Collect the anonymous memory of a process while it runs."""
-    samples, stop = [0], threading.Event()
-
-    def sample() -> None:
-        while not stop.wait(_SAMPLE_SECONDS):
-            samples.append(anonymous_bytes(pid))
-
-    thread = threading.Thread(target=sample)
-    thread.start()
-    yield samples
-    stop.set()
-    thread.join()
-
 
 def measured(*words: object) -> dict[str, float]:
     """Run a command of Firth, and return its seconds and peak of anonymous memory."""
     command = [sys.executable, "cli.py", *map(str, words)]
     started = time.perf_counter()
     process = subprocess.Popen(command, cwd=harness.ROOT, stdout=subprocess.DEVNULL)
-    with sampled(process.pid) as samples:
+    with peak_memory(process.pid) as peak:
         status = process.wait()
     if status:
         sys.exit(f"{' '.join(command)}: status {status}")
-    return {"seconds": time.perf_counter() - started, "anonymous_bytes": max(samples)}
+    return {"seconds": time.perf_counter() - started, "anonymous_bytes": peak.bytes}
 
 
 def size_of(path: Path) -> int:
