@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from corpora.common.errors import SettingError
+from corpora.common.memory import parse_memory
 from corpora.common.options import check, describe_settings, setting
 from embed.registry import Chosen
 
@@ -111,9 +112,16 @@ class _Word2VecConfig:
     )
     seed: int = setting(1, "Seed of all random numbers.", at_least=0)
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
+    memory: str | None = setting(
+        None,
+        "Most memory to take, such as 1G or 4G; a training that takes more is refused before it "
+        "starts. All of the machine's memory by default.",
+        metavar="SIZE",
+    )
 
     def __post_init__(self) -> None:
         check(self)
+        parse_memory(self.memory)
         owner = type(self).__name__
         if self.final_rate > self.learning_rate:
             raise SettingError(

@@ -54,10 +54,9 @@ class _Sentences:
     def __iter__(self) -> Iterator[list[int]]:
         try:
             for rows, offsets in self._text.shards():
-                words = rows.tolist()
                 for first, last in pairwise(offsets.tolist()):
                     for start in range(first, last, _MAX_UNIT_WORDS):
-                        yield words[start : min(start + _MAX_UNIT_WORDS, last)]
+                        yield rows[start : min(start + _MAX_UNIT_WORDS, last)].tolist()
         except Exception as error:  # noqa: BLE001
             self.error = error
 

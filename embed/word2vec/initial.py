@@ -13,7 +13,7 @@ from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
 from embed.word2vec.config import Word2VecConfig
 
-_COPY_ROWS = 1 << 14  # rows copied at a time
+_COPIED = 1 << 21  # values written at a time
 _COMPOSED_ROWS = 1 << 10  # rows of composed words at a time: each gathers its n-grams
 
 
@@ -61,36 +61,40 @@ def init_fingerprint(init: WordVectors) -> str:
     return digest.hexdigest()[:16]
 
 
-def initial_tables(
-    words: Sequence[str], dim: int, seed: int, init: WordVectors | None, buckets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the initial input and context tables; ``buckets`` are the n-gram buckets in use.
+def fill_tables(
+    inputs: np.ndarray,
+    contexts: np.ndarray,
+    words: Sequence[str],
+    seed: int,
+    init: WordVectors | None,
+    buckets: np.ndarray,
+) -> None:
+    """Write the initial values of both tables, of zeros; ``buckets`` are the n-gram buckets in use.
 
     Vectors to start from are not rescaled, although those of SVD or of a file may be
     much longer or shorter than word2vec's.
     """
-    # buckets: int64 (B,); returns float32 (V + B, D) and (V, D)
-    n_words = len(words)
-    inputs = _uniform((n_words + len(buckets), dim), 1 / dim, seed)
-    contexts = np.zeros((n_words, dim), np.float32)  # takes no memory until written
-    if init is not None:
-        rows, init_rows = _shared_rows(words, init)
-        _copy_own(init, words, rows, init_rows, inputs)
-        if init.contexts is not None:
-            _copy(init, init.contexts, rows, init_rows, contexts)
-        if init.subwords is not None:
-            _copy_ngrams(init, init.subwords, buckets, inputs[n_words:])
-    return inputs, contexts
+    # inputs: float32 (V + B, D); contexts: float32 (V, D); buckets: int64 (B,)
+    _fill_uniform(inputs, 1 / inputs.shape[1], seed)
+    if init is None:
+        return
+    rows, init_rows = _shared_rows(words, init)
+    _copy_own(init, words, rows, init_rows, inputs)
+    if init.contexts is not None:
+        _copy(init, init.contexts, rows, init_rows, contexts)
+    if init.subwords is not None:
+        _copy_ngrams(init, init.subwords, buckets, inputs[len(words) :])
 
 
-def _uniform(shape: tuple[int, int], bound: float, seed: int) -> np.ndarray:
-    """Return uniform random values in [-bound, bound), float32."""
-    table = np.empty(shape, np.float32)
-    # depends on the seed alone, not on the number of threads
-    np.random.Generator(np.random.Philox(seed)).random(out=table, dtype=np.float32)
-    table -= np.float32(0.5)
-    table *= np.float32(2 * bound)
-    return table
+def _fill_uniform(table: np.ndarray, bound: float, seed: int) -> None:
+    """Fill a table with uniform random values in [-bound, bound)."""
+    # depends on the seed alone, not on threads or blocks
+    random = np.random.Generator(np.random.Philox(seed))
+    for start, stop in _ranges(len(table), max(1, _COPIED // table.shape[1])):
+        values = random.random((stop - start, table.shape[1]), dtype=np.float32)
+        values -= np.float32(0.5)
+        values *= np.float32(2 * bound)
+        table[start:stop] = values
 
 
 def _shared_rows(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +109,7 @@ def _copy(
     init: WordVectors, table: np.ndarray, rows: np.ndarray, init_rows: np.ndarray, out: np.ndarray
 ) -> None:
     """Copy rows of a table that may be memory-mapped; raise if any value is not finite."""
-    for start, stop in _ranges(len(rows), _COPY_ROWS):
+    for start, stop in _ranges(len(rows), max(1, _COPIED // table.shape[1])):
         _write_finite(init, table[init_rows[start:stop]], rows[start:stop], out)
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array, save_blocks
+from corpora.artifacts.arrays import row_blocks, save_array, save_blocks
 from embed.vectors.subwords import word_buckets
 from embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
 from embed.word2vec.config import Ngrams
-from embed.word2vec.initial import initial_tables
+from embed.word2vec.initial import fill_tables
 from embed.word2vec.kernels.simd_ir import LANES
 
-_COPY_ROWS = 1 << 14  # rows copied at a time
 _COMPOSED_WORDS = 1 << 9  # words composed at a time: each gathers dozens of rows
 
 
@@ -46,8 +45,7 @@ class Tables:
         """Yield the trained values, some rows at a time."""
         # yields float32 (n, D)
         for table in self.arrays().values():
-            for first in range(0, len(table), _COPY_ROWS):
-                yield table[first : first + _COPY_ROWS]
+            yield from row_blocks(table)
 
     def vectors(self, first: int, last: int) -> np.ndarray:
         """Return the vectors of words ``first`` to ``last - 1``, composed if there are subwords."""
@@ -89,11 +87,13 @@ def make_tables(
     buckets = np.empty(0, np.int64)
     if ngrams is not None:
         starts, parts, buckets = compose_words(words, ngrams)
-    inputs, outputs = initial_tables(words, dim, seed, init, buckets)
-    padded = _padded(inputs)
-    del inputs  # before the other table takes memory
     used = None if ngrams is None else buckets
-    return Tables(padded, _padded(outputs, spare), len(words), dim, starts, parts, used)
+    inputs = _zeros(len(words) + len(buckets) + 1, dim)
+    outputs = _zeros(len(words) + spare + 1, dim)
+    tables = Tables(inputs, outputs, len(words), dim, starts, parts, used)
+    arrays = tables.arrays()
+    fill_tables(arrays["inputs"], arrays["outputs"], words, seed, init, buckets)
+    return tables
 
 
 def compose_words(
@@ -113,15 +113,9 @@ def compose_words(
     return starts + np.arange(n_words + 1), parts, buckets
 
 
-def _padded(table: np.ndarray, spare: int = 0) -> np.ndarray:
-    """Return an aligned copy with ``spare + 1`` zero rows below, its width a multiple of LANES."""
-    n, dim = table.shape
-    n_rows, width = n + spare + 1, -(-dim // LANES) * LANES
+def _zeros(n_rows: int, dim: int) -> np.ndarray:
+    """Return an aligned table, its width a multiple of LANES; takes no memory until written."""
+    width = -(-dim // LANES) * LANES
     memory = np.zeros(n_rows * width + LANES, dtype=np.float32)
     skip = -memory.ctypes.data // memory.itemsize % LANES
-    padded = memory[skip : skip + n_rows * width].reshape(n_rows, width)
-    for first in range(0, n, _COPY_ROWS):
-        rows = table[first : first + _COPY_ROWS]
-        if rows.any():  # a table of zeros takes no memory until written
-            padded[first : first + len(rows), :dim] = rows
-    return padded
+    return memory[skip : skip + n_rows * width].reshape(n_rows, width)

@@ -20,6 +20,7 @@ from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
 from embed.word2vec.loop import CHECKPOINTS, run_training
+from embed.word2vec.memory import require_memory
 from embed.word2vec.trainer import Trainer, build_trainer
 
 FORMAT = 1
@@ -135,13 +136,14 @@ def _train(
 
 def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
+    require_memory(trainer.text, trainer.config, trainer.init)
     started = now()
     corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
     options = dataclasses.asdict(config)
     maker = {
         "command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **resolved,
     }  # fmt: skip
-    del maker["threads"]  # a resumed training may use more or fewer
+    del maker["threads"], maker["memory"]  # a resumed training may use more or less
     resume = CHECKPOINTS if resumable else None
     with new_artifact(out, maker, force=force, resume=resume) as partial:
         if config.engine == "gensim":

@@ -11,7 +11,8 @@ from embed.vectors.onehot import one_hot
 from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import Ngrams, SkipGramConfig
-from embed.word2vec.initial import check_init, initial_tables
+from embed.word2vec.initial import check_init
+from tests.embed.word2vec.word2vec_cases import initial_tables
 
 OLD = ["the", "of", "king", "zug"]
 NEW = ["of", "und", "the", "zug", "ab", "king"]

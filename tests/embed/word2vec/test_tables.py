@@ -6,8 +6,8 @@ import pytest
 from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
 from embed.word2vec.config import Ngrams
-from embed.word2vec.initial import initial_tables
 from embed.word2vec.tables import LANES, compose_words, make_tables
+from tests.embed.word2vec.word2vec_cases import initial_tables
 
 WORDS = ["the", "king", "a", "kings", END_OF_SENTENCE, "naïve", "図書館"]
 COUNTS = np.array([90, 20, 20, 7, 3, 2, 1])
@@ -106,7 +106,7 @@ def test_saved_tables_load_as_a_run(spare, tmp_path):
 def test_saved_tables_with_ngrams_have_composed_vectors_and_their_rows(
     block, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("embed.word2vec.tables._COPY_ROWS", block)
+    monkeypatch.setattr("embed.word2vec.tables._COMPOSED_WORDS", block)
     tables = perturbed(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
     tables.outputs[len(WORDS) : -1] = 7
     tables.save(tmp_path, WORDS, COUNTS)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from embed.word2vec.config import CbowConfig, SkipGramConfig
+from embed.word2vec.initial import fill_tables
 from embed.word2vec.kernel_settings import make_plan
 from embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
 from embed.word2vec.kernels.simd_ir import BLOCK, LANES
@@ -25,6 +26,14 @@ U = 2.0**-24  # unit roundoff of float32
 # The kernels compute the probability of a label to a relative 5e-7 (test_simd.py), and the loss of
 # a label is about log 2 while vectors are short.
 LOSS_SHARE = 1e-6
+
+
+def initial_tables(words, dim, seed, init, buckets):
+    """Initial input and context tables without padding, float32 (V + B, D) and (V, D)."""
+    inputs = np.zeros((len(words) + len(buckets), dim), np.float32)
+    contexts = np.zeros((len(words), dim), np.float32)
+    fill_tables(inputs, contexts, words, seed, init, buckets)
+    return inputs, contexts
 
 
 class ViewedCorpus:
