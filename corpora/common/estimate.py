@@ -31,8 +31,10 @@ class Estimate:
         """Return the cost with the start of the program before it."""
         return replace(self, seconds=self.seconds + seconds)
 
-    def times(self, runs: int) -> "Estimate":
-        """Return the cost of several runs, one after the other."""
+    def times(self, runs: int | None) -> "Estimate":
+        """Return the cost of several runs, one after the other; itself for None."""
+        if runs is None:
+            return self
         each = {"runs": runs, "seconds_each": round(self.seconds, 1)}
         return replace(
             self, disk=runs * self.disk, seconds=runs * self.seconds, sizes={**self.sizes, **each}
