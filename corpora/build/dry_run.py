@@ -59,9 +59,9 @@ def estimate_corpus(request: Request, out: Path | None = None, *, force: bool = 
             temporary=round(types(tokens) * (40 + 2 * _word_bytes(sample))),
             sizes={"bytes": n_bytes, "tokens": round(tokens), "types": round(types(tokens))},
             reckoned_from=(
-                f"{human(blocks.consumed)}B of {human(n_bytes)}B were read and encoded on "
-                f"{options.n_threads} threads in {seconds:.2f} s: {human(sample.n_tokens)} tokens, "
-                f"{human(sample.manifest['types'])} types; more types by the growth in the sample",
+                f"{human(blocks.consumed)}B of {human(n_bytes)}B, built on {options.n_threads} "
+                f"threads in {seconds:.2f} s: {human(sample.n_tokens)} tokens; types by their "
+                "growth in it"
             ),
         )
 

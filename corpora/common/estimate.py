@@ -16,40 +16,39 @@ class Estimate:
 
     disk: int  # bytes of the finished artifact
     memory: int  # peak of anonymous bytes, of all processes together
-    seconds: float
-    reckoned_from: tuple[str, ...]  # one sentence each
+    seconds: float  # of one run
+    reckoned_from: str  # what was read or timed
+    runs: int | None = None  # one after the other, that differ in their seeds
     temporary: int = 0  # bytes on disk while it works, besides ``disk``
     sizes: Mapping[str, Any] = field(default_factory=dict)  # of the text and the work
 
     @property
     def end(self) -> str:
         """The local time at which the step would end if it began now."""
-        now = datetime.datetime.now().astimezone()
-        return (now + datetime.timedelta(seconds=self.seconds)).isoformat(timespec="seconds")
+        seconds = datetime.timedelta(seconds=self.seconds * (self.runs or 1))
+        return (datetime.datetime.now().astimezone() + seconds).isoformat(timespec="seconds")
 
     def after(self, seconds: float) -> "Estimate":
         """Return the cost with the start of the program before it."""
         return replace(self, seconds=self.seconds + seconds)
 
-    def times(self, runs: int | None) -> "Estimate":
-        """Return the cost of several runs, one after the other; itself for None."""
-        if runs is None:
-            return self
-        each = {"runs": runs, "seconds_each": round(self.seconds, 1)}
-        return replace(
-            self, disk=runs * self.disk, seconds=runs * self.seconds, sizes={**self.sizes, **each}
-        )
+    def of_runs(self, runs: int | None) -> "Estimate":
+        """Return the cost of several runs."""
+        return replace(self, runs=runs)
 
     def to_json(self) -> dict[str, Any]:
         """Return all entries and sizes in one object."""
+        n_runs = self.runs or 1
+        total = {"runs": n_runs, "total_seconds": round(n_runs * self.seconds, 1)}
         return {
-            "disk": self.disk,
+            "disk": n_runs * self.disk,
             "temporary": self.temporary,
             "memory": self.memory,
             "seconds": round(self.seconds, 1),
+            **({} if self.runs is None else total),
             "end": self.end,
             **self.sizes,
-            "reckoned_from": list(self.reckoned_from),
+            "reckoned_from": self.reckoned_from,
         }
 
 
@@ -59,17 +58,16 @@ def print_estimate(estimate: Estimate, *, as_json: bool) -> None:
         print_json(estimate.to_json())
         return
     values = estimate.to_json()
-    values.pop("reckoned_from")
+    reason = values.pop("reckoned_from")
     print_table(["", "planned"], [[name, _shown(name, value)] for name, value in values.items()])
-    for line in estimate.reckoned_from:
-        print(line)
+    print(f"reckoned from {reason}")
 
 
 def _shown(name: str, value: Any) -> str:
     """Format a value: bytes and seconds with their units, counts in full, ratios with 3 digits."""
     if name in ("disk", "temporary", "memory"):
         return f"{human(value)}B"
-    if name.startswith("seconds"):
+    if "seconds" in name.split("_"):
         return f"{value:,.0f} ({duration(value)})"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

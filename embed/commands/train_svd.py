@@ -57,7 +57,7 @@ def command(
     choose_device(config.device)
     opened = open_or_build(corpus)
     if dry_run:
-        estimate = estimate_svd(opened, config).times(seeds)
+        estimate = estimate_svd(opened, config).of_runs(seeds)
         print_estimate(estimate.after(start), as_json=as_json)
         return
     finished = runs.finished(opened.fingerprint, {"dim": with_width(config, opened).dim})

@@ -95,10 +95,9 @@ def estimate_svd(corpus: "Corpus", config: SvdConfig) -> Estimate:
             "nonzeros": round(nonzeros), "seconds_counting": round(seconds + count, 1),
         },
         reckoned_from=(
-            f"{human(last.tokens)} of {human(text.n_tokens)} tokens were counted and weighed in "
-            f"{last.seconds:.2f} s: {human(last.nonzeros)} non-zeros; more by the growth in "
-            f"{_SAMPLES} samples",
-            f"{_STEPS} steps of the SVD of that sample were timed",
+            f"{human(last.tokens)} of {human(text.n_tokens)} tokens, counted in "
+            f"{last.seconds:.2f} s: {human(last.nonzeros)} non-zeros; more by their growth; and "
+            f"from {_STEPS} steps of the SVD of that sample"
         ),
     )  # fmt: skip
 
@@ -211,9 +210,7 @@ def _seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def _memory(
-    text: _Text, entries: float, nonzeros: float, config: SvdConfig
-) -> tuple[int, int]:
+def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> tuple[int, int]:
     """Return the most bytes in memory, besides the program, and those of temporary files."""
     from embed.svd.product_kernels import WIDTH
     from embed.svd.truncated_svd import basis_columns, is_dense

@@ -24,6 +24,7 @@ from corpora.common.console import print_table
 from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
 
+
 def measured(*words: object) -> dict[str, float]:
     """Run a command of Firth, and return its seconds and peak of anonymous memory."""
     command = [sys.executable, "cli.py", *map(str, words)]
