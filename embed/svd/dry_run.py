@@ -173,12 +173,13 @@ def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) 
 
     assert config.dim is not None
     rng, growth = np.random.default_rng(0), nonzeros / matrix.nnz
-    columns = basis_columns(config.dim, matrix.shape)
+    rank = config.dim
+    columns = basis_columns(rank, matrix.shape)
     steps = -(-columns // WIDTH)
     scratch = Scratch(scratch_limit(0, matrix.shape[0], config), folder)
     device = choose_device(config.device)
     if is_dense(columns, matrix.shape):
-        return _seconds(lambda: truncated_svd(matrix, config.dim, device=device))
+        return _seconds(lambda: truncated_svd(matrix, rank, device=device))
     started = time.perf_counter()
     with (
         threadpool_limits(1, user_api="blas"),

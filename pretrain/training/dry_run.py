@@ -86,8 +86,8 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         seconds=seconds,
         sizes=sizes,
         reckoned_from=(
-            "the packed text, and some steps at the settings that a training would choose; the "
-            "final pooling of word vectors is not in the time",
+            "the packed text, and some steps with the settings that a training would choose; "
+            "without the pooling of word vectors at the end"
         ),
     )
 
