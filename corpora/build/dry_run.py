@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from corpora.artifacts.artifact import refuse_existing
+from corpora.build.open_or_build import up_to_date
 from corpora.build.pipeline import build_sample
 from corpora.build.readable import check_readable
 from corpora.build.request import BuildOptions, Request
@@ -24,25 +25,40 @@ from corpora.store.statistics import type_token_curve
 _SAMPLE_BYTES = 64 << 20  # of text
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads work
 _CURVE_POINTS = 4  # of the growth of types, each at twice the text of the one before
+_NOTHING = Estimate(
+    disk=0, memory=0, seconds=0.0, sizes={"bytes": 0}, reckoned_from="a corpus that is up to date"
+)
 _SOURCE_ENTRY = 160  # bytes about each file in the manifest
 
 
-def estimate_corpus(request: Request, out: Path | None = None, *, force: bool = False) -> Estimate:
+def estimate_corpus(
+    request: Request,
+    out: Path | None = None,
+    *,
+    force: bool = False,
+    sample_bytes: int = _SAMPLE_BYTES,
+    block_bytes: int = BLOCK_BYTES,
+) -> Estimate:
     """Estimate the cost of a build; a sample is built in a temporary folder, which is removed.
 
     Raises what the build would raise before it reads the sources, and for pipes.
     """
     files = source_files(request.sources, exclude=out)
     if out is not None:
+        if not force and up_to_date(out, request):
+            return _NOTHING
         refuse_existing(out, force)
     n_bytes, options = stored_bytes(files), request.options
     unreadable = check_readable(files, request.read, whole=False)
     files = [file for file in files if file not in unreadable]
-    n_sampled = max(_SAMPLE_BYTES, _BLOCKS_PER_THREAD * options.n_threads * BLOCK_BYTES)
+    most = max(sample_bytes, _BLOCKS_PER_THREAD * options.n_threads * block_bytes)
+
+    def sampled() -> Iterator[RawBlock]:
+        return sample_blocks(files, request.read, most, block_bytes=block_bytes)
+
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        first = islice(sample_blocks(files, request.read, n_sampled), 1)
-        build_sample(request, Path(folder) / "first", first)  # compiles kernels, starts processes
-        blocks = _Counted(sample_blocks(files, request.read, n_sampled))
+        build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # compiles kernels
+        blocks = _Counted(sampled())
         with peak_memory() as peak:
             started = time.perf_counter()
             sample = build_sample(request, Path(folder) / "sample", blocks)

@@ -1,6 +1,5 @@
 """``firth build-corpus``: encode text into a corpus for all methods."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,12 @@ import click
 
 from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
-from corpora.common.estimate import dry_run_options, print_estimate, require_out
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options, take
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
@@ -59,7 +63,7 @@ def command(
         phrases=take(PhraseOptions, options),
     )
     if dry_run:
-        start = time.process_time()
+        start = seconds_since_start()
         estimate = estimate_corpus(request, out, force=force)
         print_estimate(estimate.after(start), as_json=as_json)
         return

@@ -2,6 +2,8 @@
 
 import datetime
 import math
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -72,6 +74,16 @@ def _shown(name: str, value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return human(value) if isinstance(value, float) else str(value)
+
+
+def seconds_since_start() -> float:
+    """Return for how long this program has run; where that is not known, its processor time."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        running = float(Path("/proc/uptime").read_text().split()[0])
+    except OSError:
+        return time.process_time()
+    return running - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:

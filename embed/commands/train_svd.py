@@ -1,13 +1,17 @@
 """``firth train-svd``: train count-based vectors by a truncated SVD of PPMI."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
-from corpora.common.estimate import dry_run_options, print_estimate, require_out
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options
 from embed.svd.train import SvdConfig
 
@@ -50,13 +54,14 @@ def command(
     from embed.vectors.training import warn_of_little_text
 
     require_out(out, dry_run, as_json)
-    start, config = time.process_time(), take(SvdConfig, options)
+    config = take(SvdConfig, options)
     if out is not None:
         runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
         runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
     if dry_run:
+        start = seconds_since_start()
         estimate = estimate_svd(opened, config).of_runs(seeds)
         print_estimate(estimate.after(start), as_json=as_json)
         return

@@ -1,6 +1,5 @@
 """Shared parts of the commands train-skipgram and train-cbow."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,12 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
-from corpora.common.estimate import dry_run_options, print_estimate, require_out
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options
 from embed.word2vec.config import Word2VecConfig
 
@@ -55,7 +59,7 @@ def train(
     from embed.word2vec.trainer import build_trainer
 
     require_out(out, dry_run, as_json)
-    start, command = time.process_time(), f"train-{config.method}"
+    command = f"train-{config.method}"
     if out is not None:
         runs = SeedRuns(
             command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
@@ -65,6 +69,7 @@ def train(
         open_init(config)
     trainer = build_trainer(open_or_build(corpus), config)
     if dry_run:
+        start = seconds_since_start()
         estimate = estimate_word2vec(trainer).of_runs(seeds)
         print_estimate(estimate.after(start), as_json=as_json)
         return

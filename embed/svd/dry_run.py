@@ -63,7 +63,9 @@ class _Sample:
     matrix: Any
 
 
-def estimate_svd(corpus: "Corpus", config: SvdConfig) -> Estimate:
+def estimate_svd(
+    corpus: "Corpus", config: SvdConfig, *, sample_tokens: int = _SAMPLE_TOKENS
+) -> Estimate:
     """Estimate the cost of a run; temporary files are removed.
 
     Raises what the training would raise before it counts.
@@ -74,7 +76,7 @@ def estimate_svd(corpus: "Corpus", config: SvdConfig) -> Estimate:
     text = _open(corpus, config)
     seconds, base = time.perf_counter() - started, anonymous_bytes()
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        samples = _samples(corpus, text, config, Path(folder))
+        samples = _samples(corpus, text, config, sample_tokens, Path(folder))
         last, tokens = samples[-1], [sample.tokens for sample in samples]
         grown = [
             extrapolated(tokens, [getattr(sample, name) for sample in samples], text.n_tokens)
@@ -125,10 +127,12 @@ def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
     )  # fmt: skip
 
 
-def _samples(corpus: "Corpus", text: _Text, config: SvdConfig, folder: Path) -> list[_Sample]:
+def _samples(
+    corpus: "Corpus", text: _Text, config: SvdConfig, sample_tokens: int, folder: Path
+) -> list[_Sample]:
     """Count samples of the training text, each half of the next one; keep the last matrix."""
     part = _some_shards(corpus)
-    most = min(part.training_tokens, _SAMPLE_TOKENS)
+    most = min(part.training_tokens, sample_tokens)
     samples: list[_Sample] = []
     for halvings in reversed(range(_SAMPLES)):
         view = text.of(part.sample(max(1, most >> halvings)))
