@@ -44,7 +44,7 @@ def table_bytes(n_types: int, n_bytes: int) -> int:
         types *= 2
     while arena < n_bytes:
         arena *= 2
-    return 40 * types + arena  # two slots of 16 bytes and a start for each type
+    return 40 * types + 8 + arena  # two slots of 16 bytes and a start for each type
 
 
 class TypeTable:
