@@ -84,6 +84,9 @@ def main() -> None:
             found[f"{millions}M"] = steps(folder, millions, arguments)
         finally:
             shutil.rmtree(folder)
+        if arguments.json:
+            about = {"benchmark": "dry-run", "memory": arguments.memory}
+            write_json(arguments.json, {**about, "results": found, **harness.machine()})
     rows = [
         [size, name, *(f"{each['ratio'][key]:.2f}" for key in ("disk", "memory", "seconds")),
          f"{each['real']['seconds']:.1f}", f"{each['load']:.1f}"]
@@ -92,9 +95,6 @@ def main() -> None:
     ]  # fmt: skip
     columns = ["text", "step", "disk", "memory", "seconds", "real seconds", "load"]
     print_table(columns, rows, title="estimate / real")
-    if arguments.json:
-        about = {"benchmark": "dry-run", "memory": arguments.memory}
-        write_json(arguments.json, {**about, "results": found, **harness.machine()})
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:

@@ -73,7 +73,6 @@ class Model:
             "T": self.types[0] * n ** self.types[1],
             f"n^{self.svd[1]:.2f}": n ** self.svd[1],
             "vectors of the SVD": rows * (4 * SVD_DIM + LINE),
-            "W": words,
             "tables": 8 * SKIPGRAM_DIM * words,
         }
 
@@ -90,7 +89,7 @@ class Model:
             },
             "train-svd": {"seconds": [f"n^{self.svd[1]:.2f}"], "bytes": ["vectors of the SVD"]},
             "train-skipgram": {
-                "seconds": ["n"], "bytes": ["tables", "W"], "anonymous_bytes": ["1", "tables"],
+                "seconds": ["n"], "bytes": ["tables"], "anonymous_bytes": ["1", "tables"],
             },
         }  # fmt: skip
 
@@ -126,7 +125,7 @@ class Model:
         return {
             size: {
                 "types": float(self.terms(np.array([n]))["T"][0]),
-                "words": float(self.terms(np.array([n]))["W"][0]),
+                "words": self.words[0] * n ** self.words[1],
                 "build_hours": self.at("build-corpus", "seconds", n) / 3600,
                 "build_bytes": self.at("build-corpus", "bytes", n),
                 "build_memory": self.at("build-corpus", "anonymous_bytes", n),
