@@ -235,7 +235,6 @@ def test_growth_by_a_power_that_may_fall_is_continued(exponent, bend):
 
 def test_growth_that_has_ended_does_not_turn_around():
     assert extrapolated([1, 2, 4, 8], [10, 18, 24, 25], 1e6) == pytest.approx(25, rel=0.1)
-    assert extrapolated([5], [7], 500) == pytest.approx(700)
 
 
 # ---- SVD

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from corpora.artifacts.artifact import refuse_existing
 from corpora.build.open_or_build import up_to_date
-from corpora.build.pipeline import build_sample
+from corpora.build.pipeline import build_sample, most_at_once
 from corpora.build.readable import check_readable
 from corpora.build.request import BuildOptions, Request
 from corpora.build.type_table import table_bytes
@@ -49,12 +49,13 @@ def estimate_corpus(
             return _NOTHING
         refuse_existing(out, force)
     n_bytes, options = stored_bytes(files), request.options
-    unreadable = check_readable(files, request.read, whole=False)
+    longest = most_at_once(options, block_bytes)
+    unreadable = check_readable(files, request.read, most_bytes=longest, whole=False)
     files = [file for file in files if file not in unreadable]
     most = max(sample_bytes, _BLOCKS_PER_THREAD * options.n_threads * block_bytes)
 
     def sampled() -> Iterator[RawBlock]:
-        return sample_blocks(files, request.read, most, block_bytes=block_bytes)
+        return sample_blocks(files, request.read, most, block_bytes=block_bytes, longest=longest)
 
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
         build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # compiles kernels

@@ -27,7 +27,7 @@ from corpora.build.held_out import hold_out
 from corpora.build.phrases import find_phrases, join_phrases, write_joined
 from corpora.build.processes import worker_processes
 from corpora.build.readable import check_readable
-from corpora.build.request import Request
+from corpora.build.request import BuildOptions, Request
 from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
 from corpora.build.table_pool import TablePool
 from corpora.build.type_table import TypeTable
@@ -45,6 +45,9 @@ from corpora.store.vocabulary import Vocabulary
 from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
+# A piece of text takes 4 to 6 times its bytes while it is encoded, twice as much if it is kept; a
+# quarter of the memory is for type tables.
+_SHARES, _SHARES_IF_KEPT = 8, 16
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def build_corpus(
     maker = {"command": "build-corpus", "settings": request.settings()}
     all_files = source_files(request.sources, exclude=out)
     refuse_existing(out, force)  # before all files are read
-    unreadable = check_readable(all_files, request.read, progress=progress)
+    most = most_at_once(request.options, block_bytes)
+    unreadable = check_readable(all_files, request.read, most_bytes=most, progress=progress)
     files = [file for file in all_files if file not in unreadable]
     with new_artifact(out, maker, force=force) as directory:
         builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
@@ -128,9 +132,11 @@ class _Builder:
         self.shard_tokens = shard_tokens
         self.files = files
         self.records: list[dict[str, Any]] = []  # of the files read to their ends
+        self.block_bytes = block_bytes
         self.blocks = blocks or read(
-            files, request.read, records=self.records, block_bytes=block_bytes
-        )
+            files, request.read, records=self.records, block_bytes=block_bytes,
+            most_bytes=most_at_once(request.options, block_bytes),
+        )  # fmt: skip
         sizes = [file.size for file in files if file.size is not None]
         self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
@@ -172,18 +178,23 @@ class _Builder:
 
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
         """Encode blocks on threads and write them in order."""
-        waiting: deque[Future[_Encoded]] = deque()
+        waiting: deque[tuple[int, Future[_Encoded]]] = deque()
+        most = most_at_once(self.options, self.block_bytes)
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
             for raw in self.blocks:
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
                     prepared = processes.submit(_parse, raw, self.text.before_lemmas)
-                waiting.append(threads.submit(self._encode, raw, prepared, tables))
-                while len(waiting) > 2 * self.options.n_threads:
-                    self._write(waiting.popleft().result())
+                size = len(raw.data) if isinstance(raw.data, bytes) else self.block_bytes
+                waiting.append((size, threads.submit(self._encode, raw, prepared, tables)))
+                # a third, since the next piece may be as long as fits
+                while len(waiting) > 2 * self.options.n_threads or (
+                    sum(each for each, _ in waiting) > most // 3
+                ):
+                    self._write(waiting.popleft()[1].result())
             while waiting:
-                self._write(waiting.popleft().result())
+                self._write(waiting.popleft()[1].result())
         if self.shards:
             self.entries.append(self.shards[-1].close())
 
@@ -369,6 +380,12 @@ class _Builder:
         return [
             _record(file, **record) for file, record in zip(self.files, self.records, strict=True)
         ]
+
+
+def most_at_once(options: BuildOptions, block_bytes: int) -> int:
+    """Return the most bytes of text to read in one piece, which is encoded as a whole."""
+    shares = _SHARES_IF_KEPT if options.keep_text else _SHARES
+    return max(parse_memory(options.memory) // shares, 4 * block_bytes)
 
 
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ def check_readable(
     files: Sequence[SourceFile],
     options: ReadOptions,
     *,
+    most_bytes: float,
     progress: Progress = no_progress,
     whole: bool = True,
 ) -> dict[SourceFile, str]:
@@ -25,7 +26,9 @@ def check_readable(
     if len(files) == 1:
         return {}
     whole = whole and options.skip_unreadable
-    unreadable = find_unreadable(files, options, whole=whole, progress=progress)
+    unreadable = find_unreadable(
+        files, options, whole=whole, most_bytes=most_bytes, progress=progress
+    )
     if unreadable and not (options.skip_unreadable and len(unreadable) < len(files)):
         raise SourceError(_listed(unreadable, len(files)))
     return unreadable

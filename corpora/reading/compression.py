@@ -9,8 +9,8 @@ from typing import Any
 
 from corpora.common.errors import UnreadableError
 
-# Bounds the memory of one step: a zstd bomb expands 4 KB to about 128 MB, the others to less.
-_STEP_BYTES = 4 << 10
+# Bounds the memory of one step: bzip2 and zstd can expand 1 KB to some 40 MB, the others to less.
+_STEP_BYTES = 1 << 10
 
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b"),

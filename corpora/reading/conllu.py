@@ -30,7 +30,7 @@ def conllu_blocks(
     field = options.field or "form"
     if field not in _COLUMNS:
         raise SourceError(f"{stream.name}: no field {field!r}; the fields are: form, lemma")
-    for line, data in cut_blocks(chunks, _before_paragraph, block_bytes):
+    for line, data in cut_blocks(chunks, _before_paragraph, block_bytes, stream.limit):
         yield RawBlock(
             data, stream.name, line, options, parse_conllu, heavy=True, continues=line > 1
         )

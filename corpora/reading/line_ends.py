@@ -1,25 +1,49 @@
 """Cuts streams into blocks at line ends, and finds line ends."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpora.common.errors import UnreadableError
+
+
+class BlockLimit(NamedTuple):
+    """How many bytes of a source may be read in one piece: what fits the memory."""
+
+    source: str  # SourceFile.name
+    most: float = math.inf
+
+    def check(self, held: int, line: int) -> None:
+        """Raise if the piece that starts at a line has more bytes."""
+        if held > self.most:
+            raise UnreadableError(
+                f"{self.source}:{line}: the paragraph or record that starts here has "
+                f"{held / 1e6:,.0f} MB or more, which do not fit the memory; divide it, or pass "
+                "more `memory`"
+            )
+
 
 def cut_blocks(
-    chunks: Iterable[bytes], boundary: Callable[[bytes], int], block_bytes: int
+    chunks: Iterable[bytes],
+    boundary: Callable[[bytes], int],
+    block_bytes: int,
+    limit: BlockLimit | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """Regroup chunks into blocks that end at a boundary; yield each with its first line number.
 
     ``boundary`` returns the last offset at which data may be cut, 0 if there is none; the
-    block then doubles, so that very long lines still take linear time.
+    block then doubles, so that very long lines still take linear time, up to the limit.
     """
+    limit = limit or BlockLimit("")
     line, held, goal = 1, 0, block_bytes
     pieces: list[bytes] = []
     for piece in _slices(chunks, block_bytes):
         pieces.append(piece)
         held += len(piece)
-        if held < goal:
+        if held < goal and held <= limit.most:
             continue
         data = b"".join(pieces)
         cut = boundary(data)
@@ -27,6 +51,8 @@ def cut_blocks(
             block, data = data[:cut], data[cut:]
             yield line, block
             line += count_lines(block)
+        else:
+            limit.check(held, line)
         pieces, held = [data], len(data)
         goal = max(block_bytes, 2 * held)
     if held:

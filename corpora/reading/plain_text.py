@@ -28,7 +28,7 @@ def text_blocks(
     else:
         boundary = after_line_end
     inside = False
-    for line, data in cut_blocks(chunks, boundary, block_bytes):
+    for line, data in cut_blocks(chunks, boundary, block_bytes, stream.limit):
         yield RawBlock(data, stream.name, line, options, parse_text, continues=inside)
         inside = options.documents == "file" or (
             options.documents == "block" and not _ends_blank(data)

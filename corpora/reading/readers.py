@@ -6,6 +6,7 @@ into a :class:`TextBlock`, in any order and in any thread or process.
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,15 +44,17 @@ def read(
     *,
     records: list[dict[str, Any]] | None = None,
     block_bytes: int = BLOCK_BYTES,
+    most_bytes: float = math.inf,
 ) -> Iterator[RawBlock]:
     """Read sources as blocks of about ``block_bytes``, in a fixed order and in bounded memory.
 
-    ``consumed`` of the blocks adds up to the sizes of the files; a long line makes a long block.
+    ``consumed`` of the blocks adds up to the sizes of the files; a long line makes a long block, of
+    ``most_bytes`` at most.
     For each file read to its end, even an empty one, ``records`` gets its SHA-256 and findings.
     """
     files = source_files(sources)
     for file in files:
-        stream = Stream(file, options, block_bytes)
+        stream = Stream(file, options, block_bytes, most_bytes)
         for block in file_blocks(stream, options, block_bytes):
             yield dataclasses.replace(
                 block,
@@ -69,6 +72,7 @@ def find_unreadable(
     options: ReadOptions,
     *,
     whole: bool,
+    most_bytes: float = math.inf,
     progress: Progress = no_progress,
 ) -> dict[SourceFile, str]:
     """Return the error of each file that cannot be read, judged by its beginning or as a whole.
@@ -83,7 +87,8 @@ def find_unreadable(
             continue
         try:
             block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
-            blocks = file_blocks(Stream(file, options, HEAD_BYTES), options, block_bytes)
+            stream = Stream(file, options, HEAD_BYTES, most_bytes)
+            blocks = file_blocks(stream, options, block_bytes)
             for block in blocks if whole else itertools.islice(blocks, 1):
                 if whole:
                     block.parse()

@@ -26,7 +26,7 @@ def jsonl_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
     """Cut JSON Lines at line ends."""
-    for line, data in cut_blocks(chunks, after_line_end, block_bytes):
+    for line, data in cut_blocks(chunks, after_line_end, block_bytes, stream.limit):
         if options.wrapped is None:
             texts = _sample_texts(data, options.field or DEFAULT_FIELD)
             options = detect_wrapping(options, sample_of(texts), stream.found)

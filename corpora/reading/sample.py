@@ -3,6 +3,7 @@
 import bisect
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,12 +25,13 @@ def sample_blocks(
     most_bytes: int,
     *,
     block_bytes: int = BLOCK_BYTES,
+    longest: float = math.inf,
 ) -> Iterator[RawBlock]:
     """Yield blocks of about ``most_bytes`` of text in all, from places spread over the files.
 
     ``consumed`` of the blocks adds up to the stored bytes that they are of. Plain text and JSON
     lines are read at any place, other formats and compressed files from their beginnings, and
-    small sources whole.
+    small sources whole. A piece of more than ``longest`` that cannot be divided is refused.
     """
     n_bytes = stored_bytes(files)
     if n_bytes <= most_bytes // 4:  # compressed text may be four times as long
@@ -38,7 +40,7 @@ def sample_blocks(
         places = _places(files, options, n_bytes, max(most_bytes, _PLACES * block_bytes))
         room = most_bytes / len(places)
     for place, following in zip(places, [*places[1:], _Place(len(files), 0)], strict=True):
-        yield from _between(place, following, files, options, room, block_bytes)
+        yield from _between(place, following, files, options, room, (block_bytes, longest))
 
 
 @dataclass(frozen=True, order=True)
@@ -55,13 +57,14 @@ def _between(
     files: Sequence[SourceFile],
     options: ReadOptions,
     room: float,
-    block_bytes: int,
+    sizes: tuple[int, float],
 ) -> Iterator[RawBlock]:
     """Yield blocks from one place on, until another one or at least ``room`` bytes of text."""
+    block_bytes = sizes[0]
     for number in range(place.number, end.number + (end.start > 0)):
         at = place.start if number == place.number else 0
         stop = end.start if number == end.number else _size(files[number])
-        for block in _blocks(dataclasses.replace(files[number], start=at), options, block_bytes):
+        for block in _blocks(dataclasses.replace(files[number], start=at), options, *sizes):
             yield block
             # records are split already: as much as fills a block
             room -= len(block.data) if isinstance(block.data, bytes) else block_bytes
@@ -110,12 +113,14 @@ def _has_lines(file: SourceFile, options: ReadOptions) -> bool:
     return stream.is_plain_file and detected_options(stream, options).format in _LINES
 
 
-def _blocks(file: SourceFile, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
+def _blocks(
+    file: SourceFile, options: ReadOptions, block_bytes: int, longest: float
+) -> Iterator[RawBlock]:
     """Yield the blocks of a file from its start on, with the stored bytes that they are of."""
     if file.start:  # in its middle the format may look like another one
         beginning = Stream(dataclasses.replace(file, start=0), options, HEAD_BYTES)
         options = detected_options(beginning, options)
     # what is read at once is the error of what was consumed
-    stream = Stream(file, options, max(1, block_bytes // 64))
+    stream = Stream(file, options, max(1, block_bytes // 64), longest)
     for block in file_blocks(stream, options, block_bytes):
         yield dataclasses.replace(block, consumed=stream.take_consumed())

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+import math
 import os
 import stat
 import sys
@@ -22,6 +23,7 @@ from corpora.reading.decoding import (
     refuse_utf16,
     strip_byte_order_mark,
 )
+from corpora.reading.line_ends import BlockLimit
 from corpora.reading.text_blocks import ReadOptions
 
 STANDARD_INPUT = "-"
@@ -137,12 +139,20 @@ def _walk(
 class Stream:
     """An open source that hashes and counts its raw bytes as they are read.
 
+    A piece of more than ``most_bytes`` that cannot be divided is refused.
     ``head`` is at least the first four decompressed bytes, if there are so many;
     ``is_plain_file`` is False for pipes and compressed files.
     """
 
-    def __init__(self, file: SourceFile, options: ReadOptions, chunk_bytes: int) -> None:
+    def __init__(
+        self,
+        file: SourceFile,
+        options: ReadOptions,
+        chunk_bytes: int,
+        most_bytes: float = math.inf,
+    ) -> None:
         self.name = file.name
+        self.limit = BlockLimit(file.name, most_bytes)
         self.file = file
         self._recoder = Recoder(file.name, options.encoding, options.errors)
         self._utf8 = is_utf8(options.encoding)

@@ -3,14 +3,13 @@
 import csv
 import io
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from corpora.common.errors import SourceError
 from corpora.reading.decoding import checked_utf8
 from corpora.reading.detect import detect_wrapping, sample_of
-from corpora.reading.line_ends import after_line_end, cut_blocks
+from corpora.reading.line_ends import BlockLimit, after_line_end, cut_blocks
 from corpora.reading.records import choose_columns, records_block
 from corpora.reading.sources import Stream
 from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
@@ -60,12 +59,12 @@ def csv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
     """Split CSV into rows while cutting, since quotes can be paired only from the start."""
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    csv.field_size_limit(int(min(stream.limit.most, 2**31 - 1)))
     lines = _csv_lines(stream, chunks, options, block_bytes)
     header = next(lines, "")
     delimiter = max(_DELIMITERS, key=header.count)
     reader = csv.reader(itertools.chain((header,), lines), delimiter=delimiter, strict=True)
-    table = _csv_rows(reader, stream.name)
+    table = _csv_rows(reader, stream.limit)
     _, names = next(table, (1, []))
     text, kept = choose_columns(names, options, stream.name)
     rows = RowBuffer(options)
@@ -82,7 +81,7 @@ def tsv_blocks(
 ) -> Iterator[RawBlock]:
     """Cut TSV at line ends, which cells cannot contain."""
     state = None
-    for line, data in cut_blocks(chunks, after_line_end, block_bytes):
+    for line, data in cut_blocks(chunks, after_line_end, block_bytes, stream.limit):
         if state is None:
             header = checked_utf8(data.partition(b"\n")[0], stream.name, line, options.errors)[0]
             names = [_unquoted(name) for name in header.decode().split("\t")]
@@ -109,21 +108,23 @@ def _csv_lines(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[str]:
     """Yield validated lines with their line ends."""
-    for first_line, data in cut_blocks(chunks, after_line_end, block_bytes):
+    for first_line, data in cut_blocks(chunks, after_line_end, block_bytes, stream.limit):
         data, replaced = checked_utf8(data, stream.name, first_line, options.errors)
         stream.add_replaced(replaced)
         yield from io.StringIO(data.decode(), newline="\n")
 
 
-def _csv_rows(reader: Any, source: str) -> Iterator[tuple[int, list[str]]]:
+def _csv_rows(reader: Any, limit: BlockLimit) -> Iterator[tuple[int, list[str]]]:
     """Yield non-blank rows, each with the line number at which it starts."""
     while True:
         line = reader.line_num + 1
         try:
             row = next(reader, None)
         except csv.Error as error:
+            if "field limit" in str(error):
+                limit.check(csv.field_size_limit() + 1, line)
             raise SourceError(
-                f"{source}:{line}: malformed CSV ({error}); quote cells that contain quotes, "
+                f"{limit.source}:{line}: malformed CSV ({error}); quote cells that contain quotes, "
                 "and double these quotes"
             ) from None
         if row is None:

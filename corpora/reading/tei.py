@@ -58,7 +58,12 @@ def tei_blocks(
         raise SourceError(
             f"{stream.name}: no field {options.field!r}; the fields are: {', '.join(_FIELDS)}"
         )
-    data = b"".join(chunks)
+    parts, held = [], 0
+    for chunk in chunks:
+        parts.append(chunk)
+        held += len(chunk)
+        stream.limit.check(held, 1)
+    data = b"".join(parts)
     yield RawBlock(data, stream.name, 1, options, parse_tei, heavy=len(data) > _HEAVY_BYTES)
 
 

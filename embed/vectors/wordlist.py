@@ -1,7 +1,8 @@
 """``vocabulary.tsv``: one word per line, a tab and its count; line number = row.
 
-Opening the file decodes nothing. A word is found by searching the raw bytes; a dictionary of all
-words is built only after many lookups, so that the first query does not decode a million words.
+Opening the file decodes nothing. A word is found by searching the raw bytes; the hashes of all
+words are sorted only after many lookups, so that the first query does not read a million words.
+Neither takes more than some 30 bytes a word, and words are decoded some at a time.
 """
 
 import mmap
@@ -17,6 +18,7 @@ from corpora.common.errors import ArtifactError
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
+_LINES_AT_ONCE = 1 << 14
 _DIGITS = 18  # any count of so many digits fits int64
 
 
@@ -91,7 +93,11 @@ class StoredVocabulary(Sequence[str]):
         return self._word(row % len(self))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._cells())
+        for lines in self._blocks():
+            cells = [line.partition(b"\t")[0] for line in lines] if self._has_counts else lines
+            text = self._decode(b"\n".join(cells))
+            words = text.split("\n")
+            yield from map(unescape, words) if "\\" in text else words
 
     def __contains__(self, word: object) -> bool:
         return isinstance(word, str) and self.row(word) is not None
@@ -105,13 +111,13 @@ class StoredVocabulary(Sequence[str]):
 
     def row(self, word: str) -> int | None:
         """Return the row of a word; None if it is not in the list."""
-        self._searches += 1
-        if self._searches > _SEARCHES_BEFORE_INDEX:
-            return self._index.get(word)
         try:
             needle = escape(word).encode() + self._end
         except UnicodeEncodeError:  # a lone surrogate cannot be in a UTF-8 file
             return None
+        self._searches += 1
+        if self._searches > _SEARCHES_BEFORE_INDEX:
+            return self._indexed_row(needle)
         if self._bytes[: len(needle)] == needle:
             return 0
         before = self._bytes.find(b"\n" + needle)
@@ -120,23 +126,30 @@ class StoredVocabulary(Sequence[str]):
     def counts(self) -> np.ndarray | None:
         """Return the counts; None if the file has none."""
         # returns int64 (V,) or None
-        if self._end == b"\n":
+        if not self._has_counts:
             return None
-        cells = [line.rpartition(b"\t")[2] for line in self._bytes[:].split(b"\n")[:-1]]
-        try:
-            return np.array([int(cell) for cell in cells], dtype=np.int64)
-        except (ValueError, OverflowError):
-            number = next(
-                n for n, cell in enumerate(cells, 1) if not cell.isdigit() or len(cell) > _DIGITS
-            )
-            raise ArtifactError(f"{self.path}:{number}: the count is not a number") from None
+        counts = np.empty(len(self), dtype=np.int64)
+        first = 0
+        for lines in self._blocks():
+            cells = [line.rpartition(b"\t")[2] for line in lines]
+            try:
+                counts[first : first + len(cells)] = [int(cell) for cell in cells]
+            except (ValueError, OverflowError):
+                number = first + next(
+                    n
+                    for n, cell in enumerate(cells, 1)
+                    if not cell.isdigit() or len(cell) > _DIGITS
+                )
+                raise ArtifactError(f"{self.path}:{number}: the count is not a number") from None
+            first += len(cells)
+        return counts
 
     def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the words as undecoded bytes, for searches over all words."""
         # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
         buffer = np.frombuffer(self._bytes, np.uint8)
         starts = np.concatenate(([0], self._line_ends[:-1] + 1))
-        if self._end == b"\n":
+        if not self._has_counts:
             return buffer, starts, self._line_ends
         tabs = np.flatnonzero(buffer == ord("\t"))
         if len(tabs) != len(starts):
@@ -148,24 +161,49 @@ class StoredVocabulary(Sequence[str]):
         """Return the offsets of the line ends."""
         return np.flatnonzero(np.frombuffer(self._bytes, np.uint8) == ord("\n"))
 
+    @property
+    def _has_counts(self) -> bool:
+        return self._end == b"\t"
+
     @cached_property
-    def _index(self) -> dict[str, int]:
-        """Map words to rows; a repeated word has its first row."""
-        return index_words(self._cells())
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hashes of all words, ascending, and their rows; equal ones by row."""
+        # returns int64 (V,), int64 (V,)
+        hashes, first = np.empty(len(self), dtype=np.int64), 0
+        for lines in self._blocks():
+            cells = [line.partition(b"\t")[0] for line in lines] if self._has_counts else lines
+            hashes[first : first + len(cells)] = list(map(hash, cells))
+            first += len(cells)
+        rows = np.argsort(hashes, kind="stable")
+        return hashes[rows], rows
+
+    def _indexed_row(self, needle: bytes) -> int | None:
+        """Return the first row of an escaped word and what ends it, by the hashes."""
+        hashes, rows = self._index
+        wanted = hash(needle[:-1])
+        for place in range(int(np.searchsorted(hashes, wanted)), len(hashes)):
+            if hashes[place] != wanted:
+                return None
+            row = int(rows[place])
+            start = self._start(row)
+            if self._bytes[start : start + len(needle)] == needle:
+                return row
+        return None
+
+    def _start(self, row: int) -> int:
+        """Return the offset of a line."""
+        return int(self._line_ends[row - 1]) + 1 if row else 0
 
     def _word(self, row: int) -> str:
         """Decode one line."""
-        start = int(self._line_ends[row - 1]) + 1 if row else 0
-        line = self._bytes[start : int(self._line_ends[row])]
+        line = self._bytes[self._start(row) : int(self._line_ends[row])]
         return unescape(self._decode(line).partition("\t")[0])
 
-    def _cells(self) -> list[str]:
-        """Decode every word."""
-        text = self._decode(self._bytes[:])
-        lines = text.split("\n")[:-1]
-        if self._end == b"\t":
-            lines = [line.partition("\t")[0] for line in lines]
-        return [unescape(line) for line in lines] if "\\" in text else lines
+    def _blocks(self) -> Iterator[list[bytes]]:
+        """Yield all lines, some at a time."""
+        for first in range(0, len(self), _LINES_AT_ONCE):
+            last = min(first + _LINES_AT_ONCE, len(self)) - 1
+            yield self._bytes[self._start(first) : int(self._line_ends[last])].split(b"\n")
 
     def _decode(self, content: bytes) -> str:
         """Decode bytes of the file; raise if they are not UTF-8."""

@@ -29,7 +29,7 @@ def wikiextractor_blocks(
 ) -> Iterator[RawBlock]:
     """Cut WikiExtractor files after documents, or at line ends inside very long ones."""
     inside = False
-    for line, data in cut_blocks(chunks, _after_document, block_bytes):
+    for line, data in cut_blocks(chunks, _after_document, block_bytes, stream.limit):
         yield RawBlock(data, stream.name, line, options, parse_wikiextractor, continues=inside)
         if data.endswith(_DOCUMENT_END):
             inside = False
@@ -65,7 +65,7 @@ def mediawiki_blocks(
 ) -> Iterator[RawBlock]:
     """Cut a MediaWiki dump after pages."""
     namespaces = None
-    for line, data in cut_blocks(chunks, _after_page, block_bytes):
+    for line, data in cut_blocks(chunks, _after_page, block_bytes, stream.limit):
         if namespaces is None:
             found = _NAMESPACE.findall(data[: data.find(b"<page>")])
             namespaces = frozenset(
