@@ -181,7 +181,10 @@ def main() -> None:
     value: dict[str, Any] = {
         "types": {"factor": model.types[0], "exponent": model.types[1]},
         "words": {"factor": model.words[0], "exponent": model.words[1]},
-        "coefficients": model.coefficients,
+        "coefficients": {
+            step: {**costs, **({"exponent": model.svd[1]} if step == "train-svd" else {})}
+            for step, costs in model.coefficients.items()
+        },
         "checked": checked,
         "reckoned": model.reckoned(),
         "nonzeros": counted,
