@@ -46,7 +46,7 @@ class Estimate:
             "disk": n_runs * self.disk,
             "temporary": self.temporary,
             "memory": self.memory,
-            "seconds": round(self.seconds, 1),
+            "seconds": round(self.seconds, 3),
             **({} if self.runs is None else total),
             "end": self.end,
             **self.sizes,
