@@ -58,7 +58,9 @@ def estimate_corpus(
         return sample_blocks(files, request.read, most, block_bytes=block_bytes, longest=longest)
 
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # compiles kernels
+        started = time.perf_counter()
+        build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # loads kernels
+        loading = time.perf_counter() - started
         blocks = _Counted(sampled())
         with peak_memory() as peak:
             started = time.perf_counter()
@@ -72,7 +74,7 @@ def estimate_corpus(
         return Estimate(
             disk=_disk(sample, scale, types(tokens), len(files)),
             memory=peak.bytes + memory,
-            seconds=seconds * scale,
+            seconds=loading + seconds * scale,
             temporary=round(types(tokens) * (40 + 2 * _word_bytes(sample))),
             sizes={"bytes": n_bytes, "tokens": round(tokens), "types": round(types(tokens))},
             reckoned_from=(

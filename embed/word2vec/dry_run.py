@@ -28,9 +28,9 @@ def estimate_word2vec(trainer: Trainer) -> Estimate:
     started = time.perf_counter()
     trainer.tables  # noqa: B018 - allocates them
     allocating = time.perf_counter() - started
-    measured, tokens, measuring = _train_a_moment(trainer)
+    measured, tokens, others = _train_a_moment(trainer)
     work = text.n_tokens * trainer.epochs
-    seconds = allocating + work * measured / tokens + trainer.epochs * measuring
+    seconds = allocating + work * measured / tokens + others
     size = training_size(text, config)
     rows = 2 * size.words + (size.words + size.buckets if config.ngrams else 0)
     held_out = 16 * (trainer.corpus.held_out_units + 1)
@@ -53,9 +53,9 @@ def estimate_word2vec(trainer: Trainer) -> Estimate:
 
 
 def _train_a_moment(trainer: Trainer) -> tuple[float, int, float]:
-    """Return seconds and tokens of some training, and the seconds of measuring the held-out loss.
+    """Return seconds and tokens of some training, and the seconds of all that is not training.
 
-    The first batch, which may compile kernels, is not counted unless it is the only one.
+    That is loading kernels with the first batch, and the held-out loss after each epoch.
     """
     config, tuning, total = trainer.config, trainer.tuning, trainer.text.n_tokens * trainer.epochs
     seconds, tokens = [], []
@@ -78,5 +78,8 @@ def _train_a_moment(trainer: Trainer) -> tuple[float, int, float]:
         if held_out:
             workers.losses_of(held_out)
         measuring = time.perf_counter() - started
-    counted = slice(1 if len(seconds) > 1 else 0, None)
-    return sum(seconds[counted]), sum(tokens[counted]), measuring
+    if len(seconds) == 1:
+        return seconds[0], tokens[0], trainer.epochs * measuring
+    trained, n_trained = sum(seconds[1:]), sum(tokens[1:])
+    loading = max(0.0, seconds[0] - tokens[0] * trained / n_trained)
+    return trained, n_trained, loading + trainer.epochs * measuring
