@@ -313,6 +313,7 @@ def test_import_paths_in_strings_exist():
 OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/common/device.py": "declares the option --device of the commands that encode",
+    "corpora/common/estimate.py": "declares the options --dry-run and --json",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",

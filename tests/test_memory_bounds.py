@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from corpora.build.make import make_corpus
+from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
 from embed.vectors.word_vectors import MATRIX
 from embed.vectors.wordlist import VOCABULARY, write_words
@@ -25,24 +26,15 @@ TRAININGS = {
 
 
 @pytest.fixture
-def sampled_anonymous(monkeypatch):
-    """The sampler of the benchmarks."""
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "bench"))
-    from anonymous_memory import sampled_anonymous
-
-    return sampled_anonymous
-
-
-@pytest.fixture
-def peak(sampled_anonymous):
+def peak():
     """Run a command and return the most anonymous memory that it had."""
 
     def run(*words):
         command = [sys.executable, ROOT / "cli.py", *map(str, words)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with sampled_anonymous(process.pid) as samples:
+        with peak_memory(process.pid) as found:
             assert process.wait() == 0
-        return max(samples)
+        return found.bytes
 
     return run
 

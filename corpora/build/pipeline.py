@@ -8,9 +8,11 @@ does not depend on which thread encodes which block.
 import queue
 import shutil
 from collections import Counter, deque
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +80,7 @@ def build_corpus(
     maker = {"command": "build-corpus", "settings": request.settings()}
     all_files = source_files(request.sources, exclude=out)
     refuse_existing(out, force)  # before all files are read
-    most = _most_at_once(request.options, block_bytes)
+    most = most_at_once(request.options, block_bytes)
     unreadable = check_readable(all_files, request.read, most_bytes=most, progress=progress)
     files = [file for file in all_files if file not in unreadable]
     with new_artifact(out, maker, force=force) as directory:
@@ -88,10 +90,26 @@ def build_corpus(
         manifest["sources"] = [
             read_files.get(file) or _record(file, unreadable=unreadable[file]) for file in all_files
         ]
-        write_json(directory / MANIFEST, manifest)
-        run_info = provenance(started, threads=request.options.n_threads)
-        write_json(directory / "provenance.json", run_info)
+        _write_about(directory, manifest, started, request)
     return Corpus.open(out)
+
+
+def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Corpus:
+    """Encode some blocks of the sources of a request as :func:`build_corpus` does."""
+    started = now()
+    with new_artifact(out, {"command": "build-corpus"}) as directory:
+        builder = _Builder(directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks)
+        _write_about(directory, builder.run(), started, request)
+    return Corpus.open(out)
+
+
+def _write_about(
+    directory: Path, manifest: dict[str, Any], started: datetime, request: Request
+) -> None:
+    """Write the manifest and the provenance."""
+    write_json(directory / MANIFEST, manifest)
+    run_info = provenance(started, threads=request.options.n_threads)
+    write_json(directory / "provenance.json", run_info)
 
 
 class _Builder:
@@ -105,6 +123,7 @@ class _Builder:
         progress: Progress,
         shard_tokens: int,
         block_bytes: int,
+        blocks: Iterable[RawBlock] | None = None,
     ) -> None:
         self.directory = directory
         self.request = request
@@ -112,9 +131,13 @@ class _Builder:
         self.text = request.text
         self.progress = progress
         self.shard_tokens = shard_tokens
-        self.block_bytes = block_bytes
         self.files = files
         self.records: list[dict[str, Any]] = []  # of the files read to their ends
+        self.block_bytes = block_bytes
+        self.blocks = blocks or read(
+            files, request.read, records=self.records, block_bytes=block_bytes,
+            most_bytes=most_at_once(request.options, block_bytes),
+        )  # fmt: skip
         sizes = [file.size for file in files if file.size is not None]
         self.n_bytes = sum(sizes) if len(sizes) == len(files) else None  # a pipe has no size
         self.n_consumed = 0
@@ -157,16 +180,10 @@ class _Builder:
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
         """Encode blocks on threads and write them in order."""
         waiting: deque[tuple[int, Future[_Encoded]]] = deque()
-        most = _most_at_once(self.options, self.block_bytes)
+        most = most_at_once(self.options, self.block_bytes)
         with ExitStack() as stack:
             processes = stack.enter_context(worker_processes(self.options.n_threads))
-            for raw in read(
-                self.files,
-                self.request.read,
-                records=self.records,
-                block_bytes=self.block_bytes,
-                most_bytes=most,
-            ):
+            for raw in self.blocks:
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
                     prepared = processes.submit(_parse, raw, self.text.before_lemmas)
@@ -366,7 +383,7 @@ class _Builder:
         ]
 
 
-def _most_at_once(options: BuildOptions, block_bytes: int) -> int:
+def most_at_once(options: BuildOptions, block_bytes: int) -> int:
     """Return the most bytes of text to read in one piece, which is encoded as a whole."""
     shares = _SHARES_IF_KEPT if options.keep_text else _SHARES
     return max((parse_memory(options.memory) - _PROGRAM_BYTES) // shares, 4 * block_bytes)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from corpora.common.errors import SourceError
-from corpora.common.reporting import Progress
+from corpora.common.reporting import Progress, no_progress
 from corpora.reading.readers import find_unreadable
 from corpora.reading.sources import SourceFile
 from corpora.reading.text_blocks import ReadOptions
@@ -12,16 +12,22 @@ _LISTED = 10  # files that an error lists
 
 
 def check_readable(
-    files: Sequence[SourceFile], options: ReadOptions, *, most_bytes: float, progress: Progress
+    files: Sequence[SourceFile],
+    options: ReadOptions,
+    *,
+    most_bytes: float,
+    progress: Progress = no_progress,
+    whole: bool = True,
 ) -> dict[SourceFile, str]:
     """Return the errors of the files to leave out; raise one for all, without ``skip_unreadable``.
 
-    With it files are read to their ends, without it only their beginnings.
+    With it and ``whole`` files are read to their ends, else only their beginnings.
     """
     if len(files) == 1:
         return {}
+    whole = whole and options.skip_unreadable
     unreadable = find_unreadable(
-        files, options, whole=options.skip_unreadable, most_bytes=most_bytes, progress=progress
+        files, options, whole=whole, most_bytes=most_bytes, progress=progress
     )
     if unreadable and not (options.skip_unreadable and len(unreadable) < len(files)):
         raise SourceError(_listed(unreadable, len(files)))

@@ -7,6 +7,12 @@ import click
 
 from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options, take
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
@@ -14,13 +20,21 @@ from corpora.text.segment import TextSettings
 
 @click.command("build-corpus")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to create.")
+@click.option("--out", type=click.Path(path_type=Path), help="Directory to create.")
 @click_options(ReadOptions)
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(BuildOptions)
 @click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
-def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
+@dry_run_options
+def command(
+    sources: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Encode text into a corpus for all methods.
 
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
@@ -31,13 +45,16 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth build-corpus news/*.txt.gz --documents line --dry-run
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
     """
+    from corpora.build.dry_run import estimate_corpus
     from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
 
+    require_out(out, dry_run, as_json)
     request = make_request(
         sources,
         read=take(ReadOptions, options),
@@ -45,6 +62,12 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
         options=take(BuildOptions, options),
         phrases=take(PhraseOptions, options),
     )
+    if dry_run:
+        start = seconds_since_start()
+        estimate = estimate_corpus(request, out, force=force)
+        print_estimate(estimate.after(start), as_json=as_json)
+        return
+    assert out is not None
     if not force and up_to_date(out, request):
         click.echo(f"{out}: up to date")
         return

@@ -55,7 +55,7 @@ def read(
     files = source_files(sources)
     for file in files:
         stream = Stream(file, options, block_bytes, most_bytes)
-        for block in _file_blocks(stream, options, block_bytes):
+        for block in file_blocks(stream, options, block_bytes):
             yield dataclasses.replace(
                 block,
                 consumed=stream.take_consumed(),
@@ -88,7 +88,7 @@ def find_unreadable(
         try:
             block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
             stream = Stream(file, options, HEAD_BYTES, most_bytes)
-            blocks = _file_blocks(stream, options, block_bytes)
+            blocks = file_blocks(stream, options, block_bytes)
             for block in blocks if whole else itertools.islice(blocks, 1):
                 if whole:
                     block.parse()
@@ -103,7 +103,18 @@ def find_unreadable(
     return found
 
 
-def _file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
+def detected_options(stream: Stream, options: ReadOptions) -> ReadOptions:
+    """Return the options with the format of a file, and whether its text is wrapped."""
+    if stream.head.startswith(b"PAR1"):
+        return dataclasses.replace(options, format="parquet")
+    head, _ = peek(stream.text(), HEAD_BYTES)
+    detected = dataclasses.replace(options, format=detect(head, stream.name, options))
+    if detected.format == "text":
+        detected = detect_wrapping(detected, head, {})
+    return detected
+
+
+def file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
     """Yield the blocks of one file."""
     is_parquet = stream.head.startswith(b"PAR1")
     if options.format == "parquet" and not is_parquet:

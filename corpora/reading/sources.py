@@ -38,6 +38,7 @@ class SourceFile:
     size: int | None  # bytes; None for standard input and pipes
     mtime_ns: int | None  # None for standard input and pipes
     named: bool = True  # False if found in a folder
+    start: int = 0  # byte in or at the end of the line before the first one to read
 
 
 def source_files(
@@ -201,6 +202,9 @@ class Stream:
         """Yield the raw bytes, hashing and counting them."""
         try:
             with self._open() as handle:
+                if self.file.start:
+                    handle.seek(self.file.start)
+                    _skip_line(handle, chunk_bytes)
                 while chunk := handle.read(chunk_bytes):
                     self._sha256.update(chunk)
                     self._consumed += len(chunk)
@@ -218,6 +222,15 @@ class Stream:
             return nullcontext(sys.stdin.buffer)
         # an unbuffered pipe returns short reads; with a buffer, blocks do not depend on timing
         return open(self.file.path, "rb", buffering=-1 if self.file.size is None else 0)
+
+
+def _skip_line(handle: Any, chunk_bytes: int) -> None:
+    """Move to the start of the next line."""
+    while chunk := handle.read(chunk_bytes):
+        after = chunk.find(b"\n") + 1
+        if after:
+            handle.seek(after - len(chunk), 1)
+            return
 
 
 def peek(chunks: Iterable[bytes], size: int) -> tuple[bytes, Iterator[bytes]]:

@@ -60,7 +60,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
                 strict=True,
             )
         ],
-        "type_token_curve": _curve(corpus),
+        "type_token_curve": type_token_curve(corpus),
     }
 
 
@@ -79,7 +79,7 @@ def frequent_words(corpus: Corpus, n_words: int) -> list[dict[str, Any]]:
     ]
 
 
-def _curve(corpus: Corpus) -> list[dict[str, int]]:
+def type_token_curve(corpus: Corpus) -> list[dict[str, int]]:
     """Return the number of types after each power of two of tokens, and at the end."""
     powers = 2 ** np.arange(10, 10 + _CURVE_POINTS * 2, dtype=np.int64)
     marks = np.append(powers[powers < corpus.n_tokens], corpus.n_tokens)

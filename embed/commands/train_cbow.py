@@ -11,7 +11,15 @@ from embed.word2vec.config import CbowConfig
 
 @click.command("train-cbow")
 @training_options(CbowConfig)
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+def command(
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train CBOW vectors with negative sampling.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -20,9 +28,11 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth train-cbow out/wiki --dry-run
         firth train-cbow out/wiki --out out/cbow
         firth neighbors out/cbow king
     """
     from corpora.common.options import take
 
-    train(take(CbowConfig, options), corpus, out, seeds=seeds, force=force)
+    config = take(CbowConfig, options)
+    train(config, corpus, out, seeds=seeds, force=force, dry_run=dry_run, as_json=as_json)

@@ -11,7 +11,15 @@ from embed.word2vec.config import SkipGramConfig
 
 @click.command("train-skipgram")
 @training_options(SkipGramConfig)
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+def command(
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train skip-gram vectors with negative sampling.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -20,10 +28,12 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth train-skipgram out/wiki --dry-run
         firth train-skipgram out/wiki --out out/skipgram
         firth neighbors out/skipgram king
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
     from corpora.common.options import take
 
-    train(take(SkipGramConfig, options), corpus, out, seeds=seeds, force=force)
+    config = take(SkipGramConfig, options)
+    train(config, corpus, out, seeds=seeds, force=force, dry_run=dry_run, as_json=as_json)

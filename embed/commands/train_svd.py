@@ -6,17 +6,32 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options
 from embed.svd.train import SvdConfig
 
 
 @click.command("train-svd")
 @click.argument("corpus")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
+@click.option("--out", type=click.Path(path_type=Path), help="The run to make.")
 @click_options(SvdConfig)
 @seeds_option
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+@dry_run_options
+def command(
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -27,20 +42,29 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth train-svd out/wiki --dry-run
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king
     """
     from corpora.build.open_or_build import open_or_build
     from corpora.common.device import choose_device
     from corpora.common.options import take
+    from embed.svd.dry_run import estimate_svd
     from embed.svd.train import make_svd_run, with_width
     from embed.vectors.training import warn_of_little_text
 
+    require_out(out, dry_run, as_json)
     config = take(SvdConfig, options)
-    runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
-    runs.finished()  # before building the corpus, which may take long
+    if out is not None:
+        runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
+        runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
+    if dry_run:
+        start = seconds_since_start()
+        estimate = estimate_svd(opened, config).of_runs(seeds)
+        print_estimate(estimate.after(start), as_json=as_json)
+        return
     finished = runs.finished(opened.fingerprint, {"dim": with_width(config, opened).dim})
     for run, run_config in runs.configs().items():
         if run in finished:

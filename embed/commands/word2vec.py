@@ -7,6 +7,12 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
+from corpora.common.estimate import (
+    dry_run_options,
+    print_estimate,
+    require_out,
+    seconds_since_start,
+)
 from corpora.common.options import click_options
 from embed.word2vec.config import Word2VecConfig
 
@@ -16,10 +22,11 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
-        click.option("--out", required=True, type=out_type, help="The run to make."),
+        click.option("--out", type=out_type, help="The run to make."),
         click_options(config_class),
         seeds_option,
         click.option("--force", is_flag=True, help="Overwrite the run at --out."),
+        dry_run_options,
     ]
 
     def decorate(function: Any) -> Any:
@@ -31,26 +38,41 @@ def training_options(config_class: type) -> Callable[[Any], Any]:
 
 
 def train(
-    config: Word2VecConfig, corpus: str, out: Path, *, seeds: int | None, force: bool
+    config: Word2VecConfig,
+    corpus: str,
+    out: Path | None,
+    *,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Check the outputs, open or build the corpus, train, print a summary and the cost of more."""
     from corpora.build.open_or_build import open_or_build
     from corpora.common.reporting import note
     from corpora.store.corpus import is_corpus
     from embed.vectors.training import warn_of_little_text
+    from embed.word2vec.dry_run import estimate_word2vec
     from embed.word2vec.initial import open_init
     from embed.word2vec.loop import CHECKPOINTS
     from embed.word2vec.train import make_run
     from embed.word2vec.trainer import build_trainer
 
+    require_out(out, dry_run, as_json)
     command = f"train-{config.method}"
-    runs = SeedRuns(
-        command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
-    )
-    runs.finished()
+    if out is not None:
+        runs = SeedRuns(
+            command=command, config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
+        )
+        runs.finished()
     if not is_corpus(Path(corpus)):  # check the initial vectors before building, which may be slow
         open_init(config)
     trainer = build_trainer(open_or_build(corpus), config)
+    if dry_run:
+        start = seconds_since_start()
+        estimate = estimate_word2vec(trainer).of_runs(seeds)
+        print_estimate(estimate.after(start), as_json=as_json)
+        return
     finished = runs.finished(trainer.corpus.fingerprint, trainer.resolved_options())
     for run, one in runs.configs().items():
         if run in finished:

@@ -62,17 +62,9 @@ def count_cooccurrences(
     in ``directory``, which are removed when the process ends. Raises SettingError if the
     weights do not fit 64-bit counts.
     """
-    weights, denominator = window_weights(window, weighting)
     counted = view.counts[:n_words]
-    job = _Job(
-        n_words=len(counted),
-        weights=np.array(weights, dtype=count_type(counted, weights)),
-        before=window if context != "right" else 0,
-        after=window if context != "left" else 0,
-        threads=thread_count(threads),
-        memory=memory,
-        directory=directory,
-        chunk_entries=chunk_entries,
+    job, denominator = _plan(
+        counted, window, weighting, context, threads, memory, directory, chunk_entries
     )
     total_progress = _TotalProgress(progress, int(counted.sum()))
     texts = segments(view, job.n_words, job.text_type, job.token_limit)
@@ -94,6 +86,55 @@ def count_cooccurrences(
         writer = _add_partials(partials, job, job.entry_limit)
     on_disk = writer.on_disk
     return Cooccurrences(*writer.finish(), denominator=denominator, on_disk=on_disk)
+
+
+def counting_memory(
+    counts: np.ndarray,
+    n_tokens: float,
+    n_entries: float,
+    *,
+    window: int,
+    weighting: str,
+    threads: int | None,
+    memory: int,
+) -> tuple[int, int]:
+    """Return the bytes in memory while so many tokens are counted, and those of the result.
+
+    ``counts`` are those of the words, int64 (V,). A result on disk has none.
+    """
+    job, _ = _plan(counts, window, weighting, "symmetric", threads, memory, None, _CHUNK_ENTRIES)
+    text = np.dtype(job.text_type).itemsize
+    in_text = min(n_tokens, job.token_limit) * max(2 * text, text + np.dtype(np.int32).itemsize)
+    entry = np.dtype(np.int32).itemsize + job.weights.itemsize
+    in_counts = min(n_entries, job.entry_limit) * entry
+    scratch = job.threads * job.n_words * entry
+    kept = n_entries * entry if n_entries <= job.entry_limit else 0
+    return round(in_text + in_counts + scratch), round(kept)
+
+
+def _plan(
+    counts: np.ndarray,
+    window: int,
+    weighting: str,
+    context: str,
+    threads: int | None,
+    memory: int | None,
+    directory: Path | None,
+    chunk_entries: int,
+) -> tuple["_Job", int]:
+    """Return the settings of a count, and the count of one pair of weight 1."""
+    weights, denominator = window_weights(window, weighting)
+    job = _Job(
+        n_words=len(counts),
+        weights=np.array(weights, dtype=count_type(counts, weights)),
+        before=window if context != "right" else 0,
+        after=window if context != "left" else 0,
+        threads=thread_count(threads),
+        memory=memory,
+        directory=directory,
+        chunk_entries=chunk_entries,
+    )
+    return job, denominator
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,16 @@ class Scratch:
         self._left = math.inf if limit is None else limit
         self._directory = directory
 
+    def take(self, size: int) -> bool:
+        """Return whether the next array, of so many bytes, is in memory, and count it."""
+        fits = size <= self._left
+        self._left -= size if fits else 0
+        return fits
+
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Allocate an array, uninitialized."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
-        if size <= self._left:
-            self._left -= size
+        if self.take(size):
             return np.empty(shape, dtype)
         with tempfile.TemporaryFile(dir=self._directory) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error now, not later

@@ -39,6 +39,7 @@ from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
     from corpora.store.corpus import Corpus, View
+    from corpora.tokenizer.pieces import Pieces
 
 FORMAT = 1
 METHOD = "svd"
@@ -206,8 +207,7 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:
         choose_device(config.device)
-        view, n_words = _view(corpus, config)
-        _require_memory(config.pieces or n_words, config)
+        view, n_words = checked_view(corpus, config)
         if config.pieces is None:
             vectors, n_alone = text_vectors(
                 view, config, n_words, name=str(corpus.path), directory=partial,
@@ -236,8 +236,24 @@ def _vectors_of_pieces(
     Returns float32 (n_words, dim), and how many words are without a vector.
     """
     from corpora.tokenizer.json_format import save_pieces
-    from corpora.tokenizer.pieces import learn_pieces
     from embed.svd.piece_text import PieceText
+
+    view, pieces = learn_from(corpus, config)
+    text = PieceText(view, pieces)
+    of_pieces, _ = text_vectors(
+        text, config, len(pieces), name=str(corpus.path), directory=partial,
+        metrics=partial / METRICS,
+    )  # fmt: skip
+    save_pieces(pieces, partial / TOKENIZER, corpus.text)
+    save_array(partial / PIECE_VECTORS, of_pieces)
+    vectors = PieceTable(pieces, of_pieces).means(words)
+    n_alone = int((~vectors.any(1)).sum())
+    return (_normalized(vectors) if config.normalize else vectors), n_alone
+
+
+def learn_from(corpus: "Corpus", config: SvdConfig) -> tuple["View", "Pieces"]:
+    """Return a view of all words, and the pieces learned from them."""
+    from corpora.tokenizer.pieces import learn_pieces
 
     assert config.pieces is not None
     assert config.dim is not None
@@ -250,17 +266,7 @@ def _vectors_of_pieces(
         punctuation=config.punctuation,  # type: ignore[arg-type]
         boundary=config.boundary,  # type: ignore[arg-type]
     )
-    pieces = learn_pieces(view.words, view.counts, size=config.pieces)
-    text = PieceText(view, pieces)
-    of_pieces, _ = text_vectors(
-        text, config, len(pieces), name=str(corpus.path), directory=partial,
-        metrics=partial / METRICS,
-    )  # fmt: skip
-    save_pieces(pieces, partial / TOKENIZER, corpus.text)
-    save_array(partial / PIECE_VECTORS, of_pieces)
-    vectors = PieceTable(pieces, of_pieces).means(words)
-    n_alone = int((~vectors.any(1)).sum())
-    return (_normalized(vectors) if config.normalize else vectors), n_alone
+    return view, learn_pieces(view.words, view.counts, size=config.pieces)
 
 
 def text_vectors(
@@ -279,19 +285,15 @@ def text_vectors(
     """
     log = _Metrics(metrics)
     with log.step("count") as about:
-        counts = _count(view, n_words, config, directory)
+        counts = count_words(view, n_words, config, name=name, directory=directory)
         nonzeros = len(counts.columns)
         about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
-    if not nonzeros:
-        raise FirthError(
-            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
-            "wider `boundary` or a smaller `min_count`"
-        )
     n_alone = int((np.diff(counts.starts) == 0).sum())
-    matrix = _weigh(view, counts, config, log)
+    with log.step("weigh") as about:
+        matrix = weigh(view, counts, config)
+        about["nonzeros"] = int(matrix.nnz)
     in_memory = 0 if counts.on_disk else counts.columns.nbytes + counts.counts.nbytes
-    limit = parse_memory(config.memory) - in_memory - _least(n_words, config)
-    scratch = Scratch(max(limit, 0), directory)
+    scratch = Scratch(scratch_limit(in_memory, n_words, config), directory)
     return _factor(matrix, config, scratch, log), n_alone
 
 
@@ -301,7 +303,7 @@ def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any
     view, n_words = _view(corpus, config)
     with tempfile.TemporaryDirectory() as folder:
         counts = _count(view, n_words, config, Path(folder))
-        matrix = _weigh(view, counts, config, _Metrics(None))
+        matrix = weigh(view, counts, config)
     return view.words[:n_words], matrix
 
 
@@ -349,6 +351,26 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
     return view, n_words
 
 
+def checked_view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
+    """Open the text as :func:`_view`; raise if the vectors do not fit the memory."""
+    view, n_words = _view(corpus, config)
+    _require_memory(config.pieces or n_words, config)
+    return view, n_words
+
+
+def count_words(
+    view: CountableView, n_words: int, config: SvdConfig, *, name: str, directory: Path | None
+) -> Cooccurrences:
+    """Count co-occurrences; raise if there are none."""
+    counts = _count(view, n_words, config, directory)
+    if not len(counts.columns):
+        raise FirthError(
+            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
+            "wider `boundary` or a smaller `min_count`"
+        )
+    return counts
+
+
 def _count(
     view: CountableView, n_words: int, config: SvdConfig, directory: Path | None
 ) -> Cooccurrences:
@@ -367,18 +389,16 @@ def _count(
         )
 
 
-def _weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig, metrics: _Metrics) -> Any:
+def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
     """Return the matrix to factor; overwrites the counts."""
-    with metrics.step("weigh") as about:
-        matrix = ppmi.weigh(
-            counts,
-            weighting=config.weighting,
-            keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
-            context_smoothing=config.context_smoothing,
-            shift=config.shift,
-            threads=config.threads,
-        )
-        about["nonzeros"] = int(matrix.nnz)
+    matrix = ppmi.weigh(
+        counts,
+        weighting=config.weighting,
+        keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
+        context_smoothing=config.context_smoothing,
+        shift=config.shift,
+        threads=config.threads,
+    )
     if not matrix.nnz:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
@@ -397,12 +417,22 @@ def _require_memory(n_words: int, config: SvdConfig) -> None:
 
 
 def _least(n_words: int, config: SvdConfig) -> int:
+    """Return the bytes that a run has in memory in any case."""
+    return _PROGRAM_BYTES + workspace(n_words, config)
+
+
+def workspace(n_words: int, config: SvdConfig) -> int:
     """Return the bytes that factoring has in memory in any case."""
     from embed.svd.product_kernels import WIDTH
 
     assert config.dim is not None
     blocks, results = 8 * WIDTH, 3 * config.dim  # float32 columns of height n_words
-    return _PROGRAM_BYTES + 4 * n_words * (blocks + results)
+    return 4 * n_words * (blocks + results)
+
+
+def scratch_limit(in_memory: int, n_words: int, config: SvdConfig) -> int:
+    """Return the bytes that the transpose and the bases may take besides counts in memory."""
+    return max(parse_memory(config.memory) - in_memory - _least(n_words, config), 0)
 
 
 def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Truncated SVD of a sparse matrix, deterministic given the seed."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,23 +70,38 @@ def truncated_svd(
     rows = as_float32_csr(matrix)
     rows, scale, total = _rescaled(rows)
     with threadpool_limits(1, user_api="blas"):
-        columns = min(max(_COLUMNS_PER_VALUE * rank, rank + _SPARE_COLUMNS), *rows.shape)
-        if columns == min(rows.shape) and rows.shape[0] * rows.shape[1] <= _DENSE_ENTRIES:
+        columns = basis_columns(rank, rows.shape)
+        if is_dense(columns, rows.shape):
             left, values, right = _dense(rows, rank)
             steps, device = 0, "cpu"
-        elif device == "cpu":
-            with CpuOperations(rows, thread_count(threads), scratch) as operations:
+        else:
+            with device_operations(rows, device, threads, scratch) as operations:
                 left, values, right, steps, columns = _krylov(
                     operations, rank, columns, seed, progress
                 )
-        else:
-            left, values, right, steps, columns = _krylov(
-                TorchOperations(rows, device), rank, columns, seed, progress
-            )
     _fix_signs(left, right)
     values = values * scale
     captured = min(float(np.square(values).sum()), total)
     return TruncatedSvd(left, values, right, captured, total, steps, columns, device)
+
+
+def basis_columns(rank: int, shape: tuple[int, int]) -> int:
+    """Return the most columns of the Krylov basis."""
+    return min(max(_COLUMNS_PER_VALUE * rank, rank + _SPARE_COLUMNS), *shape)
+
+
+def is_dense(columns: int, shape: tuple[int, int]) -> bool:
+    """Return whether LAPACK factors the whole matrix."""
+    return columns == min(shape) and shape[0] * shape[1] <= _DENSE_ENTRIES
+
+
+def device_operations(
+    rows: Any, device: str, threads: int | None, scratch: Scratch | None
+) -> AbstractContextManager[Operations]:
+    """Return the operations on a device, as a context manager."""
+    if device == "cpu":
+        return CpuOperations(rows, thread_count(threads), scratch)
+    return nullcontext(TorchOperations(rows, device))
 
 
 def _check(matrix: Any, rank: int, seed: int, threads: int | None) -> None:

@@ -42,11 +42,16 @@ def write_words(
 ) -> None:
     """Write ``vocabulary.tsv``."""
     # counts: int64 (V,) or None
+    path.write_bytes(word_lines(words, counts))
+
+
+def word_lines(words: Sequence[str], counts: Sequence[int] | np.ndarray | None) -> bytes:
+    """Return the content of ``vocabulary.tsv``."""
     cells = [escape(word) for word in words]
     if counts is not None:
         pairs = zip(cells, np.asarray(counts).tolist(), strict=True)
         cells = [f"{cell}\t{count}" for cell, count in pairs]
-    path.write_bytes("".join(f"{cell}\n" for cell in cells).encode())
+    return "".join(f"{cell}\n" for cell in cells).encode()
 
 
 class StoredVocabulary(Sequence[str]):

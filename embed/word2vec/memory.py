@@ -62,7 +62,7 @@ def memory_needed(size: TrainingSize, config: Word2VecConfig) -> int:
 
 def require_memory(text: TrainingText, config: Word2VecConfig, init: WordVectors | None) -> None:
     """Raise if a training takes more memory than was asked for, or than the machine has."""
-    needed = memory_needed(training_size(text, config), config) + _of_initial(init)
+    needed = memory_of(text, config, init)
     limit = machine_memory() if config.memory is None else parse_memory(config.memory)
     if needed <= limit:
         return
@@ -72,6 +72,11 @@ def require_memory(text: TrainingText, config: Word2VecConfig, init: WordVectors
         f"`memory={-(-needed >> 20)}M`; pass that, a smaller `max_vocabulary`, a larger "
         "`min_count` or a smaller `dim`"
     )
+
+
+def memory_of(text: TrainingText, config: Word2VecConfig, init: WordVectors | None) -> int:
+    """Return the bytes of anonymous memory that the training on a text takes at most."""
+    return memory_needed(training_size(text, config), config) + _of_initial(init)
 
 
 def training_size(text: TrainingText, config: Word2VecConfig) -> TrainingSize:

@@ -1,13 +1,12 @@
 """``firth train-mlm``: train a contextual encoder by masked or causal language modeling."""
 
-import datetime
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
+from corpora.common.estimate import dry_run_options, print_estimate, require_out
 from corpora.common.options import click_options
 from pretrain.config import MlmConfig
 
@@ -18,10 +17,7 @@ from pretrain.config import MlmConfig
 @click_options(MlmConfig)
 @seeds_option
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show size, memory, speed and end time; write nothing."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the --dry-run as JSON.")
+@dry_run_options
 def command(
     corpus: str,
     out: Path | None,
@@ -51,13 +47,10 @@ def command(
     """
     from corpora.common.options import take
 
-    if out is None and not dry_run:
-        raise click.UsageError("Missing option '--out'.")
-    if as_json and not dry_run:
-        raise click.UsageError("--json requires --dry-run")
+    require_out(out, dry_run, as_json)
     config = take(MlmConfig, options)
     if dry_run:
-        _print_plan(corpus, config, seeds, as_json)
+        _print_plan(corpus, config.resolved(), out, seeds, force, as_json)
         return
     assert out is not None
     _train(corpus, config.resolved(), out, seeds, force)
@@ -74,11 +67,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     from pretrain.train import make_mlm_run
     from pretrain.training.autotune import batch_rows
     from pretrain.training.distributed import process_group
-    from pretrain.training.loop import CHECKPOINTS
 
-    runs = SeedRuns(
-        command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
-    )
+    runs = _runs(config, out, seeds, force)
     runs.finished()  # before a raw source is built, which may take long
     with process_group(config.device) as group:
         device = choose_device(config.device, group.local_rank)
@@ -144,42 +134,24 @@ def step_time(run: Path) -> str:
     return f"{run}: of the time of a step, {named}"
 
 
-def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
+def _print_plan(
+    corpus: str, config: MlmConfig, out: Path | None, seeds: int | None, force: bool, as_json: bool
+) -> None:
     """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
     from corpora.build.open_or_build import open_or_build
-    from corpora.common.console import print_json, print_table
     from pretrain.device import choose_device
-    from pretrain.training.dry_run import plan
+    from pretrain.training.dry_run import estimate_mlm
 
+    if out is not None:
+        _runs(config, out, seeds, force).finished()
     choose_device(config.device)  # before a raw source is built, which may take long
-    planned = plan(open_or_build(corpus), config)
-    if seeds is not None:
-        planned |= _totals(planned, seeds)
-    if as_json:
-        print_json(planned)
-        return
-    print_table(["", "planned"], [[name, _shown(name, value)] for name, value in planned.items()])
+    print_estimate(estimate_mlm(open_or_build(corpus), config).of_runs(seeds), as_json=as_json)
 
 
-def _totals(planned: Mapping[str, Any], seeds: int) -> dict[str, Any]:
-    """Return the total cost of several training runs in sequence."""
-    others = (seeds - 1) * planned["seconds"]
-    end = datetime.datetime.fromisoformat(planned["end"]) + datetime.timedelta(seconds=others)
-    return {
-        "end": end.isoformat(timespec="seconds"),
-        "runs": seeds,
-        "total_seconds": round(planned["seconds"] + others, 1),
-    }
+def _runs(config: MlmConfig, out: Path, seeds: int | None, force: bool) -> SeedRuns[MlmConfig]:
+    """Return the runs to make."""
+    from pretrain.training.loop import CHECKPOINTS
 
-
-def _shown(name: str, value: Any) -> str:
-    """Format a number of the plan: exact ones in full, estimates with three digits."""
-    from corpora.common.console import human
-
-    if name in ("parameters", "pieces", "rows", "batch", "micro_batch", "steps", "epoch_tokens"):
-        return f"{value:,}"
-    if name in ("seconds", "total_seconds"):
-        return f"{value:,.0f} ({value / 60:.1f} minutes)"
-    if name == "memory":
-        return f"{human(value)}B"
-    return str(value) if isinstance(value, str | bool) else human(value)
+    return SeedRuns(
+        command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
+    )

@@ -1,12 +1,18 @@
 """Estimate the cost of a training run: ``firth train-mlm --dry-run``."""
 
-import datetime
 import math
-from typing import TYPE_CHECKING, Any
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
+from corpora.common.estimate import Estimate
+from corpora.common.peak_memory import peak_memory as peak_anonymous
 from corpora.common.threads import thread_count
+from corpora.tokenizer.json_format import save_pieces
+from corpora.tokenizer.pieces import Pieces
+from embed.vectors.wordlist import word_lines
 from pretrain.config import MlmConfig
 from pretrain.data.text import learn_text_pieces, open_text
 from pretrain.device import (
@@ -20,18 +26,20 @@ from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tu
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
-from pretrain.training.warm_start import check_source
+from pretrain.training.warm_start import NONE, check_source
 
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
 
+_ABOUT = 14_000  # bytes of settings, provenance, metrics and checksums
+
 
 @explain_out_of_memory()
-def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
+def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     """Estimate the cost of training by packing the text and timing some steps. Writes nothing.
 
     Counts of rows, steps and tokens are exact (estimated if the budget is a time); ``mfu`` is a
-    share of the measured peak, ``memory`` the most bytes in use, ``end`` local time.
+    share of the measured peak, ``memory`` the most bytes allocated on a GPU, or in this process.
     """
     config, group = config.resolved(), ProcessGroup()
     device = choose_device(config.device)
@@ -41,20 +49,22 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     text = open_text(corpus, config)
     threads = thread_count(config.threads, group.size)
     torch.set_num_threads(threads)
-    data = build_training_data(text, learn_text_pieces(text, config), config, batch, device)
-    timer = make_step_timer(data, config, device, group)
-    tuned = tune(timer, data.budget, batch, threads, group)
-    workload = make_workload(data, tuned, device)
-    reset_peak_memory(device)
-    step_seconds = timer.seconds(tuned.step_settings)[0]
+    pieces = learn_text_pieces(text, config)
+    with peak_anonymous() as peak:
+        data = build_training_data(text, pieces, config, batch, device)
+        timer = make_step_timer(data, config, device, group)
+        tuned = tune(timer, data.budget, batch, threads, group)
+        workload = make_workload(data, tuned, device)
+        reset_peak_memory(device)
+        step_seconds = timer.seconds(tuned.step_settings)[0]
     steps = data.budget.steps
     if steps is None:
         assert data.budget.seconds is not None
         steps = math.ceil(data.budget.seconds / step_seconds)
     seconds = data.budget.seconds or steps * step_seconds
-    end = datetime.datetime.now().astimezone() + datetime.timedelta(seconds=seconds)
-    return {
-        "parameters": n_weights(_meta_model(timer)),
+    n_parameters = n_weights(_meta_model(timer))
+    sizes = {
+        "parameters": n_parameters,
         "pieces": data.encoder.n_pieces,
         "rows": workload.n_rows,
         "epoch_tokens": workload.n_rows * workload.row_slots,
@@ -68,10 +78,33 @@ def plan(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
         "epochs": round(steps * batch / workload.n_rows, 4),
         "tokens_per_second": round(workload.step_tokens / step_seconds),
         "mfu": round(batch * workload.row_flops / step_seconds / workload.peak, 4),
-        "memory": peak_memory(device),
-        "seconds": round(seconds, 1),
-        "end": end.isoformat(timespec="seconds"),
     }
+    return Estimate(
+        disk=4 * n_parameters + _vector_bytes(corpus, pieces, config),
+        temporary=12 * n_parameters,  # a checkpoint: weights and two moments of each
+        memory=peak_memory(device) if device.type == "cuda" else peak.bytes,
+        seconds=seconds,
+        sizes=sizes,
+        reckoned_from=(
+            "the packed text, and some steps with the settings that a training would choose; "
+            "without the pooling of word vectors at the end"
+        ),
+    )
+
+
+def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
+    """Return the bytes of a run besides its weights."""
+    view = corpus.view(
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
+    )
+    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
+        save_pieces(pieces, Path(folder) / "pieces", corpus.text)
+        tokenizer = (Path(folder) / "pieces").stat().st_size
+    dim = config.dim
+    assert dim is not None
+    first = 0 if config.init == NONE else 4 * dim * len(pieces)
+    lines = len(word_lines(view.words, view.counts))
+    return 8 * dim * len(view.words) + first + tokenizer + lines + _ABOUT
 
 
 def _meta_model(timer: StepTimer) -> MaskedLanguageModel:

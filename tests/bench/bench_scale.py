@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from anonymous_memory import sampled_anonymous
 from scale_text import write_text
 
 from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
+from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
 
 
@@ -30,11 +30,11 @@ def measured(*words: object) -> dict[str, float]:
     command = [sys.executable, "cli.py", *map(str, words)]
     started = time.perf_counter()
     process = subprocess.Popen(command, cwd=harness.ROOT, stdout=subprocess.DEVNULL)
-    with sampled_anonymous(process.pid) as samples:
+    with peak_memory(process.pid) as peak:
         status = process.wait()
     if status:
         sys.exit(f"{' '.join(command)}: status {status}")
-    return {"seconds": time.perf_counter() - started, "anonymous_bytes": max(samples)}
+    return {"seconds": time.perf_counter() - started, "anonymous_bytes": peak.bytes}
 
 
 def size_of(path: Path) -> int:

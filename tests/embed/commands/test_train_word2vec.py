@@ -27,6 +27,7 @@ OPTIONS = [
     "--unigram-exponent", "--subsample", "--learning-rate", "--final-rate", "--epochs",
     "--min-count", "--max-vocabulary", "--boundary", "--punctuation", "--subwords", "--buckets",
     "--init", "--engine", "--hierarchical-softmax", "--deterministic", "--seed", "--seeds",
+    "--dry-run", "--json", "--memory",
     "--threads",
 ]  # fmt: skip
 SMALL = (

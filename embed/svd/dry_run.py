@@ -1,0 +1,239 @@
+"""Estimate what train-svd takes, by counting a sample and taking a few steps of its SVD."""
+
+import dataclasses
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora.common.console import human
+from corpora.common.device import choose_device
+from corpora.common.estimate import Estimate, extrapolated
+from corpora.common.memory import parse_memory
+from corpora.common.peak_memory import anonymous_bytes
+from embed.svd.cooccurrence import counting_memory
+from embed.svd.inverted_text import CountableView
+from embed.svd.scratch import Scratch
+from embed.svd.train import (
+    SvdConfig,
+    checked_view,
+    count_words,
+    learn_from,
+    scratch_limit,
+    weigh,
+    with_width,
+    workspace,
+)
+from embed.vectors.wordlist import word_lines
+
+if TYPE_CHECKING:  # imports numba
+    from corpora.store.corpus import Corpus
+
+_SAMPLE_TOKENS = 8_000_000  # the largest of four samples, each in the next one
+_SAMPLES = 4
+_SHARDS = 8  # that the samples are of
+_STEPS = 6  # of the SVD
+_ABOUT = 2_500  # bytes of the settings, provenance, metrics and checksums of a run
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What is counted: words, or pieces of them."""
+
+    n_rows: int
+    counts: np.ndarray  # int64 (n_rows,)
+    n_tokens: int
+    of: Callable[["Corpus"], CountableView]  # the same rows in another text
+    files: int  # bytes of the run besides the vectors
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Counts of some of the text."""
+
+    tokens: int
+    entries: int  # of the counts
+    nonzeros: int  # of the matrix
+    seconds: float  # of counting and weighing
+    matrix: Any
+
+
+def estimate_svd(
+    corpus: "Corpus", config: SvdConfig, *, sample_tokens: int = _SAMPLE_TOKENS
+) -> Estimate:
+    """Estimate the cost of a run; temporary files are removed.
+
+    Raises what the training would raise before it counts.
+    """
+    config = with_width(config, corpus)
+    choose_device(config.device)
+    started = time.perf_counter()
+    text = _open(corpus, config)
+    seconds, base = time.perf_counter() - started, anonymous_bytes()
+    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
+        samples = _samples(corpus, text, config, sample_tokens, Path(folder))
+        last, tokens = samples[-1], [sample.tokens for sample in samples]
+        grown = [
+            extrapolated(tokens, [getattr(sample, name) for sample in samples], text.n_tokens)
+            for name in ("entries", "nonzeros")
+        ]
+        entries, nonzeros = (min(each, float(text.n_rows) ** 2) for each in grown)
+        svd = _svd_seconds(last.matrix, nonzeros, config, Path(folder))
+    count = last.seconds * text.n_tokens / last.tokens
+    memory, temporary = _memory(text, entries, nonzeros, config)
+    assert config.dim is not None
+    return Estimate(
+        disk=4 * text.n_rows * config.dim + text.files + _ABOUT,
+        temporary=temporary,
+        memory=base + memory,
+        seconds=seconds + count + svd,
+        sizes={
+            "words": text.n_rows, "dim": config.dim, "tokens": text.n_tokens,
+            "nonzeros": round(nonzeros), "seconds_counting": round(seconds + count, 1),
+        },
+        reckoned_from=(
+            f"{human(last.tokens)} of {human(text.n_tokens)} tokens, counted in "
+            f"{last.seconds:.2f} s: {human(last.nonzeros)} non-zeros; more by their growth; and "
+            f"from {_STEPS} steps of the SVD of that sample"
+        ),
+    )  # fmt: skip
+
+
+def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
+    """Open the text with all checks of the training; learn pieces if these are counted."""
+    view, n_words = checked_view(corpus, config)
+    lines = len(word_lines(view.words[:n_words], view.counts[:n_words]))
+    if config.pieces is None:
+        counts = view.counts[:n_words]
+        return _Text(n_words, counts, view.n_tokens, lambda part: view.of(part.stored), lines)
+    from corpora.tokenizer.json_format import save_pieces
+    from embed.svd.piece_text import PieceText
+
+    words, pieces = learn_from(corpus, config)
+    full = PieceText(words, pieces)
+    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
+        save_pieces(pieces, Path(folder) / "pieces", corpus.text)
+        size = (Path(folder) / "pieces").stat().st_size
+    assert config.dim is not None
+    return _Text(
+        len(pieces), full.counts, full.n_tokens,
+        lambda part: PieceText(words.of(part.stored), pieces),
+        lines + size + 4 * n_words * config.dim,
+    )  # fmt: skip
+
+
+def _samples(
+    corpus: "Corpus", text: _Text, config: SvdConfig, sample_tokens: int, folder: Path
+) -> list[_Sample]:
+    """Count samples of the training text, each half of the next one; keep the last matrix."""
+    part = _some_shards(corpus)
+    most = min(part.training_tokens, sample_tokens)
+    samples: list[_Sample] = []
+    for halvings in reversed(range(_SAMPLES)):
+        view = text.of(part.sample(max(1, most >> halvings)))
+        # as many segments as the whole text has, of which as many are on disk
+        memory = parse_memory(config.memory) * view.n_tokens // max(1, text.n_tokens)
+        scaled = dataclasses.replace(config, memory=str(max(1, memory)))
+        started = time.perf_counter()
+        counts = count_words(view, text.n_rows, scaled, name=str(corpus.path), directory=folder)
+        entries = len(counts.columns)
+        matrix = weigh(view, counts, config)
+        seconds = time.perf_counter() - started
+        samples.append(_Sample(view.n_tokens, entries, matrix.nnz, seconds, matrix))
+    return samples
+
+
+def _some_shards(corpus: "Corpus") -> "Corpus":
+    """Return a corpus of a few of its shards, from all places."""
+    from corpora.store.corpus import Corpus
+
+    entries = corpus.manifest["shards"]
+    if len(entries) <= _SHARDS:
+        return corpus
+    chosen = [len(entries) * place // _SHARDS for place in range(_SHARDS)]
+    sampled = None if corpus.sampled is None else [corpus.sampled[n] for n in chosen]
+    share = sum(entries[n]["tokens"] for n in chosen) / corpus.n_tokens
+    sizes = {
+        name: int(corpus.manifest[name] * share)
+        for name in ("tokens", "documents", "held_out_tokens", "held_out_documents")
+    }
+    shards = [entries[n] for n in chosen]
+    return Corpus(corpus.path, {**corpus.manifest, **sizes, "shards": shards}, sampled)
+
+
+def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) -> float:
+    """Return the seconds of the SVD of a matrix of so many non-zeros, by steps with a sample."""
+    from threadpoolctl import threadpool_limits
+
+    from embed.svd.krylov import bidiagonalize
+    from embed.svd.product_kernels import WIDTH
+    from embed.svd.sparse_products import as_float32_csr
+    from embed.svd.truncated_svd import basis_columns, device_operations, is_dense, truncated_svd
+
+    assert config.dim is not None
+    rng, growth = np.random.default_rng(0), nonzeros / matrix.nnz
+    rank = config.dim
+    columns = basis_columns(rank, matrix.shape)
+    steps = -(-columns // WIDTH)
+    scratch = Scratch(scratch_limit(0, matrix.shape[0], config), folder)
+    device = choose_device(config.device)
+    if is_dense(columns, matrix.shape):
+        return _seconds(lambda: truncated_svd(matrix, rank, device=device))
+    started = time.perf_counter()
+    with (
+        threadpool_limits(1, user_api="blas"),
+        device_operations(as_float32_csr(matrix), device, config.threads, scratch) as operations,
+    ):
+        transposing = time.perf_counter() - started
+        ends: list[float] = []
+        found = bidiagonalize(
+            operations, config.dim, min(columns, _STEPS * WIDTH), config.seed,
+            lambda *_: ends.append(time.perf_counter()),
+        )  # fmt: skip
+        block = operations.load(rng.random((matrix.shape[1], WIDTH), np.float32))
+        product = _seconds(lambda: operations.multiply(operations.multiply(block), transposed=True))
+        mixing = rng.random((found.left.shape[1], config.dim))
+        combining = 2 * _seconds(lambda: operations.combine(found.left, mixing))
+        combining *= columns / found.left.shape[1]
+    inner = rng.random((columns, columns))
+    solving = _seconds(lambda: np.linalg.svd(inner))
+    times = [b - a for a, b in pairwise(ends)]  # the first step is of kernels, too
+    longer, first = np.polyfit(range(len(times)), times, 1) if len(times) > 1 else (0.0, product)
+    stepping = steps * (first + product * (growth - 1)) + max(0.0, longer) * steps * (steps - 1) / 2
+    return float(transposing * growth + stepping + combining + solving)
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    """Return how long a call takes."""
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> tuple[int, int]:
+    """Return the most bytes in memory, besides the program, and those of temporary files."""
+    from embed.svd.product_kernels import WIDTH
+    from embed.svd.truncated_svd import basis_columns, is_dense
+
+    counting, kept = counting_memory(
+        text.counts, text.n_tokens, entries,
+        window=config.window, weighting=config.window_weighting, threads=config.threads,
+        memory=parse_memory(config.memory),
+    )  # fmt: skip
+    assert config.dim is not None
+    shape = (text.n_rows, text.n_rows)
+    columns = basis_columns(config.dim, shape)
+    if is_dense(columns, shape):
+        return max(counting, kept + 40 * text.n_rows**2), 0  # five matrices of LAPACK
+    width = -(-columns // WIDTH) * WIDTH
+    scratch = Scratch(scratch_limit(kept, text.n_rows, config))
+    transposed = [round(4 * nonzeros)] * 2
+    bases = [4 * text.n_rows * width, 4 * text.n_rows * (width + WIDTH)]
+    in_memory = sum(size for size in [*transposed, *bases] if scratch.take(size))
+    temporary = sum([*transposed, *bases]) - in_memory + (0 if kept else round(8 * entries))
+    return max(counting, kept + in_memory + workspace(text.n_rows, config)), temporary

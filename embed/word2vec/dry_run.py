@@ -1,0 +1,85 @@
+"""Estimate what skip-gram and CBOW take, by training for some seconds with the real tables."""
+
+import time
+
+from corpora.common.console import human
+from corpora.common.errors import SettingError
+from corpora.common.estimate import Estimate
+from embed.vectors.wordlist import word_lines
+from embed.word2vec.loop import held_out_batch
+from embed.word2vec.memory import memory_of, require_memory, training_size
+from embed.word2vec.schedule import batches, learning_rate
+from embed.word2vec.trainer import Trainer
+
+_SECONDS = 4.0  # of training that are timed
+_ABOUT = 3_500  # bytes of the settings, provenance, metrics and checksums of a run
+_LINE_SECONDS, _LINE_BYTES = 2.0, 150  # of metrics.jsonl
+
+
+def estimate_word2vec(trainer: Trainer) -> Estimate:
+    """Estimate the cost of a training; the tables are trained for a moment and discarded.
+
+    Raises SettingError for gensim, whose speed cannot be measured in parts.
+    """
+    config, text = trainer.config, trainer.text
+    if config.engine == "gensim":
+        raise SettingError("`engine=gensim` has no `dry_run=True`; pass `engine=firth`")
+    require_memory(text, config, trainer.init)
+    started = time.perf_counter()
+    trainer.tables  # noqa: B018 - allocates them
+    allocating = time.perf_counter() - started
+    measured, tokens, others = _train_a_moment(trainer)
+    work = text.n_tokens * trainer.epochs
+    seconds = allocating + work * measured / tokens + others
+    size = training_size(text, config)
+    rows = 2 * size.words + (size.words + size.buckets if config.ngrams else 0)
+    held_out = 16 * (trainer.corpus.held_out_units + 1)
+    metrics = int(seconds / _LINE_SECONDS + trainer.epochs) * _LINE_BYTES
+    return Estimate(
+        disk=4 * config.dim * rows + 8 * size.buckets + len(word_lines(text.words, text.counts))
+        + held_out + metrics + _ABOUT,
+        temporary=sum(table.nbytes for table in trainer.tables.arrays().values()),
+        memory=memory_of(text, config, trainer.init),
+        seconds=seconds,
+        sizes={
+            "words": size.words, "dim": config.dim, "epochs": trainer.epochs, "tokens": work,
+            "tokens_per_second": round(tokens / measured), "threads": trainer.threads,
+        },
+        reckoned_from=(
+            f"{human(tokens)} of {human(work)} tokens, trained with the real tables in "
+            f"{measured:.1f} s"
+        ),
+    )  # fmt: skip
+
+
+def _train_a_moment(trainer: Trainer) -> tuple[float, int, float]:
+    """Return seconds and tokens of some training, and the seconds of all that is not training.
+
+    That is loading kernels with the first batch, and the held-out loss after each epoch.
+    """
+    config, tuning, total = trainer.config, trainer.tuning, trainer.text.n_tokens * trainer.epochs
+    seconds, tokens = [], []
+    with trainer.workers() as workers:
+        start = (0, 0)
+        for batch in batches(
+            trainer.text, trainer.epochs, workers.batch_size, start, tuning.chunk_tokens
+        ):
+            done = [batch.tokens_before(c) for c in range(len(batch) + 1)]
+            rates = [
+                learning_rate(config.learning_rate, config.final_rate, at, total) for at in done
+            ]
+            started = time.perf_counter()
+            workers.train(batch, rates)
+            seconds.append(time.perf_counter() - started)
+            tokens.append(batch.n_tokens)
+            if sum(seconds[1:]) > _SECONDS:
+                break
+        held_out, started = held_out_batch(trainer.text, tuning), time.perf_counter()
+        if held_out:
+            workers.losses_of(held_out)
+        measuring = time.perf_counter() - started
+    if len(seconds) == 1:
+        return seconds[0], tokens[0], trainer.epochs * measuring
+    trained, n_trained = sum(seconds[1:]), sum(tokens[1:])
+    loading = max(0.0, seconds[0] - tokens[0] * trained / n_trained)
+    return trained, n_trained, loading + trainer.epochs * measuring

@@ -1,0 +1,276 @@
+"""Dry runs: what a step will take, against what it then takes."""
+
+import gzip
+import json
+import tempfile
+import tracemalloc
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cli
+from corpora.build.dry_run import estimate_corpus
+from corpora.build.pipeline import build_corpus
+from corpora.build.request import BuildOptions, make_request
+from corpora.build.type_table import TypeTable, table_bytes
+from corpora.common.errors import SourceError
+from corpora.common.estimate import extrapolated
+from corpora.reading.sample import sample_blocks
+from corpora.reading.sources import source_files
+from corpora.reading.text_blocks import ReadOptions
+from embed.svd.dry_run import estimate_svd
+from embed.svd.train import SvdConfig, make_svd_run
+from tests.pretrain.small_training import SMALL, as_words
+
+BLOCK = 64 << 10
+WORD2VEC = "--epochs 2 --dim 20 --min-count 1 --threads 1"
+COMMANDS = {
+    "build-corpus": "{folder}/text.txt --documents line --threads 1",
+    "train-svd": "{folder}/corpus --dim 20 --min-count 1 --threads 1",
+    "train-svd --pieces": "{folder}/corpus --dim 20 --pieces 300 --min-count 1 --threads 1",
+    "train-skipgram": f"{{folder}}/corpus {WORD2VEC}",
+    "train-cbow": f"{{folder}}/corpus {WORD2VEC} --subwords 3-4 --buckets 500",
+    "train-mlm": f"{{folder}}/corpus {' '.join(as_words(SMALL))}",
+}
+
+
+def text_of(n_lines, n_words=5_000, seed=3):
+    """Lines of 20 words whose ranks follow Zipf's law."""
+    ranks = np.random.default_rng(seed).zipf(1.2, (n_lines, 20)) % n_words
+    return "".join(f"{' '.join(f'w{rank}' for rank in line)}\n" for line in ranks.tolist())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a text of 60,000 words and a corpus of it."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "text.txt").write_text(text_of(3_000))
+    build_corpus(request_of(folder / "text.txt"), folder / "corpus")
+    return folder
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """An own folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def request_of(*sources, **options):
+    """A request for documents of one line."""
+    return make_request(
+        sources, read=ReadOptions(documents="line"), options=BuildOptions(threads=1, **options)
+    )
+
+
+def invoke(name, folder, *more):
+    """Run a command of the table."""
+    words = [name.split()[0], *COMMANDS[name].format(folder=folder).split(), *map(str, more)]
+    return CliRunner().invoke(cli.main, words)
+
+
+def size_of(path):
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temporary, tmp_path):
+    inputs = size_of(folder)
+    shown = invoke(name, folder, "--dry-run", "--json", "--out", tmp_path / "out")
+    assert shown.exit_code == 0, shown.output
+    assert not list(tmp_path.glob("out*"))
+    assert not list(temporary.glob("firth*"))
+    assert size_of(folder) == inputs
+    estimate = json.loads(shown.stdout)
+    assert estimate["seconds"] > 0
+    assert estimate["memory"] > 0
+    assert estimate["reckoned_from"]
+    assert invoke(name, folder, "--out", tmp_path / "out").exit_code == 0
+    assert estimate["disk"] == pytest.approx(size_of(tmp_path / "out"), rel=0.2)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_dry_run_refuses_an_output_that_exists(name, folder, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("x")
+    refused = [
+        invoke(name, folder, "--out", tmp_path / "out", *more) for more in ((), ["--dry-run"])
+    ]
+    assert refused[0].exit_code == refused[1].exit_code == 1
+    assert refused[0].stderr == refused[1].stderr
+    assert "already exists" in refused[1].stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("build-corpus", "--lemmatize nowhere"),
+        ("build-corpus", "--format parquet"),
+        ("train-svd", "--dim 5000"),
+        ("train-svd", "--memory 1M"),
+        ("train-svd", "--min-count 100000"),
+        ("train-svd --pieces", "--dim 301"),
+        ("train-skipgram", "--memory 1M"),
+        ("train-skipgram", "--init nowhere"),
+        ("train-cbow", "--subwords 4-3"),
+        ("train-mlm", "--heads 3"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_command_refuses(name, options, folder, tmp_path):
+    more = [*options.split(), "--out", tmp_path / "out"]
+    real, dry = invoke(name, folder, *more), invoke(name, folder, *more, "--dry-run")
+    assert real.exit_code == dry.exit_code == 1
+    assert real.stderr == dry.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_without_out_only_a_dry_run_is_allowed(name, folder):
+    assert invoke(name, folder).stderr.endswith("Error: Missing option '--out'.\n")
+    assert invoke(name, folder, "--out", "x", "--json").stderr.endswith(
+        "Error: --json requires --dry-run\n"
+    )
+
+
+def test_a_dry_run_of_several_seeds_tells_their_total(folder):
+    words = ["--dry-run", "--json", "--seeds", 3]
+    several = json.loads(invoke("train-svd", folder, *words).stdout)
+    alone = json.loads(invoke("train-svd", folder, *words[:2]).stdout)
+    assert several["disk"] == 3 * alone["disk"]
+    assert several["total_seconds"] == pytest.approx(3 * several["seconds"], abs=0.2)
+
+
+def test_a_dry_run_is_printed_as_a_table_with_its_reason(folder):
+    lines = invoke("train-svd", folder, "--dry-run").stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:6]] == ["disk", "temporary", "memory"]
+    assert lines[-1].startswith("reckoned from ")
+
+
+def test_standard_input_and_gensim_are_refused(folder):
+    with pytest.raises(
+        SourceError, match=r"^<stdin>: a pipe cannot be sampled for `dry_run=True`;"
+    ):
+        estimate_corpus(request_of("-"))
+    shown = invoke("train-skipgram", folder, "--dry-run", "--engine", "gensim")
+    assert shown.stderr == "Error: --engine gensim has no --dry-run; pass --engine firth\n"
+
+
+def test_an_up_to_date_corpus_takes_nothing(folder):
+    shown = invoke("build-corpus", folder, "--out", folder / "corpus", "--dry-run", "--json")
+    assert (json.loads(shown.stdout)["disk"], json.loads(shown.stdout)["bytes"]) == (0, 0)
+
+
+# ---- building: samples and extrapolation
+
+
+def blocks_of(path, most_bytes):
+    """Sampled blocks of a file."""
+    files = source_files([path])
+    return list(sample_blocks(files, ReadOptions(documents="line"), most_bytes, block_bytes=BLOCK))
+
+
+def test_samples_are_whole_lines_from_all_places_and_none_twice(tmp_path):
+    lines = [f"line {number:06}" for number in range(250_000)]
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    blocks = blocks_of(tmp_path / "text.txt", 16 * BLOCK)
+    found = [line for block in blocks for line in block.data.decode().splitlines()]
+    assert set(found) <= set(lines)
+    assert len(set(found)) == len(found)
+    places = {int(line.split()[1]) * 16 // len(lines) for line in found}
+    assert places == set(range(16))
+    # at each place a line is skipped, and one at the end of what was read is not yielded
+    consumed = sum(block.consumed for block in blocks)
+    assert 12 * len(found) <= consumed <= 12 * len(found) + 16 * 2048
+
+
+def test_compressed_files_are_sampled_by_the_bytes_read(tmp_path):
+    text = text_of(10_000).encode()
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text))
+    blocks = blocks_of(tmp_path / "text.txt.gz", 4 * BLOCK)
+    data = b"".join(block.data for block in blocks)
+    assert text.startswith(data)
+    share = sum(block.consumed for block in blocks) / (tmp_path / "text.txt.gz").stat().st_size
+    assert 3 * BLOCK < len(data) < 5 * BLOCK
+    assert share == pytest.approx(len(data) / len(text), rel=0.05)
+
+
+def test_a_part_of_the_sources_tells_the_size_of_the_corpus(tmp_path):
+    paths = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_text(text_of(4_000, 200_000, seed=number))
+    estimate = estimate_corpus(request_of(*paths), sample_bytes=4 * BLOCK, block_bytes=BLOCK)
+    assert estimate.sizes["bytes"] == size_of(tmp_path)
+    corpus = build_corpus(request_of(*paths), tmp_path / "corpus")
+    assert estimate.disk == pytest.approx(size_of(corpus.path), rel=0.2)
+    assert estimate.sizes["tokens"] == pytest.approx(corpus.n_tokens, rel=0.05)
+    assert estimate.sizes["types"] == pytest.approx(corpus.manifest["types"], rel=0.2)
+
+
+@pytest.mark.parametrize("n_types", [10, 40_000, 70_000])
+def test_the_reckoned_memory_of_a_table_is_that_of_a_real_one(n_types):
+    text = " ".join(f"w{number:011}" for number in range(n_types)).encode()
+    table = TypeTable()
+    from corpora.text.characters import character_table
+
+    raw = np.frombuffer(text, np.uint8)
+    table.segment(raw, np.array([0, len(raw)]), character_table("whitespace", False, False))
+    assert len(table) == n_types
+    assert table_bytes(n_types, 12 * n_types) == table.nbytes
+
+
+@pytest.mark.parametrize(("exponent", "bend"), [(1.0, 0.0), (0.6, 0.0), (0.8, -0.02)])
+def test_growth_by_a_power_that_may_fall_is_continued(exponent, bend):
+    sizes = np.array([1e6, 2e6, 4e6, 8e6])
+
+    def grown(size):
+        steps = np.log(size / 1e6)
+        return np.exp(10 + exponent * steps + bend * steps**2 / 2)
+
+    assert extrapolated(sizes, grown(sizes), 1e8) == pytest.approx(grown(1e8))
+    assert extrapolated(sizes, grown(sizes), 4e6) == pytest.approx(grown(4e6))
+
+
+def test_growth_that_has_ended_does_not_turn_around():
+    assert extrapolated([1, 2, 4, 8], [10, 18, 24, 25], 1e6) == pytest.approx(25, rel=0.1)
+
+
+# ---- SVD
+
+
+def test_a_part_of_the_text_tells_the_nonzeros(folder):
+    config = SvdConfig(dim=20, min_count=1, threads=1)
+    estimated, whole = (
+        estimate_svd(corpus_in(folder), config, sample_tokens=n).sizes["nonzeros"]
+        for n in (15_000, 1_000_000)
+    )
+    assert estimated == pytest.approx(whole, rel=0.2)
+
+
+def corpus_in(folder):
+    from corpora.store.corpus import Corpus
+
+    return Corpus.open(folder / "corpus")
+
+
+@pytest.mark.parametrize("memory", [None, "320M"])
+def test_the_memory_of_the_svd_is_within_a_fifth(folder, tmp_path, memory):
+    config = SvdConfig(dim=60, min_count=1, threads=1, memory=memory)
+    corpus = corpus_in(folder)
+    estimate_svd(corpus, config)  # compiles and imports
+    tracemalloc.start()  # NumPy tells it the size of its arrays
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        make_svd_run(corpus, config, tmp_path / "svd")
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    from embed.svd import dry_run
+
+    text = dry_run._open(corpus, config)
+    metrics = (tmp_path / "svd" / "metrics.jsonl").read_text()
+    lines = [json.loads(line) for line in metrics.splitlines()]
+    entries, nonzeros = (line["nonzeros"] for line in lines[:2])
+    assert dry_run._memory(text, entries, nonzeros, config)[0] == pytest.approx(peak, rel=0.2)
