@@ -1,5 +1,6 @@
 """Detects corpora that are up to date, and builds raw sources in a cache."""
 
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
@@ -7,6 +8,7 @@ from corpora.artifacts.artifact import checksum, fingerprint
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
+from corpora.common.cluster import open_executor
 from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note, progress
 from corpora.reading.sources import SourceFile, source_files
@@ -37,10 +39,12 @@ def up_to_date(out: Path, request: Request) -> bool:
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 
 
-def build(request: Request, out: Path, *, force: bool) -> Corpus:
+def build(
+    request: Request, out: Path, *, force: bool, cluster: str | Executor | None = None
+) -> Corpus:
     """Build a corpus, reporting progress and then the notes on the corpus."""
-    with progress("reading", "bytes") as show:
-        corpus = build_corpus(request, out, force=force, progress=show)
+    with open_executor(cluster) as executor, progress("reading", "bytes") as show:
+        corpus = build_corpus(request, out, force=force, executor=executor, progress=show)
     for line in corpus.advice():
         note(line)
     return corpus

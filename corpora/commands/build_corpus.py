@@ -7,6 +7,7 @@ import click
 
 from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
+from corpora.common.cluster import cluster_option
 from corpora.common.options import click_options, take
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
@@ -19,8 +20,11 @@ from corpora.text.segment import TextSettings
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(BuildOptions)
+@cluster_option
 @click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
-def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) -> None:
+def command(
+    sources: tuple[str, ...], out: Path, cluster: str | None, force: bool, **options: Any
+) -> None:
     """Encode text into a corpus for all methods.
 
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
@@ -48,7 +52,7 @@ def command(sources: tuple[str, ...], out: Path, force: bool, **options: Any) ->
     if not force and up_to_date(out, request):
         click.echo(f"{out}: up to date")
         return
-    size = build(request, out, force=force).manifest
+    size = build(request, out, force=force, cluster=cluster).manifest
     click.echo(
         f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
         f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "
