@@ -4,7 +4,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
-from corpora.artifacts.artifact import checksum, fingerprint
+from corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
@@ -43,6 +43,7 @@ def build(
     request: Request, out: Path, *, force: bool, cluster: str | Executor | None = None
 ) -> Corpus:
     """Build a corpus, reporting progress and then the notes on the corpus."""
+    refuse_existing(out, force)  # before workers start
     with open_executor(cluster) as executor, progress("reading", "bytes") as show:
         corpus = build_corpus(request, out, force=force, executor=executor, progress=show)
     for line in corpus.advice():

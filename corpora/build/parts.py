@@ -179,7 +179,7 @@ def _table(number: int) -> Iterator[str]:
 
 def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock) -> None:
     """Write what a shard gets of a block."""
-    arrays = {
+    arrays: dict[str, Any] = {
         "ids": block.token_ids,
         "sentences": block.sentences,
         "paragraphs": block.paragraphs,

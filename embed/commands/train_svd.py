@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
+from corpora.common.cluster import cluster_option
 from corpora.common.options import click_options
 from embed.svd.train import SvdConfig
 
@@ -15,8 +16,11 @@ from embed.svd.train import SvdConfig
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
 @click_options(SvdConfig)
 @seeds_option
+@cluster_option
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+def command(
+    corpus: str, out: Path, seeds: int | None, cluster: str | None, force: bool, **options: Any
+) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -46,7 +50,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
         if run in finished:
             click.echo(runs.kept_message(run))
         else:
-            click.echo(summary(make_svd_run(opened, run_config, run, force=force)))
+            click.echo(summary(make_svd_run(opened, run_config, run, force=force, cluster=cluster)))
     warn_of_little_text(opened)
     if seeds is not None:
         click.echo(runs.hint())
