@@ -7,7 +7,7 @@ repeated, by two workers at once even, and work that was interrupted goes on wit
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,15 @@ _MANIFEST = "task.json"
 class Task:
     """A call ``function(folder, *arguments)``, which fills a folder and returns a little JSON."""
 
-    name: str  # of the folder, and in the dashboard of Dask, such as ``encode-00012``
+    name: str  # in the dashboard of Dask, such as ``encode-00012``
     function: Callable[..., Any]  # of a module, so that workers find it
     arguments: tuple[Any, ...]  # paths and plain settings
-    key: str = ""  # a fingerprint of what the folder's contents depend on
+    key: str = ""  # says what the contents of the folder depend on
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder: another for another key."""
+        return f"{self.name}-{fingerprint(self.key)}"
 
 
 class TaskFolder:
@@ -41,9 +46,9 @@ class TaskFolder:
         """Return a new path for files that a resumed run does not use."""
         return self.path / f"{name}-{os.urandom(4).hex()}"
 
-    def folder(self, task: Task, *, exact: bool = True) -> Path:
+    def path_of(self, task: Task, *, exact: bool = True) -> Path:
         """Return the folder that a task fills."""
-        return (self.path if exact else self._volatile) / task.name
+        return (self.path if exact else self._volatile) / task.folder
 
     def run(self, tasks: Sequence[Task], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
         """Run tasks, yielding number and result of each as it ends.
@@ -56,23 +61,23 @@ class TaskFolder:
         home.mkdir(parents=True, exist_ok=True)
         # what is not there is not opened: NFS would remember for a minute that it is not there
         there = set(os.listdir(home))
-        attempts, cpu = {}, None
-        for number, task in enumerate(tasks):
-            if task.name in there:
-                record = _record(home / task.name)
-                if record and record["key"] == task.key:
+        attempts: dict[Future[Any], int] = {}
+        cpu = None
+        try:
+            for number, task in enumerate(tasks):
+                if task.folder in there:
+                    record = read_json(home / task.folder / _MANIFEST)
                     self.cpus.add(record["cpu"])
                     yield number, record["result"]
-                    continue
-                shutil.rmtree(home / task.name)
-            attempts[self._executor.submit(_Attempt(task.name, task, home, exact))] = number
-        try:
+                else:
+                    attempt = _Attempt(task.name, task, home, exact)
+                    attempts[self._executor.submit(attempt)] = number
             for future in as_completed(attempts):
                 outcome = future.result()
                 if isinstance(outcome, FirthError):
                     raise outcome
-                cpu = cpu or outcome["cpu"]
                 self.cpus.add(outcome["cpu"])
+                cpu = cpu or outcome["cpu"]
                 if not exact and cpu != outcome["cpu"]:
                     raise FirthError(
                         f"workers have CPUs of two kinds ({cpu}, {outcome['cpu']}), on which sums "
@@ -109,8 +114,8 @@ class _Attempt:
         """
         from corpora.common.jit import cpu
 
-        task, final = self.task, self.home / self.name
-        own = self.home / f"{self.name}.{os.urandom(4).hex()}"
+        task, final = self.task, self.home / self.task.folder
+        own = self.home / f"{task.folder}.{os.urandom(4).hex()}"
         try:
             own.mkdir()
         except FileNotFoundError:
@@ -120,7 +125,7 @@ class _Attempt:
             )
         try:
             result = task.function(own, *task.arguments)
-            record = {"key": task.key, "cpu": cpu(), "result": result}
+            record = {"cpu": cpu(), "result": result}
             write_json(own / _MANIFEST, record)
             if self.exact:
                 sync_tree(own)
@@ -134,17 +139,3 @@ class _Attempt:
             return error
         finally:
             shutil.rmtree(own, ignore_errors=True)
-
-
-def key_of(*parts: Any) -> str:
-    """Return the key of a task from JSON values that its result depends on."""
-    return fingerprint(list(parts))
-
-
-def _record(folder: Path) -> dict[str, Any] | None:
-    """Read the manifest of a task's folder; None if it is damaged."""
-    try:
-        record: dict[str, Any] = read_json(folder / _MANIFEST)
-    except ArtifactError:
-        return None
-    return record

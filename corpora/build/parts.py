@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import offsets_of, open_array, write_array
-from corpora.artifacts.tasks import Task, key_of
+from corpora.artifacts.artifact import fingerprint
+from corpora.artifacts.tasks import Task
 from corpora.build.encode import EncodedBlock, encode, parse
 from corpora.build.encode_kernels import count_documents, renumber
 from corpora.build.keep_text import CompressedText
@@ -71,7 +72,8 @@ def encoding_tasks(
     ):
         part = files[first:stop]
         about = [{**asdict(file), "path": str(file.path)} for file in part]
-        key = key_of(FORMAT, request.settings(), request.options.keep_text, block_bytes, about)
+        settings = request.settings(), request.options.keep_text, block_bytes
+        key = fingerprint([FORMAT, *settings, about])
         name, arguments = f"encode-{number:05}", (part, request, block_bytes)
         tasks.append(Task(name, encode_part, arguments, key))
     return tasks

@@ -25,7 +25,7 @@ from corpora.artifacts.artifact import (
     write_json,
 )
 from corpora.artifacts.provenance import now, provenance
-from corpora.artifacts.tasks import Task, TaskFolder, key_of
+from corpora.artifacts.tasks import Task, TaskFolder
 from corpora.build.encode import EncodedBlock, PreparedBlock, encode, parse
 from corpora.build.held_out import hold_out
 from corpora.build.parts import (
@@ -236,7 +236,7 @@ class _Builder:
         for number, result in tasks.run(parts):
             results[number] = result
             self._add_consumed(result["bytes"])
-        folders = [tasks.folder(part) for part in parts]
+        folders = [tasks.path_of(part) for part in parts]
 
         def add_tables(folder: Path, n_tables: int) -> list[int]:
             return [self.runs.add(*read_table(folder, number)) for number in range(n_tables)]
@@ -256,7 +256,7 @@ class _Builder:
                 block = folder, number, run_of_table[table], source, continues
                 shard.blocks.append(block)
                 shard.n_tokens += tokens
-        return key_of([part.key for part in parts], results)
+        return fingerprint([[part.key for part in parts], results])
 
     def _write_on_cluster(
         self, tasks: TaskFolder, key: str, new_ids: list[np.ndarray], lemmas: np.ndarray | None
@@ -275,7 +275,7 @@ class _Builder:
             arguments = name, shard.blocks, ids, lemmas is not None, n_types
             writing.append(Task(f"shard-{name}", write_shard, arguments, key))
         self.entries = tasks.results(writing)
-        folders = [tasks.folder(task) for task in writing]
+        folders = [tasks.path_of(task) for task in writing]
         documents = add_documents(folders, n_types)
         write_array(self.directory / "vocabulary", "document_counts", documents)
         (self.directory / "shards").mkdir()

@@ -29,7 +29,9 @@ def cluster_option(command: Any) -> Any:
 
 
 @contextlib.contextmanager
-def open_executor(cluster: str | Executor | None) -> Iterator[Executor | None]:
+def open_executor(
+    cluster: str | Executor | None, seconds: float = _SECONDS
+) -> Iterator[Executor | None]:
     """Yield an executor for an address or ``local:N``; what else is passed is yielded as it is.
 
     Raise FirthError if there is no scheduler or worker, or when the connection is lost or a task
@@ -49,21 +51,21 @@ def open_executor(cluster: str | Executor | None) -> Iterator[Executor | None]:
                 LocalCluster(
                     n_workers=int(local[1]),
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
             )
         else:
             place = cluster
         try:
-            client = stack.enter_context(Client(place, timeout=_SECONDS, set_as_default=False))
+            client = stack.enter_context(Client(place, timeout=seconds, set_as_default=False))
         except OSError:
             raise FirthError(
                 f"`cluster={cluster}`: no scheduler answers; start one with `dask scheduler`, or "
                 "pass `cluster=local:N`"
             ) from None
         try:
-            client.wait_for_workers(1, timeout=None if local else _SECONDS)
+            client.wait_for_workers(1, timeout=None if local else seconds)
         except TimeoutError:
             raise FirthError(
                 f"`cluster={cluster}`: the scheduler has no workers; start some with "

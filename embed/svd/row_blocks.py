@@ -105,7 +105,7 @@ class ClusterMatrix:
             counting.append(Task(f"count-{number:05}", count_shards, arguments, f"{span}"))
         for done, _ in enumerate(self.tasks.run(counting), 1):
             progress(view.n_tokens * done // len(counting), view.n_tokens)
-        parts = [self.tasks.folder(task) for task in counting]
+        parts = [self.tasks.path_of(task) for task in counting]
         lengths = _sum(np.diff(open_array(part, "starts")) for part in parts)
         blocks = self._run_over_rows("add", add_rows, lengths, parts)
         starts = _sum(open_array(block.folder, "starts") for block in blocks)
@@ -137,7 +137,7 @@ class ClusterMatrix:
         ]
         self.tasks.results(weighing, exact=False)
         weighed = [
-            Block(self.tasks.folder(task, exact=False), block.span)
+            Block(self.tasks.path_of(task, exact=False), block.span)
             for task, block in zip(weighing, counts.blocks, strict=True)
         ]
         lengths = _column_lengths(weighed)
@@ -155,7 +155,7 @@ class ClusterMatrix:
             for number, rows in enumerate(self._factored[transposed])
         ]
         self.tasks.results(multiplying, exact=False)
-        folders = [self.tasks.folder(task, exact=False) for task in multiplying]
+        folders = [self.tasks.path_of(task, exact=False) for task in multiplying]
         product = np.concatenate([open_array(each, "product") for each in folders])
         for each in (folder, *folders):
             shutil.rmtree(each)
@@ -170,7 +170,7 @@ class ClusterMatrix:
             arguments = _overlapping(counts.blocks, span), span, folder
             summing.append(Task(f"margins-{number:05}", sum_rows, arguments))
         self.tasks.results(summing, exact=False)
-        folders = [self.tasks.folder(task, exact=False) for task in summing]
+        folders = [self.tasks.path_of(task, exact=False) for task in summing]
         rows = np.concatenate([open_array(each, "rows") for each in folders])
         contexts = np.zeros(len(keep))
         for each in folders:
@@ -193,7 +193,7 @@ class ClusterMatrix:
             for number, span in enumerate(spans)
         ]
         self.tasks.results(tasks, exact=exact)
-        folders = [self.tasks.folder(task, exact=exact) for task in tasks]
+        folders = [self.tasks.path_of(task, exact=exact) for task in tasks]
         return [Block(*each) for each in zip(folders, spans, strict=True)]
 
 
