@@ -311,6 +311,7 @@ def test_import_paths_in_strings_exist():
 OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/common/device.py": "declares the option --device of the commands that encode",
+    "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",

@@ -29,8 +29,8 @@ def make_corpus(
     Parameters
     ----------
     sources : str, Path or sequence of these
-        Files and folders in any format that Firth reads, or a named corpus:
-        ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
+        Files and folders in any format that Firth reads, their URLs (``s3://bucket/*.txt.gz``,
+        read by fsspec), or a named corpus: ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
     out : str or Path
         The directory of the corpus.
     read : ReadOptions, optional

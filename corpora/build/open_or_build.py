@@ -85,9 +85,8 @@ def _build_in_cache(source: str | Path) -> Path:
     """Build with default settings, unless the cache has an up-to-date corpus."""
     request = make_request([source])
     files = source_files(request.sources)
-    key = fingerprint(
-        [[str(file.path and file.path.resolve()) for file in files], request.settings()]
-    )
+    places = [file.url or str(file.path and file.path.resolve()) for file in files]
+    key = fingerprint([places, request.settings()])
     out = cache_directory() / "corpora" / f"{Path(str(source)).stem or 'corpus'}-{key}"
     if not up_to_date(out, request):
         note(f"building a corpus of {source} in {out}")
@@ -113,6 +112,10 @@ def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
 
 def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
     """Return whether a file is unchanged, by size and time or else by content."""
+    if file.url is not None:
+        marks = {"size": file.size, "etag": file.etag, "mtime_ns": file.mtime_ns}
+        same = all(value == known.get(name) for name, value in marks.items())
+        return same and (file.etag or file.mtime_ns) is not None
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
     if file.mtime_ns == known["mtime_ns"]:

@@ -57,7 +57,7 @@ def encoding_tasks(
 ) -> list[Task]:
     """Divide files into parts of a size that does not depend on the workers."""
     for file in files:
-        if file.size is None:
+        if file.size is None and file.url is None:
             raise SourceError(f"{file.name}: a cluster cannot read from a pipe; pass a file")
     sizes = offsets_of(file.size or 0 for file in files)
     first_of_part = np.unique(sizes[:-1] // part_bytes, return_index=True)[1].tolist()

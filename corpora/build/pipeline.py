@@ -438,7 +438,7 @@ class _Builder:
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:
     """Return what the manifest says about a file."""
     about = {"name": file.name, "size": file.size, "mtime_ns": file.mtime_ns, "sha256": None}
-    return {**about, **more}
+    return {**about, **({"etag": file.etag} if file.etag else {}), **more}
 
 
 def _array_list(directory: Path) -> dict[str, dict[str, Any]]:

@@ -30,7 +30,8 @@ def command(
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
     CoNLL-U, TEI, a MediaWiki XML dump or WikiExtractor output (plain or
     compressed with gzip, bzip2, xz or zstd; the format is detected by content),
-    - for standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
+    a URL of such files (s3://bucket/*.gz, https://..., read by fsspec), - for
+    standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 
     \b
     Example:
@@ -38,6 +39,7 @@ def command(
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
+        firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
     from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
