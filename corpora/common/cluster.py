@@ -51,6 +51,7 @@ def open_executor(
                 LocalCluster(
                     n_workers=int(local[1]),
                     threads_per_worker=1,
+                    memory_limit=0,  # it would count the pages of mapped files
                     dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )

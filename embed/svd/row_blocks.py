@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from corpora.store.corpus import Corpus, View
 
 TASK_TOKENS = 1 << 24  # counted by one task, at least: two shards
-BLOCK_ENTRIES = 1 << 24  # of a block of rows, about: 200 MB
+BLOCK_ENTRIES = 1 << 22  # of a block of rows, about: 50 MB
+TRANSPOSED = "transposed"
 
 Span = tuple[int, int]  # rows, from the first to before the last
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts int64 (V + 1,), columns, values
@@ -140,7 +141,9 @@ class ClusterMatrix:
             Block(self.tasks.path_of(task, exact=False), block.span)
             for task, block in zip(weighing, counts.blocks, strict=True)
         ]
-        lengths = _column_lengths(weighed)
+        lengths = _sum(
+            np.diff(open_array(block.folder / TRANSPOSED, "starts")) for block in weighed
+        )
         transposed = self._run_over_rows("transpose", transpose_rows, lengths, weighed, exact=False)
         self._factored = {False: weighed, True: transposed}
         return _joined(weighed, scratch)
@@ -252,29 +255,40 @@ def sum_rows(folder: Path, blocks: Sequence[Block], span: Span, keep_folder: Pat
 
 
 def weigh_rows(folder: Path, block: Block, weighting: str, factors: Path) -> None:
-    """Write the weighed rows of a block, and how many entries each column has in them."""
+    """Write the weighed rows of a block, and their transpose in the folder ``transposed``."""
+    from embed.svd.transpose_kernels import transpose_columns
+
     kernel, flags = ppmi.kernel_of(weighting)
     starts, columns, counts = block.open()
     values = np.empty(len(columns), np.float32)
     lengths = np.zeros(len(starts) - 1, np.int64)
     by_row, by_context = (open_array(factors, name, private=True) for name in ("rows", "contexts"))
     end = kernel(starts, columns, counts, *block.span, by_row, by_context, *flags, values, lengths)
-    columns = columns[:end].view(np.uint32)
-    _write(folder, _starts(lengths), columns, values[:end])
-    write_array(folder, "column_lengths", np.bincount(columns, minlength=len(lengths)))
+    starts, columns, values = _starts(lengths), columns[:end].view(np.uint32), values[:end]
+    _write(folder, starts, columns, values)
+    by_column = _starts(np.bincount(columns, minlength=len(lengths)))
+    rows, sorted_values = np.empty_like(columns), np.empty_like(values)
+    transpose_columns(
+        starts, columns, values, 0, len(lengths), by_column[:-1].copy(), rows, sorted_values
+    )
+    _write(folder / TRANSPOSED, by_column, rows, sorted_values)
 
 
 def transpose_rows(folder: Path, blocks: Sequence[Block], span: Span) -> None:
-    """Write some rows of the transpose of a weighed matrix."""
-    from embed.svd.transpose_kernels import transpose_columns
-
+    """Write some rows of the transpose of a whole matrix, from those of its blocks."""
     first, stop = span
-    lengths = _column_lengths(blocks)
-    starts = _full_height(lengths[first:stop], span, len(lengths))
+    parts = [Block(block.folder / TRANSPOSED, span).open() for block in blocks]
+    lengths = _sum(np.diff(starts[first : stop + 1]) for starts, _, _ in parts)
+    starts = _full_height(lengths, span, len(parts[0][0]) - 1)
     columns, values = np.empty(starts[-1], np.uint32), np.empty(starts[-1], np.float32)
-    places = starts[:-1].copy()
-    for block in blocks:
-        transpose_columns(*block.open(), first, stop, places, columns, values)
+    places = starts[first:stop].copy()
+    for part_starts, part_columns, part_values in parts:
+        begin, end = part_starts[first], part_starts[stop]
+        of_part = np.diff(part_starts[first : stop + 1])
+        offsets = np.repeat(places - part_starts[first:stop], of_part)
+        targets = offsets + np.arange(begin, end)
+        columns[targets], values[targets] = part_columns[begin:end], part_values[begin:end]
+        places += of_part
     _write(folder, starts, columns, values)
 
 
@@ -300,11 +314,6 @@ def _write(folder: Path, starts: np.ndarray, columns: np.ndarray, values: np.nda
 def _sum(arrays: Iterable[np.ndarray]) -> np.ndarray:
     """Add arrays one by one."""
     return functools.reduce(np.add, arrays)
-
-
-def _column_lengths(blocks: Sequence[Block]) -> np.ndarray:
-    """Return how many entries each column has in all blocks, int64 (V,)."""
-    return _sum(open_array(block.folder, "column_lengths") for block in blocks)
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:
