@@ -388,6 +388,8 @@ def test_kernels_are_compiled_only_by_our_decorator():
         "jinja2",
         "starlette",
         "uvicorn",
+        "distributed",
+        "fsspec",
     ],
 )
 def test_slow_packages_are_imported_where_they_are_used(slow):

@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
 from corpora.common.errors import FirthError, SettingError
+from corpora.common.interrupts import interrupts_blocked, main_hidden
 
 _LOCAL = re.compile(r"local:([1-9]\d*)")
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
@@ -44,18 +45,18 @@ def open_executor(
     from distributed import Client, LocalCluster  # lazy: takes half a second
     from distributed.scheduler import KilledWorker
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the errors say it in one line
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
         if local := _LOCAL.fullmatch(cluster):
-            place: Any = stack.enter_context(
-                LocalCluster(
+            with interrupts_blocked(), main_hidden():  # as for worker processes without Dask
+                started = LocalCluster(
                     n_workers=int(local[1]),
                     threads_per_worker=1,
                     memory_limit=0,  # it would count the pages of mapped files
                     dashboard_address=":0",
                     silence_logs=logging.CRITICAL,
                 )
-            )
+            place: Any = stack.enter_context(started)
         else:
             place = cluster
         try:
@@ -100,6 +101,18 @@ def check_cluster(cluster: str) -> None:
         raise FirthError(
             f"`cluster={cluster}` needs Dask; pip install 'firth[dask]' here and on the workers"
         ) from None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging tracebacks of what an error says in one line."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 class _DaskExecutor(Executor):
