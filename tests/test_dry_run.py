@@ -135,6 +135,12 @@ def test_without_out_only_a_dry_run_is_allowed(name, folder):
     )
 
 
+@pytest.mark.parametrize("name", ["build-corpus", "train-svd"])
+def test_a_dry_run_is_for_this_machine(name, folder):
+    refused = invoke(name, folder, "--dry-run", "--cluster", "local:2").stderr
+    assert refused.endswith("Error: --dry-run tells what this machine takes; drop --cluster\n")
+
+
 def test_a_dry_run_of_several_seeds_tells_their_total(folder):
     words = ["--dry-run", "--json", "--seeds", 3]
     several = json.loads(invoke("train-svd", folder, *words).stdout)

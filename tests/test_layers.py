@@ -314,6 +314,7 @@ OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/common/device.py": "declares the option --device of the commands that encode",
     "corpora/common/estimate.py": "declares the options --dry-run and --json",
+    "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",
@@ -390,6 +391,8 @@ def test_kernels_are_compiled_only_by_our_decorator():
         "jinja2",
         "starlette",
         "uvicorn",
+        "distributed",
+        "fsspec",
     ],
 )
 def test_slow_packages_are_imported_where_they_are_used(slow):

@@ -67,11 +67,14 @@ def write_array(directory: Path, name: str, values: np.ndarray) -> None:
     save_array(array_path(directory, name), values)
 
 
-def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
-    """Memory-map a named array."""
+def open_array(
+    directory: Path, name: str, *, writable: bool = False, private: bool = False
+) -> np.ndarray:
+    """Memory-map a named array; changes to a ``private`` one stay in memory."""
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
-    return map_array(array_path(directory, name), again=again, missing=missing, writable=writable)
+    mode = "c" if private else "r+" if writable else "r"
+    return map_array(array_path(directory, name), again=again, missing=missing, mode=mode)
 
 
 def save_array(path: Path, values: np.ndarray) -> None:
@@ -108,11 +111,11 @@ def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.nda
         yield array[first : first + n_rows]
 
 
-def map_array(path: Path, *, again: str, missing: str, writable: bool = False) -> np.ndarray:
+def map_array(path: Path, *, again: str, missing: str, mode: Any = "r") -> np.ndarray:
     """Memory-map a ``.npy``; ``missing`` and ``again`` (the remedy) complete the error messages."""
     try:
         with _HEADERS:
-            array = np.load(path, mmap_mode="r+" if writable else "r", allow_pickle=False)
+            array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: {missing}") from None
     except _UNREADABLE as error:

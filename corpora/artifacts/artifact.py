@@ -225,10 +225,15 @@ def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: s
     if resumes(out, maker, force=force, resume=resume):
         return
     partial = artifact_paths(out)[1]
-    for path in partial.iterdir():
-        if path.name != _LOCK:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    clear_partial(partial)
     write_json(partial / MAKER, maker)
+
+
+def clear_partial(partial: Path, *kept: str) -> None:
+    """Remove all of a partial artifact but the named folders and our own bookkeeping."""
+    for path in partial.iterdir():
+        if path.name not in (_LOCK, MAKER, *kept):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | None) -> bool:

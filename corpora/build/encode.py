@@ -10,7 +10,7 @@ from corpora.artifacts.arrays import offsets_of
 from corpora.build.encode_kernels import hash_documents
 from corpora.build.keep_text import CompressedText, compress_sentences
 from corpora.build.type_table import TypeTable
-from corpora.reading.text_blocks import TextBlock
+from corpora.reading.text_blocks import RawBlock, TextBlock
 from corpora.text.characters import (
     SENTENCE_SEPARATOR,
     TOKEN_SEPARATOR,
@@ -53,6 +53,12 @@ class EncodedBlock:
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
     tally: dict[str, int]  # bytes, characters, and what was dropped
     texts: CompressedText | None  # of the sentences, if they are kept
+
+
+def parse(raw: RawBlock, settings: TextSettings) -> tuple[TextBlock, PreparedBlock]:
+    """Parse and prepare one block, on a thread or in another process."""
+    block = raw.parse()
+    return block, prepare(block, settings)
 
 
 def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:

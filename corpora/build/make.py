@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from corpora.build.open_or_build import build, up_to_date
@@ -21,14 +22,15 @@ def make_corpus(
     options: BuildOptions | None = None,
     phrases: PhraseOptions | None = None,
     force: bool = False,
+    cluster: str | Executor | None = None,
 ) -> Corpus:
     """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
 
     Parameters
     ----------
     sources : str, Path or sequence of these
-        Files and folders in any format that Firth reads, or a named corpus:
-        ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
+        Files and folders in any format that Firth reads, their URLs (``s3://bucket/*.txt.gz``,
+        read by fsspec), or a named corpus: ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
     out : str or Path
         The directory of the corpus.
     read : ReadOptions, optional
@@ -41,13 +43,17 @@ def make_corpus(
         Phrases that become one word, such as ``new_york``; by default none.
     force : bool
         Build even if the corpus is up to date, and replace what is at ``out``.
+    cluster : str or concurrent.futures.Executor, optional
+        Where files are encoded and shards written: the address of a Dask scheduler such as
+        ``tcp://HOST:8786``, ``local:N`` for N processes, or an executor whose workers see the
+        same files. By default threads of this process.
 
     Returns
     -------
     Corpus
         Opened. An existing corpus is up to date if it has the same settings and the same
         sources, compared by size and time or else by content. The bytes of its arrays depend
-        on sources and settings alone, not on threads or memory.
+        on sources and settings alone, not on threads, memory or ``cluster``.
 
     Raises
     ------
@@ -68,4 +74,4 @@ def make_corpus(
     out = Path(out)
     if not force and up_to_date(out, request):
         return Corpus.open(out)
-    return build(request, out, force=force)
+    return build(request, out, force=force, cluster=cluster)

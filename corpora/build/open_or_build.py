@@ -1,12 +1,14 @@
 """Detects corpora that are up to date, and builds raw sources in a cache."""
 
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
-from corpora.artifacts.artifact import checksum, fingerprint
+from corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
+from corpora.common.cluster import open_executor
 from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note, progress
 from corpora.reading.sources import SourceFile, source_files
@@ -37,10 +39,13 @@ def up_to_date(out: Path, request: Request) -> bool:
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 
 
-def build(request: Request, out: Path, *, force: bool) -> Corpus:
+def build(
+    request: Request, out: Path, *, force: bool, cluster: str | Executor | None = None
+) -> Corpus:
     """Build a corpus, reporting progress and then the notes on the corpus."""
-    with progress("reading", "bytes") as show:
-        corpus = build_corpus(request, out, force=force, progress=show)
+    refuse_existing(out, force)  # before workers start
+    with open_executor(cluster) as executor, progress("reading", "bytes") as show:
+        corpus = build_corpus(request, out, force=force, executor=executor, progress=show)
     for line in corpus.advice():
         note(line)
     return corpus
@@ -80,9 +85,8 @@ def _build_in_cache(source: str | Path) -> Path:
     """Build with default settings, unless the cache has an up-to-date corpus."""
     request = make_request([source])
     files = source_files(request.sources)
-    key = fingerprint(
-        [[str(file.path and file.path.resolve()) for file in files], request.settings()]
-    )
+    places = [file.url or str(file.path and file.path.resolve()) for file in files]
+    key = fingerprint([places, request.settings()])
     out = cache_directory() / "corpora" / f"{Path(str(source)).stem or 'corpus'}-{key}"
     if not up_to_date(out, request):
         note(f"building a corpus of {source} in {out}")
@@ -108,6 +112,10 @@ def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
 
 def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
     """Return whether a file is unchanged, by size and time or else by content."""
+    if file.url is not None:
+        marks = {"size": file.size, "etag": file.etag, "mtime_ns": file.mtime_ns}
+        same = all(value == known.get(name) for name, value in marks.items())
+        return same and (file.etag or file.mtime_ns) is not None
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
     if file.mtime_ns == known["mtime_ns"]:

@@ -9,7 +9,7 @@ import queue
 import shutil
 from collections import Counter, deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,11 +19,26 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.artifact import fingerprint, new_artifact, refuse_existing, write_json
+from corpora.artifacts.artifact import (
+    clear_partial,
+    fingerprint,
+    new_artifact,
+    refuse_existing,
+    write_json,
+)
 from corpora.artifacts.provenance import now, provenance
-from corpora.build.encode import EncodedBlock, PreparedBlock, encode, prepare
-from corpora.build.encode_kernels import count_documents, renumber
+from corpora.artifacts.tasks import Task, TaskFolder
+from corpora.build.encode import EncodedBlock, PreparedBlock, encode, parse
 from corpora.build.held_out import hold_out
+from corpora.build.parts import (
+    PART_BYTES,
+    PlannedShard,
+    add_documents,
+    encoding_tasks,
+    read_table,
+    renumber_shard,
+    write_shard,
+)
 from corpora.build.phrases import find_phrases, join_phrases, write_joined
 from corpora.build.processes import worker_processes
 from corpora.build.readable import check_readable
@@ -42,7 +57,6 @@ from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
 from corpora.store.corpus import FORMAT, MANIFEST, Corpus
 from corpora.store.shards import FORMS, Shard
 from corpora.store.vocabulary import Vocabulary
-from corpora.text.segment import TextSettings
 
 SCRATCH = "scratch"
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
@@ -66,13 +80,16 @@ def build_corpus(
     out: Path,
     *,
     force: bool = False,
+    executor: Executor | None = None,
     progress: Progress = no_progress,
     shard_tokens: int = SHARD_TOKENS,
     block_bytes: int = BLOCK_BYTES,
+    part_bytes: int = PART_BYTES,
 ) -> Corpus:
     """Encode sources into the corpus directory ``out``, written as ``out.partial`` until complete.
 
-    The bytes of its arrays depend on sources and settings alone, not on threads or memory. A
+    The bytes of its arrays depend on sources and settings alone, not on threads, memory or
+    ``executor``, which runs a task for each ``part_bytes`` of source and for each shard. A
     shard ends with the first document that brings it to ``shard_tokens``; ``progress`` receives
     bytes of source done, and in all (None for pipes).
     """
@@ -83,14 +100,20 @@ def build_corpus(
     most = most_at_once(request.options, block_bytes)
     unreadable = check_readable(all_files, request.read, most_bytes=most, progress=progress)
     files = [file for file in all_files if file not in unreadable]
-    with new_artifact(out, maker, force=force) as directory:
+    resume = SCRATCH if executor else None
+    with new_artifact(out, maker, force=force, resume=resume) as directory:
         builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
+        if executor:
+            clear_partial(directory, SCRATCH)
+            builder.tasks = TaskFolder(executor, directory / SCRATCH / "tasks")
+            builder.part_bytes = part_bytes
         manifest = builder.run()
         read_files = dict(zip(files, manifest["sources"], strict=True))
         manifest["sources"] = [
             read_files.get(file) or _record(file, unreadable=unreadable[file]) for file in all_files
         ]
-        _write_about(directory, manifest, started, request)
+        cpus = {"cluster": sorted(builder.tasks.cpus)} if builder.tasks else {}
+        _write_about(directory, manifest, started, request, **cpus)
     return Corpus.open(out)
 
 
@@ -104,11 +127,11 @@ def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Cor
 
 
 def _write_about(
-    directory: Path, manifest: dict[str, Any], started: datetime, request: Request
+    directory: Path, manifest: dict[str, Any], started: datetime, request: Request, **about: Any
 ) -> None:
     """Write the manifest and the provenance."""
     write_json(directory / MANIFEST, manifest)
-    run_info = provenance(started, threads=request.options.n_threads)
+    run_info = provenance(started, threads=request.options.n_threads, **about)
     write_json(directory / "provenance.json", run_info)
 
 
@@ -144,7 +167,9 @@ class _Builder:
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)
         self.run_of_table: dict[int, int] = {}
-        self.shards: list[ShardWriter] = []
+        self.tasks: TaskFolder | None = None  # on a cluster
+        self.part_bytes = PART_BYTES
+        self.shards: list[ShardWriter | PlannedShard] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
         self.pretokenized: bool | None = None
@@ -164,17 +189,22 @@ class _Builder:
     def _run(self) -> dict[str, Any]:
         """Run the stages in order."""
         with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
-            tables = TablePool(self.options, self._close_table)
-            self._map(threads, tables)
-            tables.close_all(threads)
-            self._check_not_empty()
-            self._renumber(threads, *self._merge())
+            if self.tasks:
+                key = self._encode_on_cluster(self.tasks, threads)
+                self._check_not_empty()
+                self._write_on_cluster(self.tasks, key, *self._merge())
+            else:
+                tables = TablePool(self.options, self._close_table)
+                self._map(threads, tables)
+                tables.close_all(threads)
+                self._check_not_empty()
+                self._renumber(threads, *self._merge())
             for left in reversed(range(self.request.n_phrase_passes)):
                 self._join_phrases(threads, last=left == 0)
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
-        shutil.rmtree(self.directory / SCRATCH)
+        shutil.rmtree(self.directory / SCRATCH)  # with the tasks of a cluster
         return self._manifest()
 
     def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
@@ -186,7 +216,7 @@ class _Builder:
             for raw in self.blocks:
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
-                    prepared = processes.submit(_parse, raw, self.text.before_lemmas)
+                    prepared = processes.submit(parse, raw, self.text.before_lemmas)
                 size = len(raw.data) if isinstance(raw.data, bytes) else self.block_bytes
                 waiting.append((size, threads.submit(self._encode, raw, prepared, tables)))
                 # a third, since the next piece may be as long as fits
@@ -196,8 +226,7 @@ class _Builder:
                     self._write(waiting.popleft()[1].result())
             while waiting:
                 self._write(waiting.popleft()[1].result())
-        if self.shards:
-            self.entries.append(self.shards[-1].close())
+        self._close_shard()
 
     def _encode(
         self,
@@ -207,7 +236,7 @@ class _Builder:
     ) -> _Encoded:
         """Encode one block on the calling thread, with a type table from the pool."""
         text = self.text.before_lemmas
-        parsed, block = prepared.result() if prepared else _parse(raw, text)
+        parsed, block = prepared.result() if prepared else parse(raw, text)
         number, table = tables.take()
         try:
             encoded = encode(block, text, table, keep_text=self.options.keep_text)
@@ -218,45 +247,116 @@ class _Builder:
     def _write(self, done: _Encoded) -> None:
         """Append one block to the current shard; a full shard ends at the next document start."""
         parsed = done.parsed
-        self._check_pretokenized(parsed)
-        full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
-        if not self.shards or (full and not parsed.continues):
-            self._next_shard()
-        source = self.source_numbers.setdefault(parsed.source, len(self.source_numbers))
-        self.shards[-1].append(
+        if self._starts_shard(parsed.continues):
+            self._close_shard()
+            self.shards.append(ShardWriter(self._next_shard()))
+        shard = self.shards[-1]
+        assert isinstance(shard, ShardWriter)
+        source = self._number_source(parsed.source, parsed.pretokenized)
+        shard.append(
             done.block, done.table, source, parsed.positions, parsed.fields, parsed.continues
         )
         self.tally.update(done.block.tally)
         self.tally.update(parsed.counts)
-        self.n_consumed += done.consumed
+        self._add_consumed(done.consumed)
+
+    def _encode_on_cluster(self, tasks: TaskFolder, threads: ThreadPoolExecutor) -> str:
+        """Encode parts on workers and plan the shards; return a key of all that was encoded."""
+        parts = encoding_tasks(self.files, self.request, self.part_bytes, self.block_bytes)
+        results: list[Any] = [None] * len(parts)
+        for number, result in tasks.run(parts):
+            results[number] = result
+            self._add_consumed(result["bytes"])
+        folders = [tasks.path_of(part) for part in parts]
+
+        def add_tables(folder: Path, n_tables: int) -> list[int]:
+            return [self.runs.add(*read_table(folder, number)) for number in range(n_tables)]
+
+        runs = threads.map(add_tables, folders, [result["tables"] for result in results])
+        for folder, result, run_of_table in zip(folders, results, runs, strict=True):
+            self.records += result["records"]
+            self.tally.update(result["tally"])
+            for number, (tokens, table, name, continues, pretokenized) in enumerate(
+                result["blocks"]
+            ):
+                source = self._number_source(name, pretokenized)
+                if self._starts_shard(continues):
+                    self.shards.append(PlannedShard(self._next_shard()))
+                shard = self.shards[-1]
+                assert isinstance(shard, PlannedShard)
+                block = folder, number, run_of_table[table], source, continues
+                shard.blocks.append(block)
+                shard.n_tokens += tokens
+        return fingerprint([[part.key for part in parts], results])
+
+    def _write_on_cluster(
+        self, tasks: TaskFolder, key: str, new_ids: list[np.ndarray], lemmas: np.ndarray | None
+    ) -> None:
+        """Write shards with final ids on workers, and count the documents of each type."""
+        ids = tasks.new_folder("ids")
+        for run, values in enumerate(new_ids):
+            write_array(ids, str(run), values)
+        if lemmas is not None:
+            write_array(ids, FORMS, lemmas)
+        n_types = len(open_array(self.directory / "vocabulary", "counts"))
+        writing = []
+        for shard in self.shards:
+            assert isinstance(shard, PlannedShard)
+            name = shard.directory.name
+            arguments = name, shard.blocks, ids, lemmas is not None, n_types
+            writing.append(Task(f"shard-{name}", write_shard, arguments, key))
+        self.entries = tasks.results(writing)
+        folders = [tasks.path_of(task) for task in writing]
+        documents = add_documents(folders, n_types)
+        write_array(self.directory / "vocabulary", "document_counts", documents)
+        (self.directory / "shards").mkdir()
+        for folder, shard in zip(folders, self.shards, strict=True):
+            (folder / shard.directory.name).rename(shard.directory)
+
+    def _number_source(self, name: str, pretokenized: bool) -> int:
+        """Return the number of the source of a block, after a check that it fits the others."""
+        self._check_pretokenized(name, pretokenized)
+        return self.source_numbers.setdefault(name, len(self.source_numbers))
+
+    def _add_consumed(self, n_bytes: int) -> None:
+        """Report bytes of source done."""
+        self.n_consumed += n_bytes
         self.progress(self.n_consumed, self.n_bytes)
 
-    def _check_pretokenized(self, parsed: TextBlock) -> None:
+    def _check_pretokenized(self, source: str, pretokenized: bool) -> None:
         """Raise if one corpus would mix two ways of segmentation."""
-        if parsed.pretokenized and self.text.segmenter in ("characters", "jieba"):
+        if pretokenized and self.text.segmenter in ("characters", "jieba"):
             raise SourceError(
-                f"{parsed.source}: already tokenized (CoNLL-U), so "
+                f"{source}: already tokenized (CoNLL-U), so "
                 f"`segmenter={self.text.segmenter}` does not apply; drop it"
             )
-        if parsed.pretokenized and self.text.lemmatize:
+        if pretokenized and self.text.lemmatize:
             raise SourceError(
-                f"{parsed.source}: CoNLL-U has its own lemmas; pass `field=lemma` instead of "
+                f"{source}: CoNLL-U has its own lemmas; pass `field=lemma` instead of "
                 f"`lemmatize={self.text.lemmatize}`"
             )
         if self.pretokenized is None:
-            self.pretokenized = parsed.pretokenized
-        if self.pretokenized != parsed.pretokenized and self.text.segmenter != "whitespace":
+            self.pretokenized = pretokenized
+        if self.pretokenized != pretokenized and self.text.segmenter != "whitespace":
             raise SourceError(
-                f"{parsed.source}: mixes tokenized text (CoNLL-U) with plain text; "
+                f"{source}: mixes tokenized text (CoNLL-U) with plain text; "
                 "build two corpora or pass `segmenter=whitespace`"
             )
 
-    def _next_shard(self) -> None:
-        """Close the current shard and start another."""
+    def _starts_shard(self, continues: bool) -> bool:
+        """Return whether the next block starts a shard; ``continues``: inside a document."""
+        if not self.shards:
+            return True
+        return self.shards[-1].n_tokens >= self.shard_tokens and not continues
+
+    def _next_shard(self) -> Path:
+        """Return the directory of the next shard."""
+        return self.directory / "shards" / f"{len(self.shards):05}"
+
+    def _close_shard(self) -> None:
+        """Close the current shard, if there is one."""
         if self.shards:
             self.entries.append(self.shards[-1].close())
-        directory = self.directory / "shards" / f"{len(self.shards):05}"
-        self.shards.append(ShardWriter(directory))
 
     def _close_table(self, number: int, table: TypeTable) -> None:
         """Write a table to disk as a sorted run."""
@@ -264,7 +364,7 @@ class _Builder:
 
     def _check_not_empty(self) -> None:
         """Raise if the corpus is empty."""
-        if sum(entry["tokens"] for entry in self.entries) == 0:
+        if sum(shard.n_tokens for shard in self.shards) == 0:
             names = ", ".join(map(str, self.request.sources))
             raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
@@ -298,10 +398,12 @@ class _Builder:
         for _ in range(n_workers):
             arrays.put(np.zeros((2, len(counts)), dtype=np.int64))
 
-        def work(shard: ShardWriter) -> None:
+        ids_of_table = {table: new_ids[run] for table, run in self.run_of_table.items()}
+
+        def work(shard: ShardWriter | PlannedShard) -> None:
             taken = arrays.get()
             try:
-                self._renumber_shard(shard, new_ids, lemma_of_form, *taken)
+                renumber_shard(shard.directory, shard.segments, ids_of_table, lemma_of_form, *taken)
             finally:
                 arrays.put(taken)
 
@@ -309,25 +411,6 @@ class _Builder:
             pass
         total = sum(arrays.get()[0] for _ in range(n_workers))
         write_array(self.directory / "vocabulary", "document_counts", np.asarray(total))
-
-    def _renumber_shard(
-        self,
-        shard: ShardWriter,
-        new_ids: list[np.ndarray],
-        lemma_of_form: np.ndarray | None,
-        document_counts: np.ndarray,
-        last_seen: np.ndarray,
-    ) -> None:
-        """Renumber one shard, and add its documents to the counts."""
-        ids = open_array(shard.directory, "ids", writable=True)
-        for first, stop, table in shard.segments:
-            renumber(ids[first:stop], new_ids[self.run_of_table[table]])
-        if lemma_of_form is not None:
-            write_array(shard.directory, FORMS, ids)
-            renumber(ids, lemma_of_form)
-        last_seen.fill(-1)
-        documents = open_array(shard.directory, "documents")
-        count_documents(ids, documents, last_seen, document_counts)
 
     def _join_phrases(self, threads: ThreadPoolExecutor, *, last: bool) -> None:
         """Replace phrases by words of their own; the ``last`` pass prunes the vocabulary."""
@@ -392,13 +475,7 @@ def most_at_once(options: BuildOptions, block_bytes: int) -> int:
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:
     """Return what the manifest says about a file."""
     about = {"name": file.name, "size": file.size, "mtime_ns": file.mtime_ns, "sha256": None}
-    return {**about, **more}
-
-
-def _parse(raw: RawBlock, text: TextSettings) -> tuple[TextBlock, PreparedBlock]:
-    """Parse and prepare one block, on a thread or in another process."""
-    block = raw.parse()
-    return block, prepare(block, text)
+    return {**about, **({"etag": file.etag} if file.etag else {}), **more}
 
 
 def _array_list(directory: Path) -> dict[str, dict[str, Any]]:

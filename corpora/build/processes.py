@@ -2,17 +2,14 @@
 
 import multiprocessing
 import os
-import signal
-import sys
 import threading
 import time
-import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from corpora.common.interrupts import defer_interrupts
+from corpora.common.interrupts import defer_interrupts, interrupts_blocked, main_hidden
 
 T = TypeVar("T")
 
@@ -36,7 +33,7 @@ class LazyProcesses:
             )
         # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
         # half-started worker would print a traceback
-        with defer_interrupts(), _interrupts_blocked(), _main_hidden():
+        with defer_interrupts(), interrupts_blocked(), main_hidden():
             return self._pool.submit(function, *arguments)
 
     def shutdown(self, *, kill: bool = False) -> None:
@@ -61,27 +58,6 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
         pool.shutdown(kill=True)
         raise
     pool.shutdown()
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Hide the main module, which new workers would otherwise import: a script would run again."""
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = before
 
 
 def _exit_with_parent(parent: int) -> None:

@@ -7,6 +7,7 @@ import click
 
 from corpora.build.phrase_options import PhraseOptions
 from corpora.build.request import BuildOptions, make_request
+from corpora.common.cluster import cluster_option
 from corpora.common.estimate import (
     dry_run_options,
     print_estimate,
@@ -25,11 +26,13 @@ from corpora.text.segment import TextSettings
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(BuildOptions)
+@cluster_option
 @click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
 @dry_run_options
 def command(
     sources: tuple[str, ...],
     out: Path | None,
+    cluster: str | None,
     force: bool,
     dry_run: bool,
     as_json: bool,
@@ -40,7 +43,8 @@ def command(
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
     CoNLL-U, TEI, a MediaWiki XML dump or WikiExtractor output (plain or
     compressed with gzip, bzip2, xz or zstd; the format is detected by content),
-    - for standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
+    a URL of such files (s3://bucket/*.gz, https://..., read by fsspec), - for
+    standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 
     \b
     Example:
@@ -49,12 +53,13 @@ def command(
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
+        firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
     from corpora.build.dry_run import estimate_corpus
     from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
 
-    require_out(out, dry_run, as_json)
+    require_out(out, dry_run, as_json, cluster)
     request = make_request(
         sources,
         read=take(ReadOptions, options),
@@ -71,7 +76,7 @@ def command(
     if not force and up_to_date(out, request):
         click.echo(f"{out}: up to date")
         return
-    size = build(request, out, force=force).manifest
+    size = build(request, out, force=force, cluster=cluster).manifest
     click.echo(
         f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
         f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "

@@ -95,7 +95,7 @@ def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--dry-run", is_flag=True, help=what)(as_json(command))
 
 
-def require_out(out: Path | None, dry_run: bool, as_json: bool) -> None:
+def require_out(out: Path | None, dry_run: bool, as_json: bool, cluster: str | None = None) -> None:
     """Raise a usage error without ``--out``, and for ``--json``, unless it is a dry run."""
     import click
 
@@ -103,6 +103,8 @@ def require_out(out: Path | None, dry_run: bool, as_json: bool) -> None:
         raise click.UsageError("Missing option '--out'.")
     if as_json and not dry_run:
         raise click.UsageError("--json requires --dry-run")
+    if cluster and dry_run:
+        raise click.UsageError("--dry-run tells what this machine takes; drop --cluster")
 
 
 def extrapolated(sizes: Sequence[float], values: Sequence[float], at: float) -> float:

@@ -1,8 +1,10 @@
-"""Deferral of Ctrl-C during work that must not be interrupted."""
+"""Ctrl-C: deferred during work that must not be interrupted, and ignored by worker processes."""
 
 import contextlib
 import signal
+import sys
 import threading
+import types
 from collections.abc import Iterator
 
 
@@ -24,3 +26,24 @@ def defer_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
     if received:
         signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def main_hidden() -> Iterator[None]:
+    """Hide the main module, which new workers would otherwise import: a script would run again."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from llvmlite import binding
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.sigutils import normalize_signature
@@ -32,6 +33,14 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if kernel is not function and _is_importable(function.__module__):
         kernel._cache = _KernelCache(function)
     return kernel
+
+
+@functools.cache
+def cpu() -> str:
+    """Return the CPU that kernels are compiled for, with a hash of its features."""
+    features = sorted(name for name, has in binding.get_host_cpu_features().items() if has)
+    digest = hashlib.sha256(" ".join(features).encode()).hexdigest()
+    return f"{binding.get_host_cpu_name()}-{digest[:8]}"
 
 
 class _Entries(CompileResultCacheImpl):  # type: ignore[misc]

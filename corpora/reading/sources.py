@@ -24,6 +24,7 @@ from corpora.reading.decoding import (
     strip_byte_order_mark,
 )
 from corpora.reading.line_ends import BlockLimit
+from corpora.reading.remote import is_url, open_remote, remote_files
 from corpora.reading.text_blocks import ReadOptions
 
 STANDARD_INPUT = "-"
@@ -34,17 +35,26 @@ class SourceFile:
     """One file to read."""
 
     name: str  # for messages: the path as given, or folder as given plus relative path
-    path: Path | None  # None for standard input
+    path: Path | None  # None for standard input and URLs
     size: int | None  # bytes; None for standard input and pipes
     mtime_ns: int | None  # None for standard input and pipes
     named: bool = True  # False if found in a folder
     start: int = 0  # byte in or at the end of the line before the first one to read
+    url: str | None = None
+    etag: str | None = None  # of a URL: changes with its contents
+
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether this is standard input, which can be read once."""
+        return self.path is None and self.url is None
 
 
 def source_files(
     sources: Sequence[str | Path | SourceFile], *, exclude: Path | None = None
 ) -> list[SourceFile]:
     """List the files of sources in reading order; folders are walked and sorted by path.
+
+    A string with ``://`` is a URL, in which ``*`` stands for any name.
 
     Hidden files are skipped, and so is the corpus directory ``exclude`` with its temporary
     siblings. Raises SourceError for a source that is missing, unreadable or without files, and
@@ -56,16 +66,28 @@ def source_files(
             files.append(source)
         elif str(source) == STANDARD_INPUT:
             files.append(SourceFile("<stdin>", None, None, None))
+        elif is_url(source):
+            files.extend(_remote_files(str(source)))
         elif os.path.isdir(source):
             files.extend(_folder_files(Path(source), exclude))
         else:
             files.append(_source_file(Path(source), named=True))
     if not files:
         raise SourceError("no source given; pass files, folders or - for standard input")
-    times = sum(file.path is None for file in files)
+    times = sum(file.is_standard_input for file in files)
     if times > 1:
         raise SourceError(f"<stdin>: named {times} times; it can be read only once")
     return files
+
+
+def _remote_files(url: str) -> list[SourceFile]:
+    """List the files at a URL."""
+    return [
+        SourceFile(
+            file.url, None, file.size, file.mtime_ns, file.url == url, url=file.url, etag=file.etag
+        )
+        for file in remote_files(url)
+    ]
 
 
 def _source_file(path: Path, named: bool) -> SourceFile:
@@ -141,7 +163,7 @@ class Stream:
 
     A piece of more than ``most_bytes`` that cannot be divided is refused.
     ``head`` is at least the first four decompressed bytes, if there are so many;
-    ``is_plain_file`` is False for pipes and compressed files.
+    ``is_plain_file`` is False for pipes, URLs and compressed files.
     """
 
     def __init__(
@@ -161,7 +183,7 @@ class Stream:
         self._consumed = 0
         raw_head, chunks = peek(self._read(chunk_bytes), 10)
         kind = compression_of(raw_head)
-        self.is_plain_file = kind is None and file.size is not None
+        self.is_plain_file = kind is None and file.path is not None and file.size is not None
         self.head, self._chunks = peek(decompress(chunks, kind, file.name) if kind else chunks, 4)
 
     def text(self) -> Iterator[bytes]:
@@ -214,6 +236,8 @@ class Stream:
 
     def _open(self) -> AbstractContextManager[Any]:
         """Open the file; standard input is left open afterwards."""
+        if self.file.url is not None:
+            return open_remote(self.file.url)
         if self.file.path is None:
             if sys.stdin is None:
                 raise SourceError(

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns, seeds_option
+from corpora.common.cluster import cluster_option
 from corpora.common.estimate import (
     dry_run_options,
     print_estimate,
@@ -21,12 +22,14 @@ from embed.svd.train import SvdConfig
 @click.option("--out", type=click.Path(path_type=Path), help="The run to make.")
 @click_options(SvdConfig)
 @seeds_option
+@cluster_option
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 @dry_run_options
 def command(
     corpus: str,
     out: Path | None,
     seeds: int | None,
+    cluster: str | None,
     force: bool,
     dry_run: bool,
     as_json: bool,
@@ -53,7 +56,7 @@ def command(
     from embed.svd.train import make_svd_run, with_width
     from embed.vectors.training import warn_of_little_text
 
-    require_out(out, dry_run, as_json)
+    require_out(out, dry_run, as_json, cluster)
     config = take(SvdConfig, options)
     if out is not None:
         runs = SeedRuns(command="train-svd", config=config, out=out, seeds=seeds, force=force)
@@ -70,7 +73,7 @@ def command(
         if run in finished:
             click.echo(runs.kept_message(run))
         else:
-            click.echo(summary(make_svd_run(opened, run_config, run, force=force)))
+            click.echo(summary(make_svd_run(opened, run_config, run, force=force, cluster=cluster)))
     warn_of_little_text(opened)
     if seeds is not None:
         click.echo(runs.hint())

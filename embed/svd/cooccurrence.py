@@ -137,6 +137,18 @@ def _plan(
     return job, denominator
 
 
+def add_counts(
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], n_words: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add the same rows of several counts; each part is starts, columns and counts."""
+    dtype = parts[0][2].dtype
+    job = _Job(
+        n_words=n_words, weights=np.empty(0, dtype), before=0, after=0, threads=1, memory=None,
+        directory=None, chunk_entries=_CHUNK_ENTRIES,
+    )  # fmt: skip
+    return _add_partials(parts, job, job.entry_limit).finish()
+
+
 @dataclass(frozen=True)
 class _Job:
     """Settings shared by all steps of one count."""

@@ -11,16 +11,25 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.artifact import (
+    artifact_paths,
+    clear_partial,
+    new_artifact,
+    refuse_existing,
+    write_json,
+)
 from corpora.artifacts.metrics import METRICS
 from corpora.artifacts.provenance import now, provenance
+from corpora.artifacts.tasks import TaskFolder
+from corpora.common.cluster import open_executor
 from corpora.common.device import DEVICES
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.memory import parse_memory
@@ -29,8 +38,9 @@ from corpora.common.reporting import note, progress
 from corpora.common.threads import thread_count
 from embed.registry import METHODS, Chosen
 from embed.svd import ppmi
-from embed.svd.cooccurrence import CONTEXTS, Cooccurrences, count_cooccurrences
+from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
 from embed.svd.inverted_text import CountableView
+from embed.svd.row_blocks import ClusterMatrix, Windows
 from embed.svd.scratch import Scratch
 from embed.svd.window_weights import WEIGHTINGS
 from embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
@@ -43,6 +53,7 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 
 FORMAT = 1
 METHOD = "svd"
+SCRATCH = "scratch"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
@@ -150,10 +161,12 @@ def train_svd(
     out: str | Path | None = None,
     *,
     force: bool = False,
+    cluster: str | Executor | None = None,
 ) -> WordVectors:
     """Train count-based vectors: co-occurrence counts, PPMI, truncated SVD.
 
-    The vectors are the same bytes at any ``threads`` and ``memory``.
+    The vectors are the same bytes at any ``threads`` and ``memory``, and on any number of workers
+    of a ``cluster`` whose CPUs have the same features.
 
     Parameters
     ----------
@@ -166,6 +179,10 @@ def train_svd(
         Directory of the run to make. Without it, the vectors are only returned.
     force : bool
         Overwrite a run at ``out``.
+    cluster : str or concurrent.futures.Executor, optional
+        Where text is counted and the matrix weighed and multiplied: the address of a Dask scheduler
+        such as ``tcp://HOST:8786``, ``local:N`` for N processes, or an executor whose workers see
+        the same files. By default threads of this process.
 
     Returns
     -------
@@ -187,7 +204,7 @@ def train_svd(
     settings = config_of(config, SvdConfig)
 
     def train(opened: "Corpus", run: Path) -> Path:
-        return make_svd_run(opened, settings, run, force=force)
+        return make_svd_run(opened, settings, run, force=force, cluster=cluster)
 
     return train_vectors(train, corpus, out, METHOD, force=force)
 
@@ -198,20 +215,37 @@ def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:
     return dataclasses.replace(config, dim=dim)
 
 
-def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool = False) -> Path:
+def make_svd_run(
+    corpus: "Corpus",
+    config: SvdConfig,
+    out: Path,
+    *,
+    force: bool = False,
+    cluster: str | Executor | None = None,
+) -> Path:
     """Count, weight and factor; write the vectors as a run and return its path."""
     from corpora.common.device import choose_device
 
+    if cluster is not None:
+        _check_fits_cluster(config)
+        refuse_existing(out, force)  # before workers start
     started, config = now(), with_width(config, corpus)
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
-    with new_artifact(out, maker, force=force) as partial:
+    with (
+        open_executor(cluster) as executor,
+        new_artifact(out, maker, force=force, resume=SCRATCH if executor else None) as partial,
+    ):
         choose_device(config.device)
         view, n_words = checked_view(corpus, config)
+        tasks = None
+        if executor:
+            clear_partial(partial, SCRATCH)
+            tasks = TaskFolder(executor, artifact_paths(out)[1] / SCRATCH)
         if config.pieces is None:
             vectors, n_alone = text_vectors(
                 view, config, n_words, name=str(corpus.path), directory=partial,
-                metrics=partial / METRICS,
+                metrics=partial / METRICS, there=ClusterMatrix(tasks, corpus) if tasks else None,
             )  # fmt: skip
         else:
             vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], partial)
@@ -224,6 +258,9 @@ def make_svd_run(corpus: "Corpus", config: SvdConfig, out: Path, *, force: bool 
         head = {"format": FORMAT, "method": METHOD}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about = {"threads": thread_count(config.threads), **corpus.trained_on}
+        if tasks:
+            about["cluster"] = sorted(tasks.cpus)
+            tasks.remove()
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
 
@@ -277,24 +314,25 @@ def text_vectors(
     name: str,
     directory: Path | None = None,
     metrics: Path | None = None,
+    there: ClusterMatrix | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Count, weight and factor the first ``n_words`` words of a text.
+    """Count, weight and factor the first ``n_words`` words of a text, here or on a cluster.
 
     Returns float32 (V, dim) and how many words never occur with another. Counts that exceed the
     memory go to files in ``directory``; seconds and sizes to ``metrics``.
     """
     log = _Metrics(metrics)
     with log.step("count") as about:
-        counts = count_words(view, n_words, config, name=name, directory=directory)
-        nonzeros = len(counts.columns)
+        counts = count_words(view, n_words, config, name=name, directory=directory, there=there)
+        nonzeros = int(counts.starts[-1])
         about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
     n_alone = int((np.diff(counts.starts) == 0).sum())
-    with log.step("weigh") as about:
-        matrix = weigh(view, counts, config)
-        about["nonzeros"] = int(matrix.nnz)
     in_memory = 0 if counts.on_disk else counts.columns.nbytes + counts.counts.nbytes
     scratch = Scratch(scratch_limit(in_memory, n_words, config), directory)
-    return _factor(matrix, config, scratch, log), n_alone
+    with log.step("weigh") as about:
+        matrix = weigh(view, counts, config, scratch, there)
+        about["nonzeros"] = int(matrix.nnz)
+    return _factor(matrix, config, scratch, log, there), n_alone
 
 
 def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any]:
@@ -359,11 +397,17 @@ def checked_view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
 
 
 def count_words(
-    view: CountableView, n_words: int, config: SvdConfig, *, name: str, directory: Path | None
-) -> Cooccurrences:
-    """Count co-occurrences; raise if there are none."""
-    counts = _count(view, n_words, config, directory)
-    if not len(counts.columns):
+    view: CountableView,
+    n_words: int,
+    config: SvdConfig,
+    *,
+    name: str,
+    directory: Path | None,
+    there: ClusterMatrix | None = None,
+) -> Any:
+    """Count co-occurrences, here or on a cluster; raise if there are none."""
+    counts = _count(view, n_words, config, directory, there)
+    if not counts.starts[-1]:
         raise FirthError(
             f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
             "wider `boundary` or a smaller `min_count`"
@@ -372,10 +416,20 @@ def count_words(
 
 
 def _count(
-    view: CountableView, n_words: int, config: SvdConfig, directory: Path | None
-) -> Cooccurrences:
+    view: CountableView,
+    n_words: int,
+    config: SvdConfig,
+    directory: Path | None,
+    there: ClusterMatrix | None = None,
+) -> Any:
     """Count co-occurrences, spilling to files in ``directory``."""
     with progress("counting", "tokens") as show:
+        if there:
+            windows = Windows(
+                n_words=n_words, window=config.window, weighting=config.window_weighting,
+                context=config.context, memory=config.memory,
+            )  # fmt: skip
+            return there.count(cast("View", view), windows, show)
         return count_cooccurrences(
             view,
             window=config.window,
@@ -389,16 +443,22 @@ def _count(
         )
 
 
-def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
-    """Return the matrix to factor; overwrites the counts."""
-    matrix = ppmi.weigh(
-        counts,
-        weighting=config.weighting,
-        keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
-        context_smoothing=config.context_smoothing,
-        shift=config.shift,
-        threads=config.threads,
-    )
+def weigh(
+    view: CountableView,
+    counts: Any,
+    config: SvdConfig,
+    scratch: Scratch | None = None,
+    there: ClusterMatrix | None = None,
+) -> Any:
+    """Return the matrix to factor; overwrites the counts. A cluster's is in ``scratch``."""
+    keep = ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1]
+    options: dict[str, Any] = {
+        name: getattr(config, name) for name in ("weighting", "context_smoothing", "shift")
+    }
+    if there and scratch:
+        matrix = there.weigh(counts, scratch, keep=keep, **options)
+    else:
+        matrix = ppmi.weigh(counts, keep=keep, threads=config.threads, **options)
     if not matrix.nnz:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
@@ -435,7 +495,23 @@ def scratch_limit(in_memory: int, n_words: int, config: SvdConfig) -> int:
     return max(parse_memory(config.memory) - in_memory - _least(n_words, config), 0)
 
 
-def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics) -> np.ndarray:
+def _check_fits_cluster(config: SvdConfig) -> None:
+    """Raise if a training cannot run on a cluster."""
+    if config.pieces is not None:
+        raise SettingError(
+            f"`pieces={config.pieces}`: pieces are counted on one machine; drop `cluster`"
+        )
+    if config.device == "cuda":
+        raise SettingError("`device=cuda`: a cluster multiplies on CPUs; pass `device=cpu`")
+
+
+def _factor(
+    matrix: Any,
+    config: SvdConfig,
+    scratch: Scratch,
+    metrics: _Metrics,
+    there: ClusterMatrix | None = None,
+) -> np.ndarray:
     """Return the word vectors U S^p, float32 (V, dim)."""
     from embed.svd.truncated_svd import truncated_svd
 
@@ -445,9 +521,10 @@ def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics)
             matrix,
             config.dim,
             seed=config.seed,
-            device=config.device,
+            device="cpu" if there else config.device,
             threads=config.threads,
             scratch=scratch,
+            elsewhere=there.multiply if there else None,
             progress=show,
         )
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import pipeline
+from corpora.build import parts
 from corpora.build.open_or_build import open_or_build, up_to_date
 from corpora.build.pipeline import TypeRuns, build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
@@ -177,7 +177,7 @@ def test_an_interrupted_build_waits_for_its_threads_before_it_removes_its_files(
         (tmp_path / "out.partial/late").mkdir(parents=True, exist_ok=True)
         ended.append(1)
 
-    monkeypatch.setattr(pipeline, "count_documents", slow)
+    monkeypatch.setattr(parts, "count_documents", slow)
     wanted = request(source, documents="line", threads=2)
     with pytest.raises(KeyboardInterrupt):
         build_corpus(wanted, tmp_path / "out", shard_tokens=3, block_bytes=30)

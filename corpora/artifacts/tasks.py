@@ -1,0 +1,141 @@
+"""Tasks that each write a folder, on threads or on the workers of a cluster.
+
+A folder appears under its final name when it is complete, with a manifest. So a task can be
+repeated, by two workers at once even, and work that was interrupted goes on with what is missing.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpora.artifacts.artifact import fingerprint, read_json, sync_tree, write_json
+from corpora.common.errors import ArtifactError, FirthError
+
+_MANIFEST = "task.json"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call ``function(folder, *arguments)``, which fills a folder and returns a little JSON."""
+
+    name: str  # in the dashboard of Dask, such as ``encode-00012``
+    function: Callable[..., Any]  # of a module, so that workers find it
+    arguments: tuple[Any, ...]  # paths and plain settings
+    key: str = ""  # says what the contents of the folder depend on
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder: another for another key."""
+        return f"{self.name}-{fingerprint(self.key)}"
+
+
+class TaskFolder:
+    """Runs the tasks of one artifact in a folder that all workers see."""
+
+    def __init__(self, executor: Executor, path: Path) -> None:
+        self.path = path
+        self._executor = executor
+        self.cpus: set[str] = set()  # of the workers
+        self._volatile = self.new_folder("volatile")
+
+    def new_folder(self, name: str) -> Path:
+        """Return a new path for files that a resumed run does not use."""
+        return self.path / f"{name}-{os.urandom(4).hex()}"
+
+    def path_of(self, task: Task, *, exact: bool = True) -> Path:
+        """Return the folder that a task fills."""
+        return (self.path if exact else self._volatile) / task.folder
+
+    def run(self, tasks: Sequence[Task], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
+        """Run tasks, yielding number and result of each as it ends.
+
+        If ``exact``, tasks that were completed before with the same key are not run again. Else
+        they compute in floating point: all are run, and must run on CPUs of one kind, since the
+        result depends on it.
+        """
+        home = self.path if exact else self._volatile
+        home.mkdir(parents=True, exist_ok=True)
+        # what is not there is not opened: NFS would remember for a minute that it is not there
+        there = set(os.listdir(home))
+        attempts: dict[Future[Any], int] = {}
+        cpu = None
+        try:
+            for number, task in enumerate(tasks):
+                if task.folder in there:
+                    record = read_json(home / task.folder / _MANIFEST)
+                    self.cpus.add(record["cpu"])
+                    yield number, record["result"]
+                else:
+                    attempt = _Attempt(task.name, task, home, exact)
+                    attempts[self._executor.submit(attempt)] = number
+            for future in as_completed(attempts):
+                outcome = future.result()
+                if isinstance(outcome, FirthError):
+                    raise outcome
+                self.cpus.add(outcome["cpu"])
+                cpu = cpu or outcome["cpu"]
+                if not exact and cpu != outcome["cpu"]:
+                    raise FirthError(
+                        f"workers have CPUs of two kinds ({cpu}, {outcome['cpu']}), on which sums "
+                        "differ in the last digits; start workers on machines of one kind"
+                    )
+                yield attempts[future], outcome["result"]
+        finally:
+            for future in attempts:
+                future.cancel()
+
+    def results(self, tasks: Sequence[Task], *, exact: bool = True) -> list[Any]:
+        """Run tasks and return their results in order."""
+        found = dict(self.run(tasks, exact=exact))
+        return [found[number] for number in range(len(tasks))]
+
+    def remove(self) -> None:
+        """Remove the folders of all tasks."""
+        shutil.rmtree(self.path)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A task as it is sent to a worker."""
+
+    name: str
+    task: Task
+    home: Path
+    exact: bool
+
+    def __call__(self) -> dict[str, Any] | FirthError:
+        """Run the task in a folder of its own, then rename that; return its manifest.
+
+        Errors of the user are returned, not raised, or they would be tried again.
+        """
+        from corpora.common.jit import cpu
+
+        task, final = self.task, self.home / self.task.folder
+        own = self.home / f"{task.folder}.{os.urandom(4).hex()}"
+        try:
+            own.mkdir()
+        except FileNotFoundError:
+            return ArtifactError(
+                f"{self.home}: a worker does not see this folder; corpora and runs must be on a "
+                "disk that all machines share, under the same path"
+            )
+        try:
+            result = task.function(own, *task.arguments)
+            record = {"cpu": cpu(), "result": result}
+            write_json(own / _MANIFEST, record)
+            if self.exact:
+                sync_tree(own)
+            try:
+                own.rename(final)
+            except OSError:
+                if not final.exists():  # else a second worker was quicker with the same
+                    raise
+            return record
+        except FirthError as error:
+            return error
+        finally:
+            shutil.rmtree(own, ignore_errors=True)

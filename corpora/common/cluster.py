@@ -1,0 +1,141 @@
+"""Executors of tasks: any of ``concurrent.futures``, or the workers of a Dask cluster."""
+
+import contextlib
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from typing import Any
+
+from corpora.common.errors import FirthError, SettingError
+from corpora.common.interrupts import interrupts_blocked, main_hidden
+
+_LOCAL = re.compile(r"local:([1-9]\d*)")
+_ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
+_SECONDS = 5  # to wait for a scheduler, and for its first worker
+_RETRIES = 2  # of a task that failed for another reason than its input, such as a full disk
+
+
+def cluster_option(command: Any) -> Any:
+    """Add ``--cluster`` to a command."""
+    import click
+
+    return click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on the workers of Dask: the address of a scheduler, such as tcp://HOST:8786, or "
+        "local:N for N processes of this machine. All machines must share the disk.",
+    )(command)
+
+
+@contextlib.contextmanager
+def open_executor(
+    cluster: str | Executor | None, seconds: float = _SECONDS
+) -> Iterator[Executor | None]:
+    """Yield an executor for an address or ``local:N``; what else is passed is yielded as it is.
+
+    Raise FirthError if there is no scheduler or worker, or when the connection is lost or a task
+    has killed several workers.
+    """
+    if not isinstance(cluster, str):
+        yield cluster
+        return
+    check_cluster(cluster)
+    from distributed import Client, LocalCluster  # lazy: takes half a second
+    from distributed.scheduler import KilledWorker
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_quiet())
+        if local := _LOCAL.fullmatch(cluster):
+            with interrupts_blocked(), main_hidden():  # as for worker processes without Dask
+                started = LocalCluster(
+                    n_workers=int(local[1]),
+                    threads_per_worker=1,
+                    memory_limit=0,  # it would count the pages of mapped files
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
+                )
+            place: Any = stack.enter_context(started)
+        else:
+            place = cluster
+        try:
+            client = stack.enter_context(Client(place, timeout=seconds, set_as_default=False))
+        except OSError:
+            raise FirthError(
+                f"`cluster={cluster}`: no scheduler answers; start one with `dask scheduler`, or "
+                "pass `cluster=local:N`"
+            ) from None
+        try:
+            client.wait_for_workers(1, timeout=None if local else seconds)
+        except TimeoutError:
+            raise FirthError(
+                f"`cluster={cluster}`: the scheduler has no workers; start some with "
+                f"`dask worker {cluster}`"
+            ) from None
+        try:
+            yield _DaskExecutor(client)
+        except KilledWorker as error:
+            name = _task_name(str(error.task))
+            raise FirthError(
+                f"{name}: killed {error.allowed_failures + 1} workers; give workers more memory, "
+                "then run the same command to resume"
+            ) from None
+        except (CancelledError, TimeoutError):
+            raise FirthError(
+                f"`cluster={cluster}`: lost the connection to the scheduler; run the same command "
+                "to resume"
+            ) from None
+
+
+def check_cluster(cluster: str) -> None:
+    """Raise if an address is malformed, or Dask is not installed."""
+    if not (_LOCAL.fullmatch(cluster) or _ADDRESS.fullmatch(cluster)):
+        raise SettingError(
+            f"`cluster` must be the address of a scheduler, such as tcp://HOST:8786, or local:N, "
+            f"got {cluster!r}"
+        )
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise FirthError(
+            f"`cluster={cluster}` needs Dask; pip install 'firth[dask]' here and on the workers"
+        ) from None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging tracebacks of what an error says in one line."""
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+class _DaskExecutor(Executor):
+    """Dask's own executor, with the names of tasks in its dashboard."""
+
+    def __init__(self, client: Any) -> None:
+        self._tasks = client.get_executor(pure=False, retries=_RETRIES)
+        self._ours = os.urandom(4).hex()  # or two builds at once would share tasks of one name
+        self._n_submitted = 0
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Run a task, whose ``name`` is shown; a mangled one of the function if it has none."""
+        name = getattr(function, "name", None) or getattr(function, "__name__", "task")
+        self._n_submitted += 1
+        key = f"{name}-{self._ours}.{self._n_submitted}"
+        future: Future[Any] = self._tasks.submit(function, *args, **kwargs, key=key)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Forget the tasks; the client is closed by whoever opened it."""
+        self._tasks.shutdown(wait)
+
+
+def _task_name(key: str) -> str:
+    """Return the name in the key of a task."""
+    return key.rpartition("-")[0]
