@@ -8,6 +8,7 @@ from corpora.common.device import DEVICES
 from corpora.common.errors import SettingError
 from corpora.common.memory import parse_memory
 from corpora.common.options import check, describe_settings, setting
+from embed.registry import Chosen
 from embed.svd.train import SvdConfig
 
 LINEAR, HIDDEN, DENOISING, VARIATIONAL = KINDS = ("linear", "hidden", "denoising", "variational")
@@ -39,6 +40,7 @@ class AutoencoderConfig:
     Vincent et al. 2008. Variational: Kingma and Welling 2014, arXiv:1312.6114.
     """
 
+    chosen = Chosen(sets=("MTurk-287", "AP"), settings=("learning_rate",), date="2026-11-23")
     kind: str = setting(
         HIDDEN,
         "Network: linear (the same as an SVD), one hidden layer on each side of the vector, the "

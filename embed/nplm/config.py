@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from corpora.common.device import DEVICES
 from corpora.common.options import check, describe_settings, setting
+from embed.registry import Chosen
 
 _FULL_WORDS = 4_096  # vocabularies up to this size have a full softmax by default
 _SAMPLES = 1_024
@@ -18,6 +19,7 @@ class NplmConfig:
     without their direct connections.
     """
 
+    chosen = Chosen(sets=("MTurk-287",), settings=("learning_rate",), date="2026-11-23")
     # losses of the same words in the same text are comparable at any settings
     loss_settings = ()
     dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=10_000)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse
@@ -30,6 +31,15 @@ class SmallView:
             units = self.units[start : start + self.units_per_shard]
             offsets = np.cumsum([0] + [len(unit) for unit in units])
             yield np.concatenate([*units, []]).astype(np.int32), offsets.astype(np.int64)
+
+    @property
+    def stored(self):
+        """The sizes of what the view is of: its shards and vocabulary."""
+        shards = [
+            SimpleNamespace(ids=ids, offsets=lambda _, offsets=offsets: offsets)
+            for ids, offsets in self.shards()
+        ]
+        return SimpleNamespace(shards=shards, vocabulary=self.words)
 
     def clusters(self):
         """Yield the offsets of clusters of some units each."""
