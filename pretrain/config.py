@@ -151,6 +151,12 @@ class EncoderConfig:
                 f"`conv_width={self.conv_width}`: a filter has as many slots on each side of its "
                 "own; pass an odd number"
             )
+        most = 2 * self.max_length - 1
+        if self.conv_width is not None and self.conv_width > most:
+            raise SettingError(
+                f"`conv_width={self.conv_width}`: reaches beyond rows of {self.max_length} pieces; "
+                f"pass at most {most}"
+            )
 
     @property
     def attends(self) -> bool:
@@ -245,6 +251,7 @@ class MlmConfig:
         None,
         f"Pieces that a filter of conv and conformer spans, odd; {_CONV_WIDTH} by default.",
         at_least=1,
+        at_most=131_071,
     )
     attention_score: str = setting(
         "scaled-dot",
