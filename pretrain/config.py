@@ -151,6 +151,12 @@ class EncoderConfig:
                 f"`conv_width={self.conv_width}`: a filter has as many slots on each side of its "
                 "own; pass an odd number"
             )
+        most = 2 * self.max_length - 1
+        if self.conv_width is not None and self.conv_width > most:
+            raise SettingError(
+                f"`conv_width={self.conv_width}`: reaches beyond rows of {self.max_length} pieces; "
+                f"pass at most {most}"
+            )
 
     @property
     def attends(self) -> bool:
@@ -245,6 +251,7 @@ class MlmConfig:
         None,
         f"Pieces that a filter of conv and conformer spans, odd; {_CONV_WIDTH} by default.",
         at_least=1,
+        at_most=131_071,
     )
     attention_score: str = setting(
         "scaled-dot",
@@ -415,24 +422,27 @@ class MlmConfig:
                 f"`batch={self.batch}` is not divisible by `micro_batch={self.micro_batch}`"
             )
         parse_rates(self.mask_rate)
-        self._check_objective()
         parse_every("checkpoint_every", self.checkpoint_every)
         parse_every("evaluate_every", self.evaluate_every)
-        self._check_mixers(self.encoder(n_pieces=1))
+        self._check_unused(self.encoder(n_pieces=1))
 
-    def _check_mixers(self, shape: EncoderConfig) -> None:
-        """Raise if a setting is given of which no layer has the parts."""
-        unused = {} if shape.convolves else {"conv_width": "filters"}
+    def _check_unused(self, shape: EncoderConfig) -> None:
+        """Raise if a setting is given that does nothing with these mixers or this objective."""
+        unused: dict[str, str] = {}
+        if not shape.convolves:
+            unused["conv_width"] = f"no layer has filters with `mixer={self.mixer}`"
         if not shape.attends:
-            unused |= dict.fromkeys(_OF_ATTENTION, "attention")
+            reason = f"no layer has attention with `mixer={self.mixer}`"
+            unused |= dict.fromkeys(_OF_ATTENTION, reason)
+        if shape.causal:
+            reason = f"nothing is masked with `objective={self.objective}`"
+            unused |= dict.fromkeys(_OF_MASKS, reason)
         # as they are in a resolved config
         resolved = {"heads": PRESETS[self.preset].heads, "positions": "none"}
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for name, part in unused.items():
+        for name, reason in unused.items():
             if (value := getattr(self, name)) not in (defaults[name], resolved.get(name)):
-                raise SettingError(
-                    f"`{name}={value}`: no layer has {part} with `mixer={self.mixer}`; leave it out"
-                )
+                raise SettingError(f"`{name}={value}`: {reason}; leave it out")
 
     def resolved(self) -> "MlmConfig":
         """Fill in the settings that follow from others.
@@ -464,18 +474,6 @@ class MlmConfig:
             learning_rate=self.learning_rate or rate,
             epochs=self.epochs if budget else _EPOCHS,
         )
-
-    def _check_objective(self) -> None:
-        """Raise if a setting of masks is given where nothing is masked."""
-        if self.objective == "masked":
-            return
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for name in _OF_MASKS:
-            if (value := getattr(self, name)) != defaults[name]:
-                raise SettingError(
-                    f"`{name}={value}`: nothing is masked with `objective={self.objective}`; "
-                    "leave it out"
-                )
 
     @property
     def mask_rates(self) -> tuple[float, float]:

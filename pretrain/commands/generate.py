@@ -43,3 +43,5 @@ def command(run: Path, prompt: str, device: str, as_json: bool, **options: Any) 
     click.echo(found.text)
     if found.end == "row":
         note(f"ended after {len(found.pieces)} pieces: the longest row of the run is full")
+    elif not found.pieces:
+        note("nothing was added: the model ends the text here; another --seed may continue it")

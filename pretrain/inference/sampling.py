@@ -36,9 +36,10 @@ def draw_piece(chances: np.ndarray, draw: float, config: GenerateConfig) -> int:
     order = np.argsort(-chances, kind="stable")
     if config.temperature == 0:
         return int(order[0])
-    with np.errstate(divide="ignore"):
-        scores = np.log(chances[order]) / config.temperature
-    shares = np.exp(scores - scores[0])
+    # a quotient of a tiny temperature is infinite, and the likeliest piece has 0 of any
+    with np.errstate(divide="ignore", over="ignore"):
+        scores = np.log(chances[order] / chances[order[0]]) / config.temperature
+    shares = np.exp(scores)
     sums = np.cumsum(shares / shares.sum())
     n = min(int(np.searchsorted(sums, config.top_p)) + 1, len(sums))  # the fewest that reach top_p
     return int(order[min(int(np.searchsorted(sums, draw * sums[n - 1], side="right")), n - 1)])

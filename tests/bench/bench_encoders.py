@@ -35,7 +35,7 @@ from embed.compare.config import CompareConfig
 from pretrain.config import MlmConfig
 from pretrain.mixers import MIXERS
 from pretrain.train import make_mlm_run
-from pretrain.training.dry_run import plan
+from pretrain.training.dry_run import estimate_mlm
 
 PARTS = ("speed", "quality")
 ROLE = roles.REPORTING
@@ -87,7 +87,7 @@ def quality(
     options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
     key = ", ".join(f"{cell[name]}" for name in ("text", *names))
     if key not in speeds:
-        planned = plan(corpus, MlmConfig(**options, steps=arguments.steps))
+        planned = estimate_mlm(corpus, MlmConfig(**options, steps=arguments.steps)).sizes
         speeds[key] = {name: planned[name] for name in SPEED}
     planned = speeds[key]
     steps = cell["amount"]

@@ -110,6 +110,11 @@ def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
         {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss)}
         | ({} if row.deviation is None else {"deviation": _finite(row.deviation)})
         | ({} if row.behind is None else _loss_json("behind_", row.behind))
+        | (
+            {"bits_per_character": row.bits_per_character}
+            if math.isfinite(row.bits_per_character)
+            else {}
+        )
         for row in rows
     ]
 
@@ -131,14 +136,19 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
     """Print the held-out losses of comparable runs, best first."""
     names = short_names([row.run for row in rows], name_room(_LONGEST))
     rows = sorted(rows, key=lambda row: row.loss.mean)
+    bits = any(math.isfinite(row.bits_per_character) for row in rows)
     print_table(
-        ("held-out loss", "loss", "over seeds", "difference from the best"),
+        (
+            *("held-out loss", "loss", "over seeds", "difference from the best"),
+            *(["bits per character"] if bits else []),
+        ),
         [
             [
                 names[row.run],
                 str(row.loss),
                 "" if row.deviation is None else f"±{row.deviation:.4f}",
                 "" if row.behind is None else str(row.behind),
+                *([f"{row.bits_per_character:.3f}"] if bits else []),
             ]
             for row in rows
         ],

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
+from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics, read_unit_losses
 from corpora.artifacts.seeds import read_training
 from embed.registry import METHODS
 
@@ -25,6 +25,7 @@ class HeldOutRow:
     loss: HeldOutLoss
     deviation: float | None  # standard deviation over seeds; None for a single run
     behind: HeldOutLoss | None  # loss minus that of the best, with its paired error; None for it
+    bits_per_character: float = math.nan  # mean over seeds; NaN unless next pieces were predicted
 
 
 def held_out_losses(
@@ -33,17 +34,23 @@ def held_out_losses(
     """Yield the losses of every two or more runs that were measured on the same text."""
     owner = {run: name for name, runs in groups.items() for run in runs}
     comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
+    bits: dict[str, list[float]] = {}
     counts: dict[Hashable, np.ndarray] = {}
     for name, path in paths.items():
         units = read_unit_losses(path)
         key = None if units is None else _key(path, units[1])
         if units is not None and key is not None:
             counts[key] = units[1]
-            row = comparable.setdefault(key, {}).setdefault(owner.get(name, name), [])
-            row.append(units[0])
+            row = owner.get(name, name)
+            comparable.setdefault(key, {}).setdefault(row, []).append(units[0])
+            bits.setdefault(row, []).append(_bits_per_character(path))
     for key, losses in comparable.items():
         if len(losses) > 1:
-            yield compare_losses({run: np.array(of) for run, of in losses.items()}, counts[key])
+            rows = compare_losses({run: np.array(of) for run, of in losses.items()}, counts[key])
+            yield [
+                dataclasses.replace(row, bits_per_character=float(np.mean(bits[row.run])))
+                for row in rows
+            ]
 
 
 def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
@@ -77,6 +84,12 @@ def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list
 def _variance(values: np.ndarray) -> float:
     """Return the variance over seeds, 0 for one."""
     return float(values.var(ddof=1)) if len(values) > 1 else 0.0
+
+
+def _bits_per_character(run: Path) -> float:
+    """Return those of a run's last evaluation; NaN if it measured none."""
+    found = [line.get("held_out_bits_per_character") for line in read_metrics(run / METRICS)]
+    return next((bits for bits in reversed(found) if bits is not None), math.nan)
 
 
 def _key(run: Path, counts: np.ndarray) -> Hashable | None:

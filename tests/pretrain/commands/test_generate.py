@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import cli
+from pretrain.inference import causal_encoder
 from pretrain.inference.sampling import GenerateConfig
 from tests.pretrain.small_run import small_encoder, small_run
 
@@ -43,6 +44,15 @@ def test_json_has_the_pieces_and_why_the_text_ended(run):
 def test_the_end_of_the_row_is_said(run):
     result = invoke("generate", run, "", "--temperature", "0", "--device", "cpu")
     assert result.stderr == "ended after 14 pieces: the longest row of the run is full\n"
+
+
+def test_an_end_before_the_first_piece_is_said(run, monkeypatch):
+    monkeypatch.setattr(causal_encoder, "continue_row", lambda *_: ([], True))
+    result = invoke("generate", run, "the", "--device", "cpu")
+    assert (result.stdout, result.stderr) == (
+        "the\n",
+        "nothing was added: the model ends the text here; another --seed may continue it\n",
+    )
 
 
 REFUSED = {

@@ -244,8 +244,9 @@ def test_draws_follow_the_probabilities_of_the_nucleus():
     found = [draw_piece(chances, float(draw), config) for draw in draws]
     assert np.bincount(found, minlength=5).tolist() == [0, 571, 0, 429, 0]  # 4/7 and 3/7
     assert {draw_piece(chances, draw, GenerateConfig(top_p=0.01)) for draw in (0.0, 0.999)} == {1}
-    cold = GenerateConfig(temperature=0.01)
-    assert {draw_piece(chances, draw, cold) for draw in (0.0, 0.5, 0.999)} == {1}
+    for temperature in (0.01, 1e-310):
+        cold = GenerateConfig(temperature=temperature)
+        assert {draw_piece(chances, draw, cold) for draw in (0.0, 0.5, 0.999)} == {1}
 
 
 @pytest.mark.parametrize(

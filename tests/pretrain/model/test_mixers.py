@@ -237,6 +237,10 @@ def test_every_matrix_of_a_block_is_muons_once():
             ),
         ),
         (
+            {"mixer": "conv", "conv_width": 257},
+            "`conv_width=257`: reaches beyond rows of 128 pieces; pass at most 255",
+        ),
+        (
             {"mixer": "mean", "conv_width": 3},
             "`conv_width=3`: no layer has filters with `mixer=mean`; leave it out",
         ),

@@ -10,6 +10,7 @@ import pytest
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.metrics import write_unit_losses
 from corpora.common.errors import ArtifactError
+from embed.compare.report.table import held_out_json, print_held_out
 from embed.compare.scoring.held_out import compare_losses, held_out_losses
 
 LOSSES = ([6.0, 2.0, 16.0, 0.0], [2.0, 1.0, 5.0, 0.0])  # of three units, and one without pairs
@@ -119,6 +120,23 @@ def test_seeds_share_a_row(tmp_path):
     paths["a"] = run_of(tmp_path, "a", learning_rate=0.1)
     [rows] = held_out_losses(paths, groups)
     assert [(row.run, row.deviation) for row in rows] == [("sg-seed*", 0.0), ("a", None)]
+
+
+def test_bits_per_character_are_those_of_the_last_evaluation(tmp_path, capsys):
+    paths = {name: run_of(tmp_path, name) for name in ("a-seed1", "a-seed2", "b")}
+    for name, values in (("a-seed1", (4.0, 2.0)), ("a-seed2", (4.0, 2.5)), ("b", (3.0,))):
+        lines = [{"step": 0, "loss": 1.0}, *({"held_out_bits_per_character": v} for v in values)]
+        (paths[name] / "metrics.jsonl").write_text("".join(json.dumps(n) + "\n" for n in lines))
+
+    [rows] = held_out_losses(paths, {"a-seed*": ("a-seed1", "a-seed2")})
+    print_held_out(rows)
+
+    assert [each["bits_per_character"] for each in held_out_json(rows)] == [2.25, 3.0]
+    assert "bits per character" in capsys.readouterr().out
+    (paths["b"] / "metrics.jsonl").unlink()
+    [[_, b]] = held_out_losses({name: paths[name] for name in ("a-seed1", "b")}, {})
+    assert math.isnan(b.bits_per_character)
+    assert "bits_per_character" not in held_out_json([b])[0]
 
 
 def test_damaged_unit_losses_are_named(tmp_path):
