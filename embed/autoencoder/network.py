@@ -30,7 +30,7 @@ class Losses:
     @property
     def unexplained(self) -> float:
         """Share of the squares that is not reconstructed."""
-        return self.error / self.squares
+        return max(self.error / self.squares, 0.0)  # rounding can leave an error below 0
 
 
 class Network:

@@ -8,7 +8,6 @@ methods are options here.
 import contextlib
 import dataclasses
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -297,14 +296,17 @@ def text_vectors(
     return _factor(matrix, config, scratch, log), n_alone
 
 
-def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any]:
-    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows."""
+def weighted_matrix(
+    corpus: "Corpus", config: SvdConfig, directory: Path | None = None
+) -> tuple[list[str], Any]:
+    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows.
+
+    Counts that exceed the memory go to files in ``directory``, by default that of the system.
+    """
     config = with_width(config, corpus)
     view, n_words = _view(corpus, config)
-    with tempfile.TemporaryDirectory() as folder:
-        counts = _count(view, n_words, config, Path(folder))
-        matrix = weigh(view, counts, config)
-    return view.words[:n_words], matrix
+    counts = count_words(view, n_words, config, name=str(corpus.path), directory=directory)
+    return view.words[:n_words], weigh(view, counts, config)
 
 
 class _Metrics:
@@ -361,22 +363,9 @@ def checked_view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
 def count_words(
     view: CountableView, n_words: int, config: SvdConfig, *, name: str, directory: Path | None
 ) -> Cooccurrences:
-    """Count co-occurrences; raise if there are none."""
-    counts = _count(view, n_words, config, directory)
-    if not len(counts.columns):
-        raise FirthError(
-            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
-            "wider `boundary` or a smaller `min_count`"
-        )
-    return counts
-
-
-def _count(
-    view: CountableView, n_words: int, config: SvdConfig, directory: Path | None
-) -> Cooccurrences:
-    """Count co-occurrences, spilling to files in ``directory``."""
+    """Count co-occurrences, spilling to files in ``directory``; raise if there are none."""
     with progress("counting", "tokens") as show:
-        return count_cooccurrences(
+        counts = count_cooccurrences(
             view,
             window=config.window,
             n_words=n_words,
@@ -387,6 +376,12 @@ def _count(
             directory=directory,
             progress=show,
         )
+    if not len(counts.columns):
+        raise FirthError(
+            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
+            "wider `boundary` or a smaller `min_count`"
+        )
+    return counts
 
 
 def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
