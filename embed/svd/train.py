@@ -394,9 +394,13 @@ def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
         shift=config.shift,
         threads=config.threads,
     )
-    if not matrix.nnz:
+    if not matrix.nnz and config.shift > 1:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
+        )
+    if not matrix.nnz:
+        raise FirthError(
+            "no PMI is positive: no words occur together more often than by chance; pass more text"
         )
     return matrix
 

@@ -177,9 +177,17 @@ def test_a_divergence_of_the_finished_network_is_refused(low_rank, monkeypatch):
         train_codes(low_rank, options(kind="variational", dim=RANK).resolved())
 
 
-def test_a_corpus_without_pairs_is_refused(tmp_path):
-    with pytest.raises(FirthError, match="no two of the 2 words occur in the same paragraph"):
-        make_autoencoder_run(SmallCorpus("a\nb\na\n"), options(dim=2), tmp_path / "run")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\nb\na\n", "no two of the 2 words occur in the same paragraph"),
+        ("a a\na a a\n", "no PMI is positive: no words occur together more often than by chance"),
+    ],
+    ids=["no pairs", "one word"],
+)
+def test_a_corpus_without_an_entry_is_refused(tmp_path, text, message):
+    with pytest.raises(FirthError, match=message):
+        make_autoencoder_run(SmallCorpus(text), options(dim=1), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
