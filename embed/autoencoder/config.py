@@ -86,7 +86,12 @@ class AutoencoderConfig:
         "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
     )
     threads: int | None = _counting_setting("threads")
-    memory: str | None = _counting_setting("memory")
+    memory: str | None = setting(
+        None,
+        "Working memory of counting, such as 1G or 4G; counts that exceed it are on disk. Half of "
+        "the machine's memory by default.",
+        metavar="SIZE",
+    )
 
     def __post_init__(self) -> None:
         check(self)

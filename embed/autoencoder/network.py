@@ -30,7 +30,7 @@ class Losses:
     @property
     def unexplained(self) -> float:
         """Share of the squares that is not reconstructed."""
-        return self.error / self.squares
+        return max(self.error / self.squares, 0.0)  # rounding can leave an error below 0
 
 
 class Network:
@@ -51,23 +51,7 @@ class Network:
         self._linear = config.kind == LINEAR
         # weight of the KL divergence beside squared error: entries have the variance of the matrix
         self._divergence = 2 * (config.beta or 0.0) * squares / n_columns
-        dim, hidden = config.dim, config.hidden or config.dim
-        # shape and standard deviation of each weight at the start, so that sums have variance 1
-        sizes: dict[str, tuple[tuple[int, ...], float]] = {
-            "encoder": ((n_columns, hidden), squares**-0.5),
-            "encoder_bias": ((hidden,), 0.0),
-            "code": ((hidden, dim), hidden**-0.5),
-            "code_bias": ((dim,), 0.0),
-            "spread": ((hidden, dim), hidden**-0.5),
-            "spread_bias": ((dim,), 0.0),
-            "decode": ((dim, hidden), dim**-0.5),
-            "decode_bias": ((hidden,), 0.0),
-            "decoder": ((n_columns, hidden + 1), (squares / n_columns / hidden) ** 0.5),
-        }
-        if self._linear:
-            sizes = {"encoder": ((n_columns, dim), n_columns**-0.5)}
-        elif not self._variational:
-            del sizes["spread"], sizes["spread_bias"]
+        sizes = _sizes(config, n_columns, squares)
 
         def start(shape: tuple[int, ...], deviation: float) -> Any:
             values = rng.standard_normal(shape, dtype=np.float32) * np.float32(deviation)
@@ -147,3 +131,27 @@ class Network:
         weights = self.weights
         hidden = torch.tanh(codes @ weights["decode"] + weights["decode_bias"])
         return torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1)
+
+
+def _sizes(
+    config: AutoencoderConfig, n_columns: int, squares: float
+) -> dict[str, tuple[tuple[int, ...], float]]:
+    """Return the shape and first standard deviation of each weight: sums have variance 1."""
+    dim, hidden = config.dim, config.hidden
+    if config.kind == LINEAR:
+        return {"encoder": ((n_columns, dim), n_columns**-0.5)}
+    assert hidden is not None
+    sizes: dict[str, tuple[tuple[int, ...], float]] = {
+        "encoder": ((n_columns, hidden), squares**-0.5),
+        "encoder_bias": ((hidden,), 0.0),
+        "code": ((hidden, dim), hidden**-0.5),
+        "code_bias": ((dim,), 0.0),
+        "spread": ((hidden, dim), hidden**-0.5),
+        "spread_bias": ((dim,), 0.0),
+        "decode": ((dim, hidden), dim**-0.5),
+        "decode_bias": ((hidden,), 0.0),
+        "decoder": ((n_columns, hidden + 1), (squares / n_columns / hidden) ** 0.5),
+    }
+    if config.kind != VARIATIONAL:
+        del sizes["spread"], sizes["spread_bias"]
+    return sizes

@@ -90,7 +90,7 @@ def make_autoencoder_run(
     maker = {"command": f"train-{METHOD}", "corpus": corpus.fingerprint, **options}
     with new_artifact(out, maker, force=force) as partial:
         device = choose_device(config.device)
-        words, matrix = weighted_matrix(corpus, config.counting())
+        words, matrix = weighted_matrix(corpus, config.counting(), partial)
         with torch_threads(config.threads):
             vectors = train_codes(matrix, config, device, partial / METRICS)
         if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
@@ -137,18 +137,29 @@ def train_codes(
                 network.step(config.learning_rate * (1 - step / steps))
                 step += 1
                 show(step, steps, f"unexplained {total.unexplained:.4f}")
-            if not math.isfinite(total.error):
-                raise FirthError(
-                    f"training diverged in epoch {epoch + 1}; pass "
-                    f"`learning_rate={config.learning_rate / 4:.2g}` or less"
-                )
+            _check_finite(total, epoch, config)
             log.write(epoch + 1, total, len(used), time.perf_counter() - began)
     vectors, total = np.zeros((matrix.shape[0], config.dim), np.float32), Losses(0.0, 0.0, 0.0)
     for ids in _parts(used, config.batch):
         vectors[ids], losses = network.encode(SparseRows(matrix[ids], device))
         total += losses
+    _check_finite(total, config.epochs - 1, config)
     log.write(config.epochs, total, len(used), None)
+    if total.unexplained > 1:
+        note(
+            "the network reconstructs the rows worse than zeros would; pass more `epochs` or a "
+            "smaller `learning_rate`"
+        )
     return vectors
+
+
+def _check_finite(losses: Losses, epoch: int, config: AutoencoderConfig) -> None:
+    """Raise if the training diverged."""
+    if not math.isfinite(losses.error + losses.divergence):
+        raise FirthError(
+            f"training diverged in epoch {epoch + 1}; pass "
+            f"`learning_rate={config.learning_rate / 4:.2g}` or less"
+        )
 
 
 class _Log:

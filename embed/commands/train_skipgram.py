@@ -10,7 +10,7 @@ from embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram")
-@training_options(SkipGramConfig)
+@training_options(SkipGramConfig, dry_run=True)
 def command(
     corpus: str,
     out: Path | None,

@@ -37,6 +37,7 @@ from embed.word2vec.training_text import TrainingText
 FORMAT = 1
 METHOD = "nplm"
 CHECKPOINTS = "checkpoints"
+_MIN_WORDS = 50  # a mean loss of fewer says little
 _EVALUATED = 256  # held-out words at once, each with a score for every word of the vocabulary
 
 
@@ -206,7 +207,8 @@ class _Training:
         drawn = None if self._noise is None else self._noise.draw(at.step)
         loss = LossSum(self._network.learn(contexts, targets, rate, drawn), len(targets))
         seconds = time.perf_counter() - started
-        self._check(loss, rate)
+        enough = len(targets) >= _MIN_WORDS
+        self._check(loss, 4 * math.log(len(self._text.words) + 1) if enough else math.inf)
         tokens = at.tokens + len(targets)
         self._position = Position(
             epoch=epoch, shard=shard, batch=batch + 1, step=at.step + 1, tokens=tokens,
@@ -219,7 +221,8 @@ class _Training:
         """Measure the held-out loss and move to the next epoch."""
         at = self._position
         by_unit = self._held_out_losses()
-        self._check(sum(by_unit, start=LossSum(0.0, 0)), 0.0)
+        # finite, but however high: that of a network that has learned the text by heart is
+        self._check(sum(by_unit, start=LossSum(0.0, 0)), math.inf)
         if by_unit:
             units = np.array([(unit.loss, unit.pairs) for unit in by_unit], dtype=np.float64)
             write_unit_losses(self._directory, units.T)
@@ -243,16 +246,14 @@ class _Training:
             for first, stop in itertools.pairwise(bounds)
         ]
 
-    def _check(self, loss: LossSum, rate: float) -> None:
-        """Raise if the loss is not a number, or far above that of a uniform guess."""
-        limit = 4 * math.log(len(self._text.words) + 1)
-        if not loss.pairs or loss.mean <= limit:
+    def _check(self, loss: LossSum, limit: float) -> None:
+        """Raise if the mean loss is not a number below a limit."""
+        if not loss.pairs or loss.mean < limit:
             return
         clear_checkpoints(self._directory / CHECKPOINTS)
         raise FirthError(
             f"training diverged after {self._position.tokens:,} tokens: the loss is "
-            f"{loss.mean:.3g} at a learning rate of {rate:.3g}; pass "
-            f"`learning_rate={self._config.learning_rate / 4:.2g}` or less"
+            f"{loss.mean:.3g}; pass `learning_rate={self._config.learning_rate / 4:.2g}` or less"
         )
 
     def _save(self) -> None:

@@ -8,7 +8,6 @@ methods are options here.
 import contextlib
 import dataclasses
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -335,14 +334,17 @@ def text_vectors(
     return _factor(matrix, config, scratch, log, there), n_alone
 
 
-def weighted_matrix(corpus: "Corpus", config: SvdConfig) -> tuple[list[str], Any]:
-    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows."""
+def weighted_matrix(
+    corpus: "Corpus", config: SvdConfig, directory: Path | None = None
+) -> tuple[list[str], Any]:
+    """Return the matrix that a run factors, float32 CSR (V, V), with the words of its rows.
+
+    Counts that exceed the memory go to files in ``directory``, by default that of the system.
+    """
     config = with_width(config, corpus)
     view, n_words = _view(corpus, config)
-    with tempfile.TemporaryDirectory() as folder:
-        counts = _count(view, n_words, config, Path(folder))
-        matrix = weigh(view, counts, config)
-    return view.words[:n_words], matrix
+    counts = count_words(view, n_words, config, name=str(corpus.path), directory=directory)
+    return view.words[:n_words], weigh(view, counts, config)
 
 
 class _Metrics:
@@ -405,42 +407,36 @@ def count_words(
     directory: Path | None,
     there: ClusterMatrix | None = None,
 ) -> Any:
-    """Count co-occurrences, here or on a cluster; raise if there are none."""
-    counts = _count(view, n_words, config, directory, there)
+    """Count co-occurrences here, spilling to files in ``directory``, or on a cluster.
+
+    Raises if there are none.
+    """
+    with progress("counting", "tokens") as show:
+        counts: Any
+        if there:
+            windows = Windows(
+                n_words=n_words, window=config.window, weighting=config.window_weighting,
+                context=config.context, memory=config.memory,
+            )  # fmt: skip
+            counts = there.count(cast("View", view), windows, show)
+        else:
+            counts = count_cooccurrences(
+                view,
+                window=config.window,
+                n_words=n_words,
+                weighting=config.window_weighting,
+                context=config.context,
+                threads=config.threads,
+                memory=parse_memory(config.memory),
+                directory=directory,
+                progress=show,
+            )
     if not counts.starts[-1]:
         raise FirthError(
             f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
             "wider `boundary` or a smaller `min_count`"
         )
     return counts
-
-
-def _count(
-    view: CountableView,
-    n_words: int,
-    config: SvdConfig,
-    directory: Path | None,
-    there: ClusterMatrix | None = None,
-) -> Any:
-    """Count co-occurrences, spilling to files in ``directory``."""
-    with progress("counting", "tokens") as show:
-        if there:
-            windows = Windows(
-                n_words=n_words, window=config.window, weighting=config.window_weighting,
-                context=config.context, memory=config.memory,
-            )  # fmt: skip
-            return there.count(cast("View", view), windows, show)
-        return count_cooccurrences(
-            view,
-            window=config.window,
-            n_words=n_words,
-            weighting=config.window_weighting,
-            context=config.context,
-            threads=config.threads,
-            memory=parse_memory(config.memory),
-            directory=directory,
-            progress=show,
-        )
 
 
 def weigh(
@@ -459,9 +455,13 @@ def weigh(
         matrix = there.weigh(counts, scratch, keep=keep, **options)
     else:
         matrix = ppmi.weigh(counts, keep=keep, threads=config.threads, **options)
-    if not matrix.nnz:
+    if not matrix.nnz and config.shift > 1:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
+        )
+    if not matrix.nnz:
+        raise FirthError(
+            "no PMI is positive: no words occur together more often than by chance; pass more text"
         )
     return matrix
 

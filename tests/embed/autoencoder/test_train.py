@@ -1,5 +1,6 @@
 """Auto-encoders: the linear one is the truncated SVD; runs, metrics, refusals."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -12,10 +13,13 @@ import cli
 import embed
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import FirthError, SettingError
+from corpora.common.reporting import SilentReporter, reporting_to
 from corpora.store.corpus import Corpus
 from embed.autoencoder.config import AutoencoderConfig
+from embed.autoencoder.network import Losses, Network
 from embed.autoencoder.train import make_autoencoder_run, train_codes
 from embed.svd.truncated_svd import truncated_svd
+from tests.embed.small_corpus import SmallCorpus
 
 RANK = 4
 
@@ -43,6 +47,16 @@ def corpus(tmp_path_factory):
     )  # fmt: skip
     assert "401 documents" in made
     return Corpus.open(folder / "corpus")
+
+
+class Notes(SilentReporter):
+    """Collects notes."""
+
+    def __init__(self):
+        self.found = []
+
+    def note(self, message):
+        self.found.append(message)
 
 
 def options(**given):
@@ -139,6 +153,41 @@ def test_options_of_another_kind_are_refused(given, message):
 def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
     with pytest.raises(FirthError, match=r"training diverged in epoch 1; pass `learning_rate="):
         make_autoencoder_run(corpus, options(kind="linear", learning_rate=1e20), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_network_that_is_worse_than_zeros_is_reported(low_rank):
+    for rate, expected in ((10.0, 1), (0.1, 0)):
+        notes = Notes()
+        with reporting_to(notes):
+            train_codes(low_rank, options(kind="linear", dim=RANK, learning_rate=rate))
+        assert len(notes.found) == expected
+    assert Losses(error=-1e-9, divergence=0.0, squares=1.0).unexplained == 0  # by rounding
+
+
+def test_a_divergence_of_the_finished_network_is_refused(low_rank, monkeypatch):
+    encode = Network.encode
+
+    def diverged(self, rows):
+        codes, losses = encode(self, rows)
+        return codes, dataclasses.replace(losses, divergence=np.inf)
+
+    monkeypatch.setattr(Network, "encode", diverged)
+    with pytest.raises(FirthError, match="training diverged in epoch 3"):
+        train_codes(low_rank, options(kind="variational", dim=RANK).resolved())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\nb\na\n", "no two of the 2 words occur in the same paragraph"),
+        ("a a\na a a\n", "no PMI is positive: no words occur together more often than by chance"),
+    ],
+    ids=["no pairs", "one word"],
+)
+def test_a_corpus_without_an_entry_is_refused(tmp_path, text, message):
+    with pytest.raises(FirthError, match=message):
+        make_autoencoder_run(SmallCorpus(text), options(dim=1), tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -14,6 +14,7 @@ from corpora.common.errors import FirthError
 from corpora.common.reporting import SilentReporter, reporting_to
 from corpora.store.corpus import Corpus
 from embed.nplm.config import NplmConfig, Tuning, samples_for
+from embed.nplm.network import Network
 from embed.nplm.train import make_nplm_run, open_text
 
 FEW = NplmConfig(
@@ -134,6 +135,18 @@ def test_by_default_large_vocabularies_are_sampled():
 def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
     with pytest.raises(FirthError, match=r"training diverged after .*; pass `learning_rate=25"):
         train(corpus, tmp_path / "run", learning_rate=1e6 / 1e4)
+
+
+def test_a_high_loss_of_held_out_text_or_of_few_words_is_no_divergence(
+    corpus, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Network, "losses", lambda self, before, words: np.full(len(words), 40.0))
+    monkeypatch.setattr(Network, "learn", lambda self, before, words, *rest: 40.0 * len(words))
+    made = train(corpus, tmp_path / "run", epochs=1, batch=40)
+    assert read_metrics(made / "metrics.jsonl")[-1]["held_out_loss"] == 40
+    monkeypatch.setattr(Network, "losses", lambda self, before, words: np.full(len(words), np.nan))
+    with pytest.raises(FirthError, match=r"training diverged after .* the loss is nan; pass"):
+        train(corpus, tmp_path / "nan", epochs=1, batch=40)
 
 
 def test_curves_and_studies_take_the_method(corpus, tmp_path):
