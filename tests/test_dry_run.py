@@ -31,6 +31,8 @@ COMMANDS = {
     "train-svd --pieces": "{folder}/corpus --dim 20 --pieces 300 --min-count 1 --threads 1",
     "train-skipgram": f"{{folder}}/corpus {WORD2VEC}",
     "train-cbow": f"{{folder}}/corpus {WORD2VEC} --subwords 3-4 --buckets 500",
+    "train-nplm": "{folder}/corpus --epochs 1 --dim 20 --min-count 1 --threads 1",
+    "train-autoencoder": "{folder}/corpus --epochs 2 --dim 20 --min-count 1 --threads 1",
     "train-mlm": f"{{folder}}/corpus {' '.join(as_words(SMALL))}",
 }
 

@@ -56,7 +56,7 @@ def new_artifact(
     with _disk_errors(out, every=True):
         refuse_existing(out, force)
         _refuse_foreign(partial, _LOCK, MAKER)
-        new_folders = [folder for folder in partial.parents if not folder.exists()]
+        new_folders = missing_parents(partial)
         partial.mkdir(parents=True, exist_ok=True)
         lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
     with lock:
@@ -78,9 +78,7 @@ def new_artifact(
                     note("interrupted; run the same command to resume")
             elif partial.exists():
                 _remove(partial, _LOCK)
-                with contextlib.suppress(OSError):  # others may use them by now
-                    for folder in new_folders:
-                        folder.rmdir()
+                remove_empty(new_folders)
             raise
     (out / _LOCK).unlink(missing_ok=True)
 
@@ -89,6 +87,18 @@ def artifact_paths(out: Path) -> tuple[Path, Path, Path]:
     """Return the paths of an artifact, its partial directory and its replaced predecessor."""
     out = Path(os.path.realpath(out))  # a symbolic link is kept, its target is written
     return out, Path(f"{out}.partial"), Path(f"{out}.replaced")
+
+
+def missing_parents(path: Path) -> list[Path]:
+    """Return the folders that are to be made for a path, the innermost first."""
+    return [folder for folder in path.parents if not folder.exists()]
+
+
+def remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders, the innermost first, up to one that others use by now."""
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def refuse_existing(out: Path, force: bool) -> None:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from corpora.artifacts.artifact import sync_path, sync_tree
+from corpora.artifacts.artifact import missing_parents, remove_empty, sync_path, sync_tree
 from corpora.common.errors import ArtifactError
 
 
@@ -18,9 +18,11 @@ from corpora.common.errors import ArtifactError
 def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> Iterator[Path]:
     """Yield a temporary path for ``out`` (a file or folder), and move it when the block ends.
 
-    With ``force`` a folder is replaced only if all its files are in ``may_replace``.
+    An error leaves nothing, nor folders that were made for it. With ``force`` a folder is replaced
+    only if all its files are in ``may_replace``.
     """
     refuse_overwrite(out, force, may_replace)
+    new_folders = missing_parents(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
@@ -30,8 +32,12 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
             if out.is_dir():
                 shutil.rmtree(out)
             os.replace(partial, out)
-    except OSError as error:
-        raise ArtifactError(f"{out}: cannot be written: {error.strerror or error}") from error
+    except BaseException as error:
+        remove_empty(new_folders)
+        if isinstance(error, OSError):
+            reason = error.strerror or error
+            raise ArtifactError(f"{out}: cannot be written: {reason}") from error
+        raise
 
 
 def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:

@@ -127,8 +127,7 @@ def _vocabulary_memory(
     encoding = n_threads * (table + in_table * (32 + word))  # sorted: order, starts, counts, text
     merging = 12 * n_threads * in_table + (64 + 2 * word) * n_types
     numbering = min(16 * n_types * n_threads, max(memory // 4, 16 * n_types))
-    as_strings = (65 + word) * n_types
-    return round(max(encoding, merging, numbering, as_strings))
+    return round(max(encoding, merging, numbering))
 
 
 def _disk(sample: Corpus, scale: float, n_types: float, n_files: int) -> int:

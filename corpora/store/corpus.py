@@ -274,8 +274,7 @@ class Corpus:
 
     def _count_decomposed(self) -> int:
         """Count types that are not in Unicode NFC; they look like others but differ."""
-        words = self.vocabulary.words(0, len(self.vocabulary))
-        return sum(not unicodedata.is_normalized("NFC", word) for word in words)
+        return sum(not unicodedata.is_normalized("NFC", word) for word in self.vocabulary)
 
     def verify(self) -> None:
         """Verify the checksum of every file.

@@ -222,7 +222,7 @@ class Search:
         """Return the types that match a pattern with ``*``, int64 (n,)."""
         parts = ["".join(self.corpus.text.words(part)) for part in pattern.split(_ANY)]
         matches = re.compile(".*".join(map(re.escape, parts)), re.DOTALL).fullmatch
-        found = [n for n, word in enumerate(self.corpus.vocabulary.words()) if matches(word)]
+        found = [n for n, word in enumerate(self.corpus.vocabulary) if matches(word)]
         return np.array(found, dtype=np.int64)
 
     def _phrase(self, slots: Sequence[np.ndarray | None], limit: int | None) -> Hits:

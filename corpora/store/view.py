@@ -14,7 +14,6 @@ from corpora.store.vocabulary import PRUNED, Vocabulary
 Boundary = Literal["sentence", "paragraph", "document"]
 Documents = Literal["train", "held-out", "all"]
 _DROPPED = -1
-_TYPES_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,13 +187,11 @@ def _find_types(vocabulary: Vocabulary, words: Sequence[str]) -> tuple[np.ndarra
     """Return the types of words, and the words without a type, in one scan of the vocabulary."""
     missing = dict.fromkeys(words)
     found: list[int] = []
-    for first in range(0, len(vocabulary) if missing else 0, _TYPES_AT_ONCE):
-        stop = min(first + _TYPES_AT_ONCE, len(vocabulary))
-        for type_id, word in enumerate(vocabulary.words(first, stop), first):
-            # PRUNED is the entry of all pruned types, not a word
-            if word != PRUNED and word in missing:
-                del missing[word]
-                found.append(type_id)
+    for type_id, word in enumerate(vocabulary if missing else ()):
+        # PRUNED is the entry of all pruned types, not a word
+        if word != PRUNED and word in missing:
+            del missing[word]
+            found.append(type_id)
     return np.array(found, dtype=np.int64), list(missing)
 
 

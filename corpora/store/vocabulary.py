@@ -1,5 +1,6 @@
 """The full vocabulary: all types with their counts, ids by descending count."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from corpora.text.characters import punctuation_characters
 
 # The entry of all types beyond --max-types; no segmenter produces an empty word.
 PRUNED = ""
-_ROWS_AT_ONCE = 1 << 16
+_BLOCK_BYTES = 1 << 18  # of types that are decoded at once
 
 
 class Vocabulary:
@@ -29,6 +30,16 @@ class Vocabulary:
 
     def __getitem__(self, type_id: int) -> str:
         return self.words(type_id, type_id + 1)[0]
+
+    def __iter__(self) -> Iterator[str]:
+        """Decode all types, a block of bytes at a time."""
+        first = 0
+        while first < len(self):
+            end = self.offsets[first] + _BLOCK_BYTES
+            stop = int(np.searchsorted(self.offsets, end, "right")) - 1
+            stop = max(stop, first + 1)  # a type may be longer than a block
+            yield from self.words(first, stop)
+            first = stop
 
     def words(self, first: int = 0, stop: int | None = None) -> list[str]:
         """Decode a range of types, by default all."""

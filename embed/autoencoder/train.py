@@ -25,7 +25,7 @@ from embed.vectors.training import torch_threads, train_vectors
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
-    from corpora.store.corpus import Corpus
+    from corpora.store.corpus import Corpus, View
 
 FORMAT = 1
 METHOD = "autoencoder"
@@ -96,17 +96,21 @@ def make_autoencoder_run(
         if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
             have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
             note(f"{corpus.path}: {have} no context words and a zero vector")
-        view = corpus.view(
-            min_count=config.min_count,
-            max_vocabulary=config.max_vocabulary,
-            punctuation=config.punctuation,  # type: ignore[arg-type]
-        )
-        WordVectors(words, vectors, counts=view.counts).save(partial)
+        WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(partial)
         head = {"format": FORMAT, "method": METHOD}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
         write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
     return out
+
+
+def open_words(corpus: "Corpus", config: AutoencoderConfig) -> "View":
+    """Open the text with the words that get vectors."""
+    return corpus.view(
+        min_count=config.min_count,
+        max_vocabulary=config.max_vocabulary,
+        punctuation=config.punctuation,  # type: ignore[arg-type]
+    )
 
 
 def train_codes(

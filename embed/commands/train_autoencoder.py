@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns
+from corpora.common.estimate import print_estimate, require_out, seconds_since_start
 from embed.autoencoder.config import AutoencoderConfig
 from embed.commands.train_svd import summary
 from embed.commands.word2vec import training_options
@@ -14,7 +15,15 @@ from embed.commands.word2vec import training_options
 
 @click.command("train-autoencoder")
 @training_options(AutoencoderConfig)
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+def command(
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -25,6 +34,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth train-autoencoder out/wiki --dry-run
         firth train-autoencoder out/wiki --out out/autoencoder
         firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
         firth neighbors out/autoencoder king
@@ -32,14 +42,24 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from corpora.build.open_or_build import open_or_build
     from corpora.common.device import choose_device
     from corpora.common.options import take
+    from embed.autoencoder.dry_run import estimate_autoencoder
     from embed.autoencoder.train import make_autoencoder_run
     from embed.vectors.training import warn_of_little_text
 
+    require_out(out, dry_run, as_json)
     config = take(AutoencoderConfig, options)
-    runs = SeedRuns(command="train-autoencoder", config=config, out=out, seeds=seeds, force=force)
-    runs.finished()  # before building the corpus, which may take long
+    if out is not None:
+        runs = SeedRuns(
+            command="train-autoencoder", config=config, out=out, seeds=seeds, force=force
+        )
+        runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
+    if dry_run:
+        start = seconds_since_start()
+        estimate = estimate_autoencoder(opened, config).of_runs(seeds)
+        print_estimate(estimate.after(start), as_json=as_json)
+        return
     finished = runs.finished(opened.fingerprint, dataclasses.asdict(config.resolved()))
     for run, run_config in runs.configs().items():
         if run in finished:

@@ -7,13 +7,22 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns
+from corpora.common.estimate import print_estimate, require_out, seconds_since_start
 from embed.commands.word2vec import cost_of_more, last_epoch, summary, training_options
 from embed.nplm.config import NplmConfig
 
 
 @click.command("train-nplm")
 @training_options(NplmConfig)
-def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: Any) -> None:
+def command(
+    corpus: str,
+    out: Path | None,
+    seeds: int | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train a network that predicts the next word; its first layer is vectors.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -24,6 +33,7 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     \b
     Example:
         firth build-corpus wiki-sample --out out/wiki
+        firth train-nplm out/wiki --dry-run
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
@@ -31,16 +41,29 @@ def command(corpus: str, out: Path, seeds: int | None, force: bool, **options: A
     from corpora.common.device import choose_device
     from corpora.common.options import take
     from corpora.common.reporting import note
+    from embed.nplm.dry_run import estimate_nplm
     from embed.nplm.train import CHECKPOINTS, make_nplm_run, open_text, with_samples
     from embed.vectors.training import warn_of_little_text
 
+    require_out(out, dry_run, as_json)
     config = take(NplmConfig, options)
-    runs = SeedRuns(
-        command="train-nplm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
-    )
-    runs.finished()  # before building the corpus, which may take long
+    if out is not None:
+        runs = SeedRuns(
+            command="train-nplm",
+            config=config,
+            out=out,
+            seeds=seeds,
+            force=force,
+            resume=CHECKPOINTS,
+        )
+        runs.finished()  # before building the corpus, which may take long
     choose_device(config.device)
     opened = open_or_build(corpus)
+    if dry_run:
+        start = seconds_since_start()
+        estimate = estimate_nplm(opened, config).of_runs(seeds)
+        print_estimate(estimate.after(start), as_json=as_json)
+        return
     chosen = with_samples(config, open_text(opened, config)).samples
     finished = runs.finished(opened.fingerprint, {"samples": chosen})
     for run, run_config in runs.configs().items():

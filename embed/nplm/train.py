@@ -116,7 +116,7 @@ def make_nplm_run(
         if checkpoints.exists() or not (partial / MATRIX).is_file():
             checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
             with torch_threads(config.threads), progress("training", "tokens") as show:
-                vectors = _Training(text, config, device, partial, show, tuning).run()
+                vectors = Training(text, config, device, partial, show, tuning).run()
             WordVectors(text.words, vectors, counts=text.counts).save(partial)
             clear_checkpoints(checkpoints)
         head = {"format": FORMAT, "method": METHOD}
@@ -142,7 +142,7 @@ def with_samples(config: NplmConfig, text: TrainingText) -> NplmConfig:
     return dataclasses.replace(config, samples=samples_for(config, len(text.words)))
 
 
-class _Training:
+class Training:
     """A training run in progress."""
 
     def __init__(
@@ -180,6 +180,37 @@ class _Training:
             self._save()
             raise
         return self._network.arrays()["words"][:-1]
+
+    def train_a_moment(self, least: float) -> tuple[float, int, float]:
+        """Train for some seconds; return these, the words predicted, and the seconds besides.
+
+        Those are of the first batch, as far as it took longer, and of the end of each epoch.
+        """
+        config, seconds, words = self._config, [], []
+        started = time.perf_counter()
+        for epoch, shard, batch, contexts, targets in batches(
+            self._text, width=config.window, size=config.batch, epochs=1,
+            seed=config.seed, start=self._position,
+        ):  # fmt: skip
+            self._step(epoch, shard, batch, contexts, targets)
+            ended = time.perf_counter()
+            seconds.append(ended - started)
+            words.append(len(targets))
+            started = ended
+            if sum(seconds[1:]) > least:
+                break
+        started = time.perf_counter()
+        self._end_epoch()
+        measuring = config.epochs * (time.perf_counter() - started)
+        if len(seconds) == 1:
+            return seconds[0], words[0], measuring
+        trained, n_words = sum(seconds[1:]), sum(words[1:])
+        return trained, n_words, measuring + max(0.0, seconds[0] - words[0] * trained / n_words)
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """The size of a checkpoint."""
+        return sum(array.nbytes for array in self._network.arrays().values())
 
     def _run(self) -> None:
         """Train from the current position to the end."""

@@ -5,7 +5,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:  # imports numba
 _SAMPLE_TOKENS = 8_000_000  # the largest of four samples, each in the next one
 _SAMPLES = 4
 _SHARDS = 8  # that the samples are of
-_STEPS = 6  # of the SVD
+_STEPS = 12  # of the SVD
 _ABOUT = 2_500  # bytes of the settings, provenance, metrics and checksums of a run
 
 
@@ -190,7 +189,7 @@ def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) 
         device_operations(as_float32_csr(matrix), device, config.threads, scratch) as operations,
     ):
         transposing = time.perf_counter() - started
-        ends: list[float] = []
+        ends = [time.perf_counter()]
         found = bidiagonalize(
             operations, config.dim, min(columns, _STEPS * WIDTH), config.seed,
             lambda *_: ends.append(time.perf_counter()),
@@ -202,10 +201,24 @@ def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) 
         combining *= columns / found.left.shape[1]
     inner = rng.random((columns, columns))
     solving = _seconds(lambda: np.linalg.svd(inner))
-    times = [b - a for a, b in pairwise(ends)]  # the first step is of kernels, too
-    longer, first = np.polyfit(range(len(times)), times, 1) if len(times) > 1 else (0.0, product)
-    stepping = steps * (first + product * (growth - 1)) + max(0.0, longer) * steps * (steps - 1) / 2
-    return float(transposing * growth + stepping + combining + solving)
+    return float(
+        transposing * growth + _stepping(np.diff(ends), steps) + steps * product * (growth - 1)
+        + combining + solving
+    )  # fmt: skip
+
+
+def _stepping(times: np.ndarray, steps: int) -> float:
+    """Return the seconds of all steps by the first ones, each longer than the one before.
+
+    The first one loads kernels. The growth is a median (Theil and Sen), as other programs disturb
+    single steps.
+    """
+    from scipy.stats import theilslopes
+
+    if len(times) < 3:
+        return float(times[0] + (steps - 1) * times[-1])
+    longer, first = theilslopes(times[1:])[:2]
+    return float(times[0] + (steps - 1) * first + max(0.0, longer) * (steps - 1) * (steps - 2) / 2)
 
 
 def _seconds(function: Callable[[], Any]) -> float:

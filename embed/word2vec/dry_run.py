@@ -1,6 +1,7 @@
 """Estimate what skip-gram and CBOW take, by training for some seconds with the real tables."""
 
 import time
+from typing import TYPE_CHECKING
 
 from corpora.common.console import human
 from corpora.common.errors import SettingError
@@ -10,10 +11,14 @@ from embed.word2vec.loop import held_out_batch
 from embed.word2vec.memory import memory_of, require_memory, training_size
 from embed.word2vec.schedule import batches, learning_rate
 from embed.word2vec.trainer import Trainer
+from embed.word2vec.training_text import TrainingText
+
+if TYPE_CHECKING:  # it imports numba
+    from corpora.store.corpus import Corpus
 
 _SECONDS = 4.0  # of training that are timed
 _ABOUT = 3_500  # bytes of the settings, provenance, metrics and checksums of a run
-_LINE_SECONDS, _LINE_BYTES = 2.0, 150  # of metrics.jsonl
+LINE_SECONDS, _LINE_BYTES = 2.0, 150  # of metrics.jsonl
 
 
 def estimate_word2vec(trainer: Trainer) -> Estimate:
@@ -33,11 +38,9 @@ def estimate_word2vec(trainer: Trainer) -> Estimate:
     seconds = allocating + work * measured / tokens + others
     size = training_size(text, config)
     rows = 2 * size.words + (size.words + size.buckets if config.ngrams else 0)
-    held_out = 16 * (trainer.corpus.held_out_units + 1)
-    metrics = int(seconds / _LINE_SECONDS + trainer.epochs) * _LINE_BYTES
+    lines = seconds / LINE_SECONDS + trainer.epochs
     return Estimate(
-        disk=4 * config.dim * rows + 8 * size.buckets + len(word_lines(text.words, text.counts))
-        + held_out + metrics + _ABOUT,
+        disk=4 * config.dim * rows + 8 * size.buckets + bytes_about(trainer.corpus, text, lines),
         temporary=sum(table.nbytes for table in trainer.tables.arrays().values()),
         memory=memory_of(text, config, trainer.init),
         seconds=seconds,
@@ -50,6 +53,12 @@ def estimate_word2vec(trainer: Trainer) -> Estimate:
             f"{measured:.1f} s"
         ),
     )  # fmt: skip
+
+
+def bytes_about(corpus: "Corpus", text: TrainingText, lines: float) -> int:
+    """Return the bytes of a run besides its vectors, with so many lines of metrics."""
+    losses = 16 * (corpus.held_out_units + 1)
+    return len(word_lines(text.words, text.counts)) + losses + int(lines) * _LINE_BYTES + _ABOUT
 
 
 def _train_a_moment(trainer: Trainer) -> tuple[float, int, float]:

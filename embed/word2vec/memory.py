@@ -85,11 +85,12 @@ def training_size(text: TrainingText, config: Word2VecConfig) -> TrainingSize:
     tokens = [len(shard.ids) for shard in stored.shards]
     units = [len(shard.offsets(config.boundary)) for shard in stored.shards]
     ngrams, buckets = (0, 0) if config.ngrams is None else count_ngrams(text.words, config.ngrams)
+    again = config.epochs != 1  # the first shard follows the last one
     return TrainingSize(
         words=len(text.words),
         types=len(stored.vocabulary),
-        tokens=_most_of_two(tokens),
-        units=_most_of_two(units),
+        tokens=_most_of_two(tokens, again),
+        units=_most_of_two(units, again),
         ngrams=ngrams,
         buckets=buckets,
     )
@@ -105,9 +106,9 @@ def count_ngrams(words: Sequence[str], ngrams: Ngrams) -> tuple[int, int]:
     return n_ngrams, int(used.sum())
 
 
-def _most_of_two(sizes: list[int]) -> int:
-    """Return the greatest sum of two neighbors."""
-    return max(map(sum, pairwise([0, *sizes])))
+def _most_of_two(sizes: list[int], again: bool) -> int:
+    """Return the greatest sum of two neighbors; the first one may follow the last one ``again``."""
+    return max(map(sum, pairwise([sizes[-1] if again else 0, *sizes])))
 
 
 def _of_initial(init: WordVectors | None) -> int:

@@ -38,6 +38,20 @@ def test_a_file_appears_when_complete_and_leaves_nothing_beside_it(tmp_path):
     assert out.read_text() == "half"
 
 
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left"), KeyboardInterrupt()], ids=["disk", "interrupt"]
+)
+def test_an_error_leaves_no_folder_that_was_made_for_the_file(tmp_path, error):
+    (tmp_path / "old").mkdir()
+    for folder in ("old", "new/inner"):
+        with (
+            pytest.raises((ArtifactError, KeyboardInterrupt)),
+            atomic_output(tmp_path / folder / "out.txt", False),
+        ):
+            raise error
+    assert names(tmp_path) == ["old"]
+
+
 def test_a_folder_appears_when_complete(tmp_path):
     fill_folder(tmp_path / "out", ["a", "b"])
     assert names(tmp_path) == ["out"]

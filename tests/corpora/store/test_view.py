@@ -9,6 +9,7 @@ from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
 from corpora.reading.text_blocks import ReadOptions
+from corpora.store import vocabulary
 from corpora.store.corpus import Corpus, View
 
 LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
@@ -34,6 +35,12 @@ def parts_of(view: View) -> list[list[str]]:
         for rows, offsets in view.shards()
         for start, stop in itertools.pairwise(offsets.tolist())
     ]
+
+
+@pytest.mark.parametrize("size", [1, 20, 1 << 20])
+def test_types_are_decoded_in_order_whatever_the_size_of_a_block(corpus, monkeypatch, size):
+    monkeypatch.setattr(vocabulary, "_BLOCK_BYTES", size)
+    assert list(corpus.vocabulary) == corpus.vocabulary.words()
 
 
 def test_rare_kept_words_are_included_and_missing_ones_come_last(corpus):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import ArtifactError
+from embed.vectors import wordlist
 from embed.vectors.wordlist import (
     StoredVocabulary,
     encode_words,
@@ -46,6 +47,16 @@ def test_a_stored_vocabulary_is_the_list_it_was_written_from(tmp_path_factory, w
     buffer, starts, ends = stored.encoded()
     cells = [buffer[a:b].tobytes().decode() for a, b in zip(starts, ends, strict=True)]
     assert cells == [escape(word) for word in words]
+
+
+@pytest.mark.parametrize("counts", [None, [5, 4, 3, 2, 1]], ids=["words", "counted"])
+def test_words_of_the_same_hash_are_told_apart(tmp_path, monkeypatch, counts):
+    monkeypatch.setattr(wordlist, "hash", len, raising=False)
+    monkeypatch.setattr(wordlist, "_SEARCHES_BEFORE_INDEX", 0)
+    words = ["an", "of", "to", "the", "in"]
+    write_words(tmp_path / "vocabulary.tsv", words, counts)
+    stored = StoredVocabulary(tmp_path / "vocabulary.tsv")
+    assert [stored.row(word) for word in [*words, "it", "", "thee"]] == [*range(5), *[None] * 3]
 
 
 @pytest.mark.parametrize("searches", [0, 30])

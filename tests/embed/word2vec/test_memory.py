@@ -55,8 +55,13 @@ def test_sizes_of_a_text_are_those_of_its_tables(corpus):
 
 
 def test_two_neighboring_shards_are_in_memory():
-    assert memory._most_of_two([3]) == 3
-    assert memory._most_of_two([5, 3, 4, 4, 1]) == 8
+    assert memory._most_of_two([3], again=False) == 3
+    assert memory._most_of_two([5, 3, 4, 4, 1], again=False) == 8
+
+
+def test_the_next_epoch_prepares_its_first_shard_while_the_last_one_is_in_memory():
+    assert memory._most_of_two([3], again=True) == 6
+    assert memory._most_of_two([5, 1, 2, 4], again=True) == 9
 
 
 @pytest.mark.parametrize("engine", ["firth", "gensim"])

@@ -1,0 +1,59 @@
+"""Estimate what an auto-encoder takes, by counting the text and training on some of the rows."""
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from corpora.common.device import choose_device
+from corpora.common.estimate import Estimate
+from corpora.common.peak_memory import peak_memory
+from embed.autoencoder.config import AutoencoderConfig
+from embed.autoencoder.train import open_words, train_codes
+from embed.svd.train import weighted_matrix
+from embed.vectors.training import torch_threads
+from embed.vectors.wordlist import word_lines
+
+if TYPE_CHECKING:  # it imports numba
+    from corpora.store.corpus import Corpus
+
+_BATCHES = 12  # that are timed
+_ABOUT, _LINE_BYTES = 2_700, 110  # bytes of settings and checksums, and of a line of metrics
+
+
+def estimate_autoencoder(corpus: "Corpus", config: AutoencoderConfig) -> Estimate:
+    """Estimate the cost of a training: the text is counted whole, and some rows are learned."""
+    started, config = time.perf_counter(), config.resolved()
+    device = choose_device(config.device)
+    with peak_memory() as peak, torch_threads(config.threads):
+        words, matrix = weighted_matrix(corpus, config.counting())
+        used = np.flatnonzero(np.diff(matrix.indptr))
+        order = np.random.default_rng(config.seed).permutation(used)[: _BATCHES * config.batch]
+        _seconds(matrix[order[: config.batch]], config, device, 1)  # loads torch
+        starting = time.perf_counter() - started
+        one, three = (_seconds(matrix[order], config, device, epochs) for epochs in (1, 3))
+        epoch = (three - one) / 2
+    growth = len(used) / len(order)
+    counts = open_words(corpus, config).counts
+    lines = len(word_lines(words, counts)) + (config.epochs + 1) * _LINE_BYTES
+    return Estimate(
+        disk=4 * len(words) * config.dim + lines + _ABOUT,
+        memory=peak.bytes,
+        seconds=starting + growth * (one + (config.epochs - 1) * epoch),
+        sizes={
+            "words": len(words), "dim": config.dim, "epochs": config.epochs,
+            "nonzeros": int(matrix.nnz), "device": device,
+        },
+        reckoned_from=(
+            f"the counts of the whole text, and {len(order):,} of {len(used):,} rows, learned in "
+            f"{epoch:.2f} s an epoch"
+        ),
+    )  # fmt: skip
+
+
+def _seconds(rows: Any, config: AutoencoderConfig, device: str, epochs: int) -> float:
+    """Return how long the training on some rows takes."""
+    started = time.perf_counter()
+    train_codes(rows, dataclasses.replace(config, epochs=epochs), device)
+    return time.perf_counter() - started
