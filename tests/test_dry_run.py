@@ -143,19 +143,6 @@ def test_a_dry_run_is_for_this_machine(name, folder):
     assert refused.endswith("Error: --dry-run tells what this machine takes; drop --cluster\n")
 
 
-@pytest.mark.parametrize("name", ["train-nplm", "train-autoencoder"])
-def test_trainings_without_a_dry_run_refuse_it_and_need_an_output(name, folder, tmp_path):
-    words = [name, str(folder / "corpus")]
-    for more, message in (
-        ([], "Missing option '--out'"),
-        (["--out", str(tmp_path / "out"), "--dry-run"], "No such option '--dry-run'"),
-    ):
-        result = CliRunner().invoke(cli.main, [*words, *more])
-        assert result.exit_code == 2
-        assert message in result.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_dry_run_of_several_seeds_tells_their_total(folder):
     words = ["--dry-run", "--json", "--seeds", 3]
     several = json.loads(invoke("train-svd", folder, *words).stdout)

@@ -10,7 +10,7 @@ from embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow")
-@training_options(CbowConfig, dry_run=True)
+@training_options(CbowConfig)
 def command(
     corpus: str,
     out: Path | None,

@@ -10,7 +10,7 @@ from embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram")
-@training_options(SkipGramConfig, dry_run=True)
+@training_options(SkipGramConfig)
 def command(
     corpus: str,
     out: Path | None,

@@ -17,19 +17,16 @@ from corpora.common.options import click_options
 from embed.word2vec.config import Word2VecConfig
 
 
-def training_options(config_class: type, *, dry_run: bool = False) -> Callable[[Any], Any]:
-    """Return a decorator that adds the arguments and options of a training command.
-
-    With ``dry_run`` also those of a dry run, for which ``--out`` may be left out.
-    """
+def training_options(config_class: type) -> Callable[[Any], Any]:
+    """Return a decorator that adds the arguments and options of a training command."""
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
-        click.option("--out", type=out_type, required=not dry_run, help="The run to make."),
+        click.option("--out", type=out_type, help="The run to make."),
         click_options(config_class),
         seeds_option,
         click.option("--force", is_flag=True, help="Overwrite the run at --out."),
-        *([dry_run_options] if dry_run else []),
+        dry_run_options,
     ]
 
     def decorate(function: Any) -> Any:
