@@ -64,6 +64,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "weight decay .3": {"weight_decay": 0.3},
     "masks .40 to .15, weight decay .1": {"mask_rate": "0.40:0.15"},
     "batch 16, weight decay .1": {"batch": 16, **_ONCE},
+    **{f"start {std}": {"change": std} for std in ("std .04", "std .08", "std .16", "std .32")},
     "half rates": {"rates": 0.5},  # of Muon and AdamW
     "quarter rates": {"rates": 0.25},
 }

@@ -19,7 +19,7 @@ from typing import Any
 import harness
 from scale_text import write_text
 
-from corpora.artifacts.artifact import write_json
+from corpora.artifacts.artifact import read_json, write_json
 from corpora.common.console import print_table
 from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
@@ -59,10 +59,15 @@ def steps(folder: Path, n_words: int, arguments: argparse.Namespace) -> dict[str
     }  # fmt: skip
     found["bounds"] = {bound: within(bound, folder, corpus) for bound in arguments.bounds}
     found["neighbors"] = measured("neighbors", folder / "svd", "ba", "bada")
-    if n_words <= arguments.most_skipgram:
-        skipgram = ["train-skipgram", corpus, "--epochs", 1, "--out", folder / "skipgram"]
-        found["train-skipgram"] = {**measured(*skipgram), "bytes": size_of(folder / "skipgram")}
+    found["train-skipgram"] = skipgram(folder, corpus, memory)
     return found
+
+
+def skipgram(folder: Path, corpus: Path, memory: list[str]) -> dict[str, float]:
+    """Measure an epoch of skip-gram."""
+    out = folder / "skipgram"
+    found = measured("train-skipgram", corpus, "--epochs", 1, *memory, "--out", out)
+    return {**found, "bytes": size_of(out)}
 
 
 def within(bound: str, folder: Path, corpus: Path) -> dict[str, Any]:
@@ -76,6 +81,8 @@ def main() -> None:
     """Measure texts of all sizes."""
     arguments = harness.parse(__doc__, more=_own_options)
     found: dict[str, Any] = {}
+    if arguments.json and arguments.json.exists():  # other sizes are kept
+        found = read_json(arguments.json)["results"]
     for millions in arguments.millions:
         folder = Path(tempfile.mkdtemp(dir=arguments.folder))
         try:
@@ -110,7 +117,6 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--millions", type=int, nargs="+", default=[10, 100])
     parser.add_argument("--memory", default="4G")
     parser.add_argument("--bounds", nargs="*", default=["8G", "1G", "600M"], help="of train-svd")
-    parser.add_argument("--most-skipgram", type=int, default=100_000_000, help="words")
     parser.add_argument("--folder", type=Path, help="by default the system's temporary one")
 
 
