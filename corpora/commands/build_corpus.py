@@ -10,9 +10,8 @@ from corpora.build.request import BuildOptions, make_request
 from corpora.common.cluster import cluster_option
 from corpora.common.estimate import (
     dry_run_options,
-    print_estimate,
+    print_dry_run,
     require_out,
-    seconds_since_start,
 )
 from corpora.common.options import click_options, take
 from corpora.reading.text_blocks import ReadOptions
@@ -68,9 +67,7 @@ def command(
         phrases=take(PhraseOptions, options),
     )
     if dry_run:
-        start = seconds_since_start()
-        estimate = estimate_corpus(request, out, force=force)
-        print_estimate(estimate.after(start), as_json=as_json)
+        print_dry_run(lambda: estimate_corpus(request, out, force=force), as_json=as_json)
         return
     assert out is not None
     if not force and up_to_date(out, request):

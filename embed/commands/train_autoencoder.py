@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns
-from corpora.common.estimate import print_estimate, require_out, seconds_since_start
+from corpora.common.estimate import print_dry_run, require_out
 from embed.autoencoder.config import AutoencoderConfig
 from embed.commands.train_svd import summary
 from embed.commands.word2vec import training_options
@@ -56,9 +56,7 @@ def command(
     choose_device(config.device)
     opened = open_or_build(corpus)
     if dry_run:
-        start = seconds_since_start()
-        estimate = estimate_autoencoder(opened, config).of_runs(seeds)
-        print_estimate(estimate.after(start), as_json=as_json)
+        print_dry_run(lambda: estimate_autoencoder(opened, config).of_runs(seeds), as_json=as_json)
         return
     finished = runs.finished(opened.fingerprint, dataclasses.asdict(config.resolved()))
     for run, run_config in runs.configs().items():

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from corpora.artifacts.seeds import SeedRuns
-from corpora.common.estimate import print_estimate, require_out, seconds_since_start
+from corpora.common.estimate import print_dry_run, require_out
 from embed.commands.word2vec import cost_of_more, last_epoch, summary, training_options
 from embed.nplm.config import NplmConfig
 
@@ -60,9 +60,7 @@ def command(
     choose_device(config.device)
     opened = open_or_build(corpus)
     if dry_run:
-        start = seconds_since_start()
-        estimate = estimate_nplm(opened, config).of_runs(seeds)
-        print_estimate(estimate.after(start), as_json=as_json)
+        print_dry_run(lambda: estimate_nplm(opened, config).of_runs(seeds), as_json=as_json)
         return
     chosen = with_samples(config, open_text(opened, config)).samples
     finished = runs.finished(opened.fingerprint, {"samples": chosen})

@@ -9,9 +9,8 @@ from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.cluster import cluster_option
 from corpora.common.estimate import (
     dry_run_options,
-    print_estimate,
+    print_dry_run,
     require_out,
-    seconds_since_start,
 )
 from corpora.common.options import click_options
 from embed.svd.train import SvdConfig
@@ -64,9 +63,7 @@ def command(
     choose_device(config.device)
     opened = open_or_build(corpus)
     if dry_run:
-        start = seconds_since_start()
-        estimate = estimate_svd(opened, config).of_runs(seeds)
-        print_estimate(estimate.after(start), as_json=as_json)
+        print_dry_run(lambda: estimate_svd(opened, config).of_runs(seeds), as_json=as_json)
         return
     finished = runs.finished(opened.fingerprint, {"dim": with_width(config, opened).dim})
     for run, run_config in runs.configs().items():

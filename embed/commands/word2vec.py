@@ -9,9 +9,8 @@ import click
 from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.estimate import (
     dry_run_options,
-    print_estimate,
+    print_dry_run,
     require_out,
-    seconds_since_start,
 )
 from corpora.common.options import click_options
 from embed.word2vec.config import Word2VecConfig
@@ -69,9 +68,7 @@ def train(
         open_init(config)
     trainer = build_trainer(open_or_build(corpus), config)
     if dry_run:
-        start = seconds_since_start()
-        estimate = estimate_word2vec(trainer).of_runs(seeds)
-        print_estimate(estimate.after(start), as_json=as_json)
+        print_dry_run(lambda: estimate_word2vec(trainer).of_runs(seeds), as_json=as_json)
         return
     finished = runs.finished(trainer.corpus.fingerprint, trainer.resolved_options())
     for run, one in runs.configs().items():

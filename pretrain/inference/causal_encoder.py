@@ -1,7 +1,6 @@
 """CausalEncoder: what an encoder of next pieces gives sentences, and the text it generates."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -94,8 +93,7 @@ class CausalEncoder(TrainedEncoder):
         text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.max_pieces)
         scores = log_likelihoods(self.model, windows, min(self._slots, _SCORED_SLOTS))
-        bounds = text.words[text.sentences].tolist()
-        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+        return text.sentence_sums(scores)
 
     def generate(self, prompt: str, config: GenerateConfig | None = None) -> Generated:
         """Continue a text, piece by piece.

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +107,7 @@ class MlmEncoder(TrainedEncoder):
         scores = pseudo_log_likelihoods(
             predictor(self.model), windows, text.words, self._slots, left_to_right_in_words
         )
-        bounds = text.words[text.sentences].tolist()
-        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+        return text.sentence_sums(scores)
 
     def fill_mask(self, text: str, k: int = 10) -> list[list[Prediction]]:
         """Predict the masked pieces of a text.

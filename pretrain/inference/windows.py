@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +51,11 @@ class PiecedText:
         """Average rows over the pieces of each word."""
         # rows: float32 (P, D); returns float32 (n_words, D)
         return means_of_pieces(rows, self.words)
+
+    def sentence_sums(self, scores: np.ndarray) -> np.ndarray:
+        """Add the scores of the pieces of each sentence, float64 (n_sentences,)."""
+        bounds = self.words[self.sentences].tolist()
+        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
 
     def windows(self, length: int) -> "PieceWindows":
         """Cut sentences into windows of at most ``length`` pieces (at least 2).
