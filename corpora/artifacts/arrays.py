@@ -126,6 +126,12 @@ def map_array(path: Path, *, again: str, missing: str, mode: Any = "r") -> np.nd
     return array
 
 
+def load_arrays(file: Path | BinaryIO) -> dict[str, np.ndarray]:
+    """Read all arrays of a ``.npz``."""
+    with _HEADERS, np.load(file, allow_pickle=False) as saved:
+        return dict(saved)
+
+
 class StringWriter:
     """Appends strings to two named arrays, ``NAME.text`` (UTF-8) and ``NAME.offsets``."""
 

@@ -9,10 +9,10 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array
+from corpora.artifacts.arrays import map_array, save_array
 from corpora.artifacts.atomic import write_cached
 from corpora.common.cache import cache_directory
-from corpora.common.errors import SettingError
+from corpora.common.errors import ArtifactError, SettingError
 
 METHODS = ("pca", "umap")
 _BLOCK = 1 << 13  # rows at once
@@ -69,9 +69,8 @@ def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.n
     made_from = hashlib.blake2b(f"{version('umap-learn')} {units.shape} ".encode())
     made_from.update(np.ascontiguousarray(units).data)
     file = cache_directory() / "maps" / f"{made_from.hexdigest()[:32]}.npy"
-    with contextlib.suppress(OSError, ValueError):
-        places: np.ndarray = np.load(file, allow_pickle=False)
-        return places
+    with contextlib.suppress(ArtifactError):
+        return np.array(map_array(file, again="", missing=""))
     places = _scaled(_fit_umap(units, tell))
     with contextlib.suppress(OSError):  # the cache only saves time
         write_cached(file, lambda new: save_array(new, places))

@@ -8,6 +8,7 @@ import numpy as np
 from corpora.common.errors import ArtifactError, SettingError
 from embed.formats.vector_files import load_vectors
 from embed.vectors.int8_rows import is_dense
+from embed.vectors.run_files import open_array
 from embed.vectors.subwords import SubwordTable, word_buckets
 from embed.vectors.word_vectors import INPUTS, WordVectors
 from embed.vectors.wordlist import index_words
@@ -125,7 +126,7 @@ def _copy_own(
     if init.subwords is None:
         _copy(init, init.matrix, rows, init_rows, out)
     elif run is not None:
-        _copy(init, np.load(run / INPUTS, mmap_mode="r", allow_pickle=False), rows, init_rows, out)
+        _copy(init, open_array(run / INPUTS, np.float32, 2), rows, init_rows, out)
     else:
         for start, stop in _ranges(len(rows), _COMPOSED_ROWS):
             some = [words[row] for row in rows[start:stop].tolist()]

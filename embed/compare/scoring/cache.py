@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import load_arrays
 from corpora.artifacts.atomic import write_cached
 from corpora.common.cache import cache_directory
 from embed.compare.statistics.effect_size import EffectSize
@@ -149,8 +150,7 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
 
 def _unpacked(packed: bytes) -> list[Measurement]:
     """Return the measurements of an archive."""
-    with np.load(io.BytesIO(packed), allow_pickle=False) as saved:
-        arrays = dict(saved)
+    arrays = load_arrays(io.BytesIO(packed))
     heads = json.loads(arrays.pop("heads").tobytes())
     return [_measured(head, index, arrays) for index, head in enumerate(heads)]
 
