@@ -18,6 +18,7 @@ from corpora.text.characters import (
 )
 from corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
 from corpora.text.sentences.split import sentence_offsets
+from corpora.text.trees import part_heads
 
 # The held-out choice hashes at most this many bytes of a document, so it does not depend on
 # where blocks are cut.
@@ -40,6 +41,7 @@ class PreparedBlock:
     # the text with its sentences before jieba divided it; else text and sentences themselves
     original: np.ndarray
     original_sentences: np.ndarray
+    heads: np.ndarray | None = None  # as of TextBlock
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class EncodedBlock:
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
     tally: dict[str, int]  # bytes, characters, and what was dropped
     texts: CompressedText | None  # of the sentences, if they are kept
+    heads: np.ndarray | None = None  # int32 (n_tokens,), as of TextBlock
 
 
 def parse(raw: RawBlock, settings: TextSettings) -> tuple[TextBlock, PreparedBlock]:
@@ -87,8 +90,9 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         if len(offsets) == len(sentences):  # else the divided text is kept
             original, original_sentences = uncut_text, offsets
     return PreparedBlock(
-        text, sentences, paragraphs, block.documents, segmenter, keys, original, original_sentences
-    )
+        text, sentences, paragraphs, block.documents, segmenter, keys, original,
+        original_sentences, block.heads,
+    )  # fmt: skip
 
 
 def encode(
@@ -96,14 +100,18 @@ def encode(
 ) -> EncodedBlock:
     """Encode a prepared block as token ids, adding unseen types to the table."""
     characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
-    segmented = table.segment(prepared.text, prepared.sentences, characters)
+    parts, heads = prepared.sentences, prepared.heads
+    if heads is not None:  # each token alone, since one whose characters are all dropped vanishes
+        parts = split_offsets(prepared.text, TOKEN_SEPARATOR, prepared.sentences)
+    segmented = table.segment(prepared.text, parts, characters)
+    if heads is not None:
+        heads = part_heads(heads, np.diff(segmented.offsets)).astype(np.int32)
+    offsets = _token_offsets(segmented.offsets, parts, prepared.sentences)
     return EncodedBlock(
         token_ids=segmented.token_ids,
-        sentences=_starts(segmented.offsets),
-        paragraphs=_starts(
-            _token_offsets(segmented.offsets, prepared.sentences, prepared.paragraphs)
-        ),
-        documents=_token_offsets(segmented.offsets, prepared.sentences, prepared.documents[:-1]),
+        sentences=_starts(offsets),
+        paragraphs=_starts(_token_offsets(offsets, prepared.sentences, prepared.paragraphs)),
+        documents=_token_offsets(offsets, prepared.sentences, prepared.documents[:-1]),
         keys=prepared.keys,
         tally={
             "bytes": len(prepared.text),
@@ -111,7 +119,8 @@ def encode(
             "unspaced_characters": segmented.n_unspaced,
             "dropped_bytes": segmented.n_dropped,
         },
-        texts=_texts(prepared, segmented.offsets) if keep_text else None,
+        texts=_texts(prepared, offsets) if keep_text else None,
+        heads=heads,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of, open_array, write_array
+from corpora.artifacts.arrays import load_arrays, offsets_of, open_array, write_array
 from corpora.artifacts.artifact import fingerprint
 from corpora.artifacts.tasks import Task
 from corpora.build.encode import EncodedBlock, encode, parse
@@ -190,6 +190,8 @@ def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock) -> None:
         "positions": parsed.positions,
         "fields": np.frombuffer(json.dumps(parsed.fields).encode(), dtype=np.uint8),
     }
+    if block.heads is not None:
+        arrays["heads"] = block.heads
     if block.texts is not None:
         arrays["text"] = np.frombuffer(b"".join(block.texts.blocks), dtype=np.uint8)
         arrays["text_bounds"] = offsets_of(map(len, block.texts.blocks))
@@ -200,19 +202,20 @@ def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock) -> None:
 
 def _read_block(path: Path) -> tuple[EncodedBlock, np.ndarray, dict[str, list[str]]]:
     """Return a block, its positions and its kept fields."""
-    with np.load(path, allow_pickle=False) as arrays:
-        texts = None
-        if "text" in arrays:
-            text, bounds = arrays["text"].tobytes(), arrays["text_bounds"].tolist()
-            blocks = [text[a:b] for a, b in itertools.pairwise(bounds)]
-            texts = CompressedText(blocks, arrays["text_sentences"])
-        block = EncodedBlock(
-            token_ids=arrays["ids"],
-            sentences=arrays["sentences"],
-            paragraphs=arrays["paragraphs"],
-            documents=arrays["documents"],
-            keys=arrays["keys"],
-            tally={},
-            texts=texts,
-        )
-        return block, arrays["positions"], json.loads(arrays["fields"].tobytes())
+    arrays = load_arrays(path)
+    texts = None
+    if "text" in arrays:
+        text, bounds = arrays["text"].tobytes(), arrays["text_bounds"].tolist()
+        blocks = [text[a:b] for a, b in itertools.pairwise(bounds)]
+        texts = CompressedText(blocks, arrays["text_sentences"])
+    block = EncodedBlock(
+        token_ids=arrays["ids"],
+        sentences=arrays["sentences"],
+        paragraphs=arrays["paragraphs"],
+        documents=arrays["documents"],
+        keys=arrays["keys"],
+        tally={},
+        texts=texts,
+        heads=arrays.get("heads"),
+    )
+    return block, arrays["positions"], json.loads(arrays["fields"].tobytes())

@@ -25,6 +25,7 @@ from corpora.build.phrase_kernels import count_next, gather_next, join, score_pa
 from corpora.build.phrase_options import NPMI, PhraseRules
 from corpora.build.vocabulary_writer import TypeRuns
 from corpora.common.threads import even_ranges
+from corpora.store.shards import HEADS
 from corpora.store.vocabulary import Vocabulary
 from corpora.store.vocabulary_kernels import gather_types
 from corpora.text.segment import TextSettings
@@ -195,6 +196,7 @@ def _join_shard(
         places = np.searchsorted(sentences, np.array(open_array(directory, level)))
         write_array(directory, level, ends[places])
     write_array(directory, "sentences", ends)
+    array_path(directory, HEADS).unlink(missing_ok=True)  # they are of single words
     return n_tokens, n_joined
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from corpora.artifacts.arrays import open_array, write_array
 from corpora.artifacts.artifact import (
+    SCRATCH,
     clear_partial,
     fingerprint,
     new_artifact,
@@ -58,7 +59,6 @@ from corpora.store.corpus import FORMAT, MANIFEST, Corpus
 from corpora.store.shards import FORMS, Shard
 from corpora.store.vocabulary import Vocabulary
 
-SCRATCH = "scratch"
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
 # A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is
 # kept.

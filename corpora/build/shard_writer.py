@@ -9,7 +9,7 @@ import numpy as np
 from corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
 from corpora.build.encode import EncodedBlock
 from corpora.build.keep_text import TextWriter
-from corpora.store.shards import field_array
+from corpora.store.shards import HEADS, field_array
 
 # Small enough to balance threads, large enough that 10G tokens need few files.
 SHARD_TOKENS = 1 << 23
@@ -29,6 +29,7 @@ class ShardWriter:
         self._positions = self._writer("document_positions", np.int64)
         self._fields: dict[str, StringWriter] = {}
         self._texts: TextWriter | None = None  # of all blocks or of none
+        self._heads: ArrayWriter | None = None  # from the first block that has heads
         # first token, token after the last, number of the type table, for each block
         self.segments: list[tuple[int, int, int]] = []
 
@@ -59,6 +60,7 @@ class ShardWriter:
         first = self.n_tokens
         skip = 1 if continues else 0
         self.segments.append((first, first + len(block.token_ids), table))
+        self._append_heads(block)
         self._ids.append(block.token_ids)
         self._levels["sentences"].append(block.sentences + first)
         self._levels["paragraphs"].append(block.paragraphs + first)
@@ -83,8 +85,9 @@ class ShardWriter:
             writer.close()
         for strings in self._fields.values():
             strings.close()
-        if self._texts:
-            self._texts.close()
+        for optional in (self._texts, self._heads):
+            if optional:
+                optional.close()
         return entry
 
     def discard(self) -> None:
@@ -95,8 +98,9 @@ class ShardWriter:
             writer.discard()
         for strings in self._fields.values():
             strings.discard()
-        if self._texts:
-            self._texts.discard()
+        for optional in (self._texts, self._heads):
+            if optional:
+                optional.discard()
 
     def _append_fields(self, fields: Mapping[str, Sequence[str]], n_new: int, skip: int) -> None:
         """Append kept fields; sources without a field that others have get empty values."""
@@ -107,6 +111,15 @@ class ShardWriter:
                 self._fields[name].append([""] * n_before)
         for name, writer in self._fields.items():
             writer.append(fields[name][skip:] if name in fields else [""] * n_new)
+
+    def _append_heads(self, block: EncodedBlock) -> None:
+        """Append the heads of a block; those of blocks without any are unknown, 0."""
+        if block.heads is not None and self._heads is None:
+            self._heads = self._writer(HEADS, np.int32)
+            self._heads.append(np.zeros(self.n_tokens, dtype=np.int32))
+        if self._heads is not None:
+            unknown = np.zeros(len(block.token_ids), dtype=np.int32)
+            self._heads.append(unknown if block.heads is None else block.heads)
 
     def _writer(self, name: str, dtype: Any) -> ArrayWriter:
         """Return the writer of a named array of this shard."""

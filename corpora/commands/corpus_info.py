@@ -83,6 +83,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
         ("held out", held_out_text(stats)),
         ("text", text),
         *([("original text", "kept")] if stats["keeps_text"] else []),
+        *([("syntactic heads", "kept")] if stats["keeps_heads"] else []),
     ]
     print_table(("", stats["path"]), rows)
     frequent = [

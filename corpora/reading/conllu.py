@@ -1,4 +1,4 @@
-"""CoNLL-U: sentences and tokens are kept as annotated."""
+"""CoNLL-U: sentences, tokens and their syntactic heads are kept as annotated."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +17,10 @@ from corpora.reading.text_blocks import (
     TextBlock,
     keep_fields,
 )
+from corpora.text.trees import SentenceTree
 
 _COLUMNS = {"form": 1, "lemma": 2}
+_HEAD = 6
 _N_COLUMNS = 10
 _SEPARATORS = re.compile(r"[\x1d-\x1f]")
 
@@ -40,7 +42,8 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
     """Parse CoNLL-U into a pretokenized block; a file without ``# newdoc`` is one document.
 
     A multiword token yields its surface form, or the lemmas of its words; empty nodes are
-    skipped. ``missing_lemmas`` counts words whose lemma is ``_``, replaced by the form.
+    skipped. ``missing_lemmas`` counts words whose lemma is ``_``, replaced by the form. Heads are
+    kept if any is given.
     """
     data, counts = raw.checked()
     builder = _DocumentBuilder(raw)
@@ -65,6 +68,7 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
         keep_fields(raw.options, {"id": builder.ids}, raw.source),
         continues=builder.continues,
         pretokenized=True,
+        heads=np.array(builder.heads, np.int32) if any(builder.heads) else None,
         counts=counts,
     )
 
@@ -78,12 +82,14 @@ class _DocumentBuilder:
         self.ids: list[str] = []
         self.continues = False
         self.missing_lemmas = 0
+        self.heads: list[int] = []  # of every token, see :class:`TextBlock`
         self._source = raw.source
         self._column = _COLUMNS[raw.options.field or "form"]
         self._open = (raw.first_line, "", raw.continues)
         self._paragraphs: list[list[str]] = [[]]
         self._tokens: list[str] = []
         self._covered = 0  # last word number inside the current multiword token
+        self._tree = SentenceTree(raw.source)
 
     def comment(self, line: str, number: int) -> None:
         """Start a new document or paragraph if the comment marks one."""
@@ -110,12 +116,13 @@ class _DocumentBuilder:
             raise SourceError(
                 f"{self._source}:{number}: {cells[0]!r} is not a word number; fix the line"
             )
-        if self._column == _COLUMNS["form"]:
-            if not dash and int(first) <= self._covered:
-                return
-            if dash:
-                self._covered = int(last)
-        self._tokens.append(self._selected(cells))
+        if dash:
+            self._covered = int(last)
+        is_covered = not dash and int(first) <= self._covered
+        if not is_covered:
+            self._tokens.append(self._selected(cells))
+        if not dash and int(first):
+            self._tree.add(int(first), cells[_HEAD], len(self._tokens) - 1, number)
 
     def _selected(self, cells: list[str]) -> str:
         """Return the selected column; a missing lemma is replaced by the form."""
@@ -129,7 +136,8 @@ class _DocumentBuilder:
         """Finish the current sentence, if any."""
         if self._tokens:
             self._paragraphs[-1].append(TOKEN_END.decode().join(self._tokens))
-        self._tokens, self._covered = [], 0
+            self.heads += self._tree.distances(len(self._tokens))
+        self._tokens, self._covered, self._tree = [], 0, SentenceTree(self._source)
 
     def end_document(self) -> None:
         """Finish the current document; one without tokens is dropped."""

@@ -98,6 +98,9 @@ class TextBlock:
     fields: dict[str, list[str]]  # the kept fields, one value per document
     continues: bool = False  # the first document continues the last one of the previous block
     pretokenized: bool = False  # the text has TOKEN_END and SENTENCE_END as separators
+    # int32 (n_tokens,), of pretokenized text: the signed distance of each token to its syntactic
+    # head in the sentence, in tokens; 0 for a root or if it is unknown. None if none is known
+    heads: NDArray[np.int32] | None = None
     # of what was dropped or replaced
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
 

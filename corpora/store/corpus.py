@@ -222,6 +222,11 @@ class Corpus:
         """Whether the text of sentences is kept as written, for ``Shard.sentence_texts``."""
         return any(shard.keeps_text for shard in self.shards)
 
+    @property
+    def keeps_heads(self) -> bool:
+        """Whether syntactic heads of words are kept, as given in CoNLL-U, for ``Shard.heads``."""
+        return any(shard.keeps_heads for shard in self.shards)
+
     @cached_property
     def stored(self) -> StoredText:
         """Types, shards and sampled documents, as views need them."""

@@ -10,6 +10,7 @@ from corpora.artifacts.arrays import array_path, open_array, read_strings
 from corpora.store.kept_text import BLOCKS, KeptText
 
 FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
+HEADS = "heads"  # an array of shards whose text came with dependency trees
 _FIELD = "field."  # how the names of arrays of kept fields begin
 UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
 
@@ -34,6 +35,16 @@ class Shard:
     def forms(self) -> np.ndarray:
         """int32 (n_tokens,): ids of the forms that lemmas replaced; only in lemmatized corpora."""
         return self.array(FORMS)
+
+    @property
+    def keeps_heads(self) -> bool:
+        """Whether the head of any token is known."""
+        return array_path(self.directory, HEADS).exists()
+
+    @cached_property
+    def heads(self) -> np.ndarray:
+        """int32 (n_tokens,): signed distance to the syntactic head; 0 if a root or unknown."""
+        return self.array(HEADS) if self.keeps_heads else np.zeros(len(self.ids), dtype=np.int32)
 
     @cached_property
     def documents(self) -> np.ndarray:

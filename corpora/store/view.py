@@ -10,6 +10,7 @@ import numpy as np
 from corpora.store.shards import Shard
 from corpora.store.view_kernels import count_selected_tokens, select_rows
 from corpora.store.vocabulary import PRUNED, Vocabulary
+from corpora.text.trees import part_heads
 
 Boundary = Literal["sentence", "paragraph", "document"]
 Documents = Literal["train", "held-out", "all"]
@@ -106,6 +107,22 @@ class View:
                 shard.ids, bounds, shard.units, selected, self._rows, rows, offsets
             )
             yield rows[:n_rows], offsets[: n_parts + 1]
+
+    @property
+    def keeps_heads(self) -> bool:
+        """Whether syntactic heads of words are known."""
+        return any(shard.keeps_heads for shard in self.stored.shards)
+
+    def heads(self) -> Iterator[np.ndarray]:
+        """Yield, for each shard, the signed distance of each kept token to its syntactic head.
+
+        0 for a root, or if the head is unknown or dropped.
+        """
+        # int64 (n,), of the tokens that shards() yields
+        for number, shard in enumerate(self.stored.shards):
+            selected = np.repeat(self.stored.selected(number, self.documents), np.diff(shard.units))
+            kept = selected & (self._rows[shard.ids] >= 0)
+            yield part_heads(shard.heads, kept.astype(np.int64))
 
     def clusters(self) -> Iterator[np.ndarray]:
         """Yield, for each shard, the offsets of parts at which a unit of held-out text starts.

@@ -22,6 +22,9 @@ class Batch:
     weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
     # int64 (B, C), in held-out batches: the cluster of text that each target is from
     clusters: torch.Tensor | None = None
+    tree: torch.Tensor | None = None  # as of :class:`PackedRows`, int16 or int32 (B, 2, T)
+    # int64 (B,): the key of each row's random numbers, in a training that needs them
+    noise: torch.Tensor | None = None
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -38,6 +41,8 @@ class Batch:
             self.targets[first:stop],
             self.weights[first:stop],
             None if self.clusters is None else self.clusters[first:stop],
+            None if self.tree is None else self.tree[first:stop],
+            None if self.noise is None else self.noise[first:stop],
         )
 
 
@@ -64,10 +69,11 @@ class Batches:
 
         A new epoch's order takes O(n_rows log n_rows).
         """
-        ids = self._rows.take(self._row_numbers(step))
+        numbers = self._row_numbers(step)
+        ids, tree = self._rows.take(numbers), self._rows.take_tree(numbers)
         shown, chosen, targets, weights = self._objective.predict(ids, step=step, rate=mask_rate)
         segments, positions = lay_out(ids)
-        return Batch(shown, segments, positions, chosen, targets, weights)
+        return Batch(shown, segments, positions, chosen, targets, weights, tree=tree)
 
     def _row_numbers(self, step: int) -> torch.Tensor:
         """Return the numbers of a batch's rows, int64 (B,)."""
@@ -109,8 +115,8 @@ def fixed_batches(
         )
         segments, positions = lay_out(ids)
         weights = weights * (places < n_places)[:, None].to(rows.device)
-        clusters = _clusters(rows, numbers, chosen)
-        yield Batch(shown, segments, positions, chosen, targets, weights, clusters)
+        clusters, tree = _clusters(rows, numbers, chosen), rows.take_tree(numbers)
+        yield Batch(shown, segments, positions, chosen, targets, weights, clusters, tree)
 
 
 def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:

@@ -13,6 +13,7 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note, progress
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP
 from pretrain.data.packing_kernels import pack_units
+from pretrain.data.trees import pack_tree
 
 if TYPE_CHECKING:
     from corpora.store.view import View
@@ -39,6 +40,9 @@ class PackedRows:
     # int64 (n_clusters,), on the CPU: the slot after the last of each cluster of the view; see
     # :meth:`corpora.store.view.View.clusters`. None if they were not asked for.
     cluster_ends: np.ndarray | None = None
+    # int16 or int32 (n_rows, 2, T), where the rows are: the number of each slot's word in the row,
+    # and of its syntactic head; see :func:`pretrain.data.trees.pack_tree`. None if not asked for.
+    tree: torch.Tensor | None = None
     chunk_slots: int = 1 << 22  # slots that :meth:`chunks` widens to int64 at a time
 
     @classmethod
@@ -50,11 +54,12 @@ class PackedRows:
         device: torch.device | str,
         *,
         clusters: bool = False,
+        tree: bool = False,
     ) -> "PackedRows":
         """Split a text into pieces and pack them into rows, in the order of the text.
 
-        Needs about twice the memory of the result. Rows stay on the CPU if the device lacks the
-        memory. Raises if the text is empty or rows are too short.
+        Needs about twice the memory of the result, or ten times with ``tree``. Rows stay on the CPU
+        if the device lacks the memory. Raises if the text is empty or rows are too short.
         """
         if sequence_length < _MIN_LENGTH:
             raise SettingError(
@@ -72,7 +77,13 @@ class PackedRows:
         stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
         placed, n_pieces = _to_device(stored, torch.device(device)), ids.size - n_special
         cluster_ends = np.concatenate(ends) if ends is not None else None
-        return cls(placed, len(pieces), n_pieces, n_padding, torch.device(device), cluster_ends)
+        edges = None
+        if tree:
+            lengths = np.diff(pieces.split(view.words)[1])
+            edges = torch.from_numpy(pack_tree(view, lengths, ids)).to(placed.device)
+        return cls(
+            placed, len(pieces), n_pieces, n_padding, torch.device(device), cluster_ends, edges
+        )
 
     @property
     def n_rows(self) -> int:
@@ -92,13 +103,19 @@ class PackedRows:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return self.ids.numel() * self.ids.element_size()
+        trees = 0 if self.tree is None else self.tree.nbytes
+        return self.ids.nbytes + trees
 
     def take(self, rows: torch.Tensor) -> torch.Tensor:
         """Copy rows to the device as int64."""
         # rows: int64 (B,), on the device of ``ids``; returns int64 (B, T)
         ids = self.ids.index_select(0, rows).to(self.device).to(torch.int64)
         return ids & 0xFFFF if self.ids.dtype == torch.int16 else ids
+
+    def take_tree(self, rows: torch.Tensor) -> torch.Tensor | None:
+        """Copy the trees of rows to the device, if there are any."""
+        # rows: int64 (B,), on the device of ``ids``; returns int (B, 2, T)
+        return None if self.tree is None else self.tree.index_select(0, rows).to(self.device)
 
     def chunks(self) -> Iterator[torch.Tensor]:
         """Yield all rows in order, int64 (n, T) at a time."""
@@ -112,6 +129,8 @@ class PackedRows:
         digest = hashlib.blake2b(f"{self.sequence_length}".encode(), digest_size=8)
         for chunk in self.chunks():
             digest.update(chunk.to(torch.int32).cpu().numpy().data)
+        if self.tree is not None:
+            digest.update(self.tree.cpu().numpy().data)
         return digest.hexdigest()
 
 

@@ -12,6 +12,7 @@ import torch
 
 from corpora.common.hashing import FACTORS, SHIFTS, STRIDE
 
+_PURPOSE_SHIFT = 40  # numbers of a key for each purpose, as a power of 2
 _FLOAT_BITS = 24  # of a float32's significand: multiples of 2^-24 below 1 are exact
 
 
@@ -33,12 +34,7 @@ def keyed_bits(
     stride = int(STRIDE)
     key = _signed(_key(seed, step, purpose) + (first + 1) * stride)
     # products and sums of int64 wrap around, as the hash requires
-    bits = torch.arange(n, device=device).mul_(_signed(stride)).add_(key)
-    for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
-        bits ^= _shifted(bits, int(shift))
-        bits *= _signed(int(factor))
-    bits ^= _shifted(bits, int(SHIFTS[2]))
-    return bits.view(*shape)
+    return _hash(torch.arange(n, device=device).mul_(_signed(stride)).add_(key)).view(*shape)
 
 
 def keyed_uniform(
@@ -51,8 +47,7 @@ def keyed_uniform(
     first: int = 0,
 ) -> torch.Tensor:
     """Return uniform numbers in [0, 1), multiples of 2^-24, float32 of ``shape``."""
-    bits = keyed_bits(seed, step, purpose, shape, device, first=first)
-    return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
+    return _uniform(keyed_bits(seed, step, purpose, shape, device, first=first))
 
 
 def keyed_integers(
@@ -71,6 +66,42 @@ def keyed_integers(
     """
     bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return (_shifted(bits, 32) * below) >> 32
+
+
+# torch.compile calls it as it is: in the C++ that it would write, products of places and the stride
+# overflow, from which compilers conclude that loops are short
+@torch.library.custom_op("firth::row_uniform", mutates_args=())
+def row_uniform(keys: torch.Tensor, purpose: int, n: int) -> torch.Tensor:
+    """Return ``n`` uniform numbers in [0, 1) for each key, float32 (B, n).
+
+    Keys are :func:`keyed_bits`, on the device, so that compiled code need not change with the step.
+    Numbers for another ``purpose`` are independent; ``n`` is at most 2^40.
+    """
+    # keys: int64 (B,)
+    stride = int(STRIDE)
+    first = _signed(((purpose << _PURPOSE_SHIFT) + 1) * stride)
+    numbers = torch.arange(n, device=keys.device).mul_(_signed(stride)).add_(first)
+    return _uniform(_hash(keys[:, None] + numbers))
+
+
+@row_uniform.register_fake
+def _(keys: torch.Tensor, purpose: int, n: int) -> torch.Tensor:
+    """Return a tensor of the shape, for the compiler."""
+    return keys.new_empty((len(keys), n), dtype=torch.float32)
+
+
+def _hash(bits: torch.Tensor) -> torch.Tensor:
+    """Hash int64 in place."""
+    for shift, factor in zip(SHIFTS[:2], FACTORS, strict=True):
+        bits ^= _shifted(bits, int(shift))
+        bits *= _signed(int(factor))
+    bits ^= _shifted(bits, int(SHIFTS[2]))
+    return bits
+
+
+def _uniform(bits: torch.Tensor) -> torch.Tensor:
+    """Return the first bits as uniform numbers in [0, 1), float32."""
+    return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
 
 
 def _key(seed: int, step: int, purpose: str) -> int:

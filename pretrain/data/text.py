@@ -27,7 +27,7 @@ class TextSplits:
 
 
 def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
-    """Open a corpus for pretraining; raise if it has no held-out text or no word to pool."""
+    """Open a corpus for pretraining; raise if it lacks held-out text, trees or a word to pool."""
     # raises here, since pooling would do so only after the training
     corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
@@ -36,6 +36,12 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
         raise SettingError(
             f"{corpus.path}: has no held-out text to evaluate on; build it from more text, "
             "without `held_out=0`"
+        )
+    if config.attention_edges is not None and not corpus.keeps_heads:
+        raise SettingError(
+            f"{corpus.path}: keeps no heads of words, which `attention_edges="
+            f"{config.attention_edges}` needs; build it again (`force=True`) from CoNLL-U "
+            "files with heads, without phrases"
         )
     every = corpus.view(
         min_count=1,
@@ -60,10 +66,10 @@ def pack_text(
     text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
     """Pack training and held-out text into rows, on the device."""
-    length = config.sequence_length
+    length, tree = config.sequence_length, config.attention_edges is not None
     return (
-        PackedRows.pack(text.train, pieces, length, device),
-        PackedRows.pack(text.held_out, pieces, length, device, clusters=True),
+        PackedRows.pack(text.train, pieces, length, device, tree=tree),
+        PackedRows.pack(text.held_out, pieces, length, device, clusters=True, tree=tree),
     )
 
 

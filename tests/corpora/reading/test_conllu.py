@@ -90,3 +90,59 @@ def test_no_treebank_token_is_lost(shared_data, read_all):
     tokens = "".join(reading.texts).split("\x1f")[:-1]
     assert tokens == [row[2] if row[2] != "_" else row[1] for row in words]
     assert len(reading.documents) == sum(line.startswith("# newdoc") for line in lines)
+
+
+def sentence(*heads):
+    """Return a sentence of CoNLL-U whose words have these heads."""
+    lines = [f"{n}\tw{n}\tw{n}\tX\t_\t_\t{head}\tx\t_\t_\n" for n, head in enumerate(heads, 1)]
+    return "".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_heads_are_distances_between_tokens(block_bytes, write, read_all):
+    """Of the multiword token 3-4 that of word 4, which is nearer to the root; 5.1 is no word."""
+    write(
+        "a.conllu",
+        sentence(2, 0, 2, 5, 2)
+        .replace("3\tw3", "3-4\tw34" + "\t_" * 8 + "\n3\tw3")
+        .replace("3\tw3\tw3\tX\t_\t_\t2", "3\tw3\tw3\tX\t_\t_\t4")
+        .replace("\n\n", "\n5.1\tw\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+        + sentence(0)
+        + sentence("_", 1, 1),
+    )
+
+    forms, lemmas = (
+        [
+            distance
+            for block in read_all("a.conllu", block_bytes=block_bytes, field=field).blocks
+            for distance in (len(block.text.split()) * [0] if block.heads is None else block.heads)
+        ]
+        for field in ("form", "lemma")
+    )
+
+    assert forms == [1, 0, 1, -2, 0, 0, -1, -2]  # w1 w2 w34 w5; w1; w1 w2 w3
+    assert lemmas == [1, 0, 1, 1, -3, 0, 0, -1, -2]
+
+
+def test_a_text_without_heads_has_none(write, read_all):
+    write("a.conllu", sentence("_", "_") + sentence(0))
+    assert read_all("a.conllu").blocks[0].heads is None
+
+
+@pytest.mark.parametrize(
+    ("heads", "line", "message"),
+    [
+        ((2, 0, "x"), 5, "the head 'x' is not a word number; correct it, or leave it open (_)"),
+        ((2, 0, "-1"), 5, "the head '-1' is not a word number; correct it, or leave it open (_)"),
+        ((2, 0, 4), 5, "the head 4 is not in the sentence; correct it, or leave it open (_)"),
+        ((0, 3, 2), 4, "the heads of word 2 form a cycle; correct it, or leave it open (_)"),
+        ((1, 0, 2), 3, "the heads of word 1 form a cycle; correct it, or leave it open (_)"),
+    ],
+    ids=str,
+)
+def test_heads_that_are_no_tree_are_refused(heads, line, message, write, read_all):
+    write("a.conllu", sentence(0) + sentence(*heads))
+    for block_bytes in (1, 1 << 20):
+        with pytest.raises(SourceError) as caught:
+            read_all("a.conllu", block_bytes=block_bytes)
+        assert str(caught.value) == f"a.conllu:{line}: {message}"

@@ -1,0 +1,98 @@
+"""Dependency trees: the syntactic head of each token of a sentence, as a signed distance.
+
+A distance of 0 means that a token is a root, or that its head is unknown.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from corpora.artifacts.arrays import offsets_of
+from corpora.common.errors import SourceError
+
+_REMEDY = "correct it, or leave it open (_)"
+
+
+class ParsedSentence(list[str]):
+    """The words of a sentence with its dependency tree."""
+
+    def __init__(self, words: Iterable[str], heads: np.ndarray) -> None:
+        super().__init__(words)
+        self.heads = heads  # int (n_words,), signed distances
+
+
+class SentenceTree:
+    """The heads of the words of a CoNLL-U sentence, collected line by line."""
+
+    def __init__(self, source: object) -> None:
+        self._source = source  # in messages
+        # of each word, by its number: the number of its head (0 for a root), the place of the token
+        # that it is part of, and its line
+        self._heads: dict[int, int] = {}
+        self._tokens: dict[int, int] = {}
+        self._lines: dict[int, int] = {}
+
+    def add(self, word: int, head: str, token: int, line: int) -> None:
+        """Add a word; its head may be left open (``_``). Raises SourceError."""
+        self._lines[word] = line
+        if head != "_" and not head.isdecimal():
+            raise self._error(word, f"the head {head!r} is not a word number; {_REMEDY}")
+        self._heads[word] = 0 if head == "_" else int(head)
+        self._tokens[word] = token
+
+    def distances(self, n_tokens: int) -> list[int]:
+        """Return the distance of each token to its head; raise SourceError if they are no tree.
+
+        A token of several words has the head of that nearest to the root, so that the tokens are
+        a tree as well.
+        """
+        for word, head in self._heads.items():
+            if head and head not in self._heads:
+                raise self._error(word, f"the head {head} is not in the sentence; {_REMEDY}")
+        depths, cyclic = word_depths(self._heads)
+        if cyclic is not None:
+            raise self._error(cyclic, f"the heads of word {cyclic} form a cycle; {_REMEDY}")
+        found = [0] * n_tokens
+        for word in sorted(self._heads, key=depths.__getitem__, reverse=True):  # the last counts
+            token, head = self._tokens[word], self._heads[word]
+            found[token] = self._tokens[head] - token if head else 0
+        return found
+
+    def _error(self, word: int, what: str) -> SourceError:
+        """Return an error that names file and line of a word."""
+        return SourceError(f"{self._source}:{self._lines[word]}: {what}")
+
+
+def word_depths(heads: Mapping[int, int]) -> tuple[dict[int, int], int | None]:
+    """Return the number of words from each word up to 0, the root, and a word in a cycle, if any.
+
+    >>> word_depths({1: 2, 2: 0, 3: 2}), word_depths({1: 2, 2: 1})[1]
+    (({0: 0, 2: 1, 1: 2, 3: 2}, None), 1)
+    """
+    depths = {0: 0}
+    for word in heads:
+        path: dict[int, None] = {}
+        while word not in depths:
+            if word in path:
+                return depths, word
+            path[word] = None
+            word = heads[word]
+        depths.update(zip(reversed(path), itertools.count(depths[word] + 1), strict=False))
+    return depths, None
+
+
+def part_heads(heads: np.ndarray, n_parts: np.ndarray) -> np.ndarray:
+    """Return the distance of each part of the words of a text to its head, int64 (sum of parts,).
+
+    The first part of a word depends on the first part of the word's head, further parts on the
+    first one. A word without parts is dropped; the heads of its children are unknown then.
+    """
+    # heads: int (n_words,); n_parts: int64 (n_words,)
+    first = offsets_of(n_parts)[:-1]
+    owners = np.repeat(np.arange(len(heads)), n_parts)
+    places, targets = np.arange(len(owners)), owners + heads[owners]
+    later = places != first[owners]
+    known = later | (n_parts[targets] > 0)
+    distances: np.ndarray = np.where(later, first[owners], first[targets]) - places
+    return np.where(known, distances, 0)
