@@ -11,9 +11,9 @@ from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting, split_list
 from embed.registry import Chosen
 from pretrain.mixers import ATTENTION, MIXERS
+from pretrain.scores import SCORES
 
-_SCORES = ("scaled-dot", "dot", "additive", "bilinear")
-_POSITIONS = ("learned", "sinusoidal", "rotary", "none")
+_POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
 _NORMS = ("pre", "post")
 _FEED_FORWARDS = ("relu", "gelu", "geglu")
 OBJECTIVES = ("masked", "causal")
@@ -21,13 +21,17 @@ _OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
+_MAX_HEADS = 65_536
 _MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
 _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
 INIT_STD = 0.02  # of the first weights and embeddings
 SINUSOID_SCALE = "sinusoid_scale"  # absent from runs of earlier versions
 _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 _CONV_WIDTH = 7  # the widest for which torch has a fast kernel on a CPU
-_OF_ATTENTION = ("heads", "attention_score", "positions", "attention_span", "global_every")
+TREE = "tree"  # of ``attention_edges``
+_OF_ATTENTION = (
+    "heads", "attention_score", "positions", "attention_span", "global_every", "attention_edges",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class EncoderConfig:
     conv_width: int | None = None  # slots of a filter; None if no layer has filters
     # whether a slot sees only itself and what is before it; absent from runs of earlier versions
     causal: bool = False
+    attention_edges: str | None = None  # absent from runs of earlier versions
 
     def __post_init__(self) -> None:
         _check_count("layers", self.layers)
@@ -96,10 +101,21 @@ class EncoderConfig:
             raise SettingError(
                 f"`dim={self.dim}` is not divisible by `heads={self.heads}`; pass a multiple"
             )
-        if self.positions == "rotary" and self.head_dim % 2:
+        score = SCORES[self.attention_score]
+        if score.splits and self.head_dim % 2:
+            raise SettingError(
+                f"`attention_score={self.attention_score}` halves each head, and `dim={self.dim}` "
+                f"by `heads={self.heads}` is {self.head_dim}; pass another number of heads"
+            )
+        if self.positions == "rotary" and self.key_dim % 2:
             raise SettingError(
                 f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
-                f"`heads={self.heads}` is {self.head_dim}; pass another number of heads"
+                f"`heads={self.heads}` is {self.key_dim}; pass another number of heads"
+            )
+        if self.positions == "relative" and not score.products:
+            raise SettingError(
+                "`positions=relative` adds vectors to keys of products, and "
+                f"`attention_score={self.attention_score}` is none; pass `positions=rotary`"
             )
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
@@ -110,11 +126,31 @@ class EncoderConfig:
             raise SettingError(
                 "`global_every` needs `attention_span`; without it, all layers are global"
             )
+        if self.attention_edges is not None:
+            self._check_edges(self.attention_edges)
+
+    def _check_edges(self, edges: str) -> None:
+        """Raise unless some heads can attend along the edges of trees."""
+        setting = f"`attention_edges={edges}`"
+        if parse_edges(edges, self.heads) > self.heads:
+            raise SettingError(f"{setting}: a layer has {self.heads} heads; pass at most as many")
+        if other := self.other_than(ATTENTION):
+            raise SettingError(f"{setting} needs attention in every layer, and {other}")
+        if self.causal:
+            raise SettingError(
+                f"{setting}: edges also lead to later words, which `objective=causal` predicts; "
+                "leave one of them out"
+            )
+        if self.attention_span is not None:
+            raise SettingError(
+                f"{setting} and `attention_span={self.attention_span}` both limit attention; leave "
+                "one of them out"
+            )
 
     def _check_kinds(self) -> None:
         """Check each field separately, since the shape may come from a damaged file."""
         for name, value, choices in (
-            ("attention_score", self.attention_score, _SCORES),
+            ("attention_score", self.attention_score, tuple(SCORES)),
             ("positions", self.positions, _POSITIONS),
             ("norm", self.norm, _NORMS),
             ("feed_forward", self.feed_forward, _FEED_FORWARDS),
@@ -126,6 +162,8 @@ class EncoderConfig:
         for name in ("attention_span", "global_every", "conv_width"):
             if getattr(self, name) is not None:
                 _check_count(name, getattr(self, name))
+        if not isinstance(self.attention_edges, str | None):
+            raise SettingError(f"attention_edges must be a text, got {self.attention_edges!r}")
         if not isinstance(self.causal, bool):
             raise SettingError(f"causal must be true or false, got {self.causal!r}")
         scale = self.sinusoid_scale
@@ -179,6 +217,22 @@ class EncoderConfig:
         return self.dim // self.heads
 
     @property
+    def tree_heads(self) -> int:
+        """How many heads of each layer, the first ones, attend along the edges of trees."""
+        return parse_edges(self.attention_edges, self.heads) if self.attention_edges else 0
+
+    @property
+    def key_dim(self) -> int:
+        """Dimension of each head's keys: half if they share the state with the values."""
+        return self.head_dim // 2 if SCORES[self.attention_score].splits else self.head_dim
+
+    @property
+    def fused(self) -> bool:
+        """Whether torch's kernels can compute its attention."""
+        kind = SCORES[self.attention_score]
+        return kind.softmax_of_products and self.positions != "relative"
+
+    @property
     def biases(self) -> bool:
         """Whether linear maps and norms have biases: BERT's do, ModernBERT's do not."""
         return self.norm == "post"
@@ -198,6 +252,8 @@ class EncoderConfig:
             del fields["conv_width"]
         if not self.causal:
             del fields["causal"]
+        if self.attention_edges is None:
+            del fields["attention_edges"]
         return fields
 
     @classmethod
@@ -255,8 +311,9 @@ class MlmConfig:
     )
     attention_score: str = setting(
         "scaled-dot",
-        "Score of a query q and a key k: q.k / sqrt(d), q.k, v.tanh(W k + U q), or k.W q.",
-        choices=_SCORES,
+        "Score of a query q and a key k: q.k / sqrt(d), q.k, v.tanh(W k + U q), or k.W q; "
+        "key-value: additive, on halves of the state; hard: q.k / sqrt(d), the best key alone.",
+        choices=tuple(SCORES),
     )
     positions: str | None = setting(
         None,
@@ -271,6 +328,12 @@ class MlmConfig:
     )
     global_every: int | None = setting(
         None, "With `attention_span`: every Nth layer attends to all, from the first.", at_least=1
+    )
+    attention_edges: str | None = setting(
+        None,
+        "Attend only along the edges of the dependency trees of a CoNLL-U corpus, from a word to "
+        "its head, its children and itself: all attention heads, or the first N of each layer.",
+        metavar="tree[:N]",
     )
     norm: str = setting(
         "pre",
@@ -530,6 +593,7 @@ class MlmConfig:
             global_every=self.global_every,
             dropout=self.dropout,
             causal=self.objective == "causal",
+            attention_edges=self.attention_edges,
             mixers=mixers,
             conv_width=self.conv_width or (_CONV_WIDTH if convolves else None),
             # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
@@ -568,6 +632,20 @@ def parse_mixers(text: str, layers: int) -> tuple[str, ...]:
             f"`mixer={text}`: has {len(names)} names for {layers} layers; pass one, or one for each"
         )
     return names if len(names) == layers else names * layers
+
+
+def parse_edges(text: str, heads: int) -> int:
+    """Parse how many heads attend along edges, by default all.
+
+    >>> parse_edges("tree", 4), parse_edges("tree:1", 4)
+    (4, 1)
+    """
+    name, colon, number = text.partition(":")
+    if name != TREE or (colon and not _is_number(number, _MAX_HEADS)):
+        raise SettingError(
+            f"`attention_edges={text}`: pass {TREE}, or {TREE}:N for N heads of each layer"
+        )
+    return int(number) if colon else heads
 
 
 def parse_rates(text: str) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from pretrain.huggingface.loading import STATIC_LAYERS
 from pretrain.mixers import ATTENTION
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.scores import SCORES
 
 _ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}
 _THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs
@@ -28,8 +29,17 @@ def layout_problem(config: EncoderConfig) -> str | None:
     """Return what prevents a conversion to either model, in one line, or None."""
     if other := config.other_than(ATTENTION):
         return f"BERT and ModernBERT attend in every layer, and {other}"
-    if config.attention_score == "additive":
-        return "BERT and ModernBERT score by products, not by `attention_score=additive`"
+    if config.attention_edges is not None:
+        return (
+            "BERT and ModernBERT attend to whole texts, not along "
+            f"`attention_edges={config.attention_edges}`"
+        )
+    if not SCORES[config.attention_score].softmax_of_products:
+        others = ", ".join(name for name, kind in SCORES.items() if kind.softmax_of_products)
+        return (
+            f"BERT and ModernBERT have no `attention_score={config.attention_score}`; train with "
+            f"one of {others}"
+        )
     if config.norm == "pre":
         if config.positions != "rotary":
             return f"ModernBERT (`norm=pre`) has rotary positions, not {config.positions}"

@@ -141,7 +141,8 @@ class TrainedEncoder:
         Parameters
         ----------
         sentences : sequence of sequences of str
-            Words, in the vocabulary or not; a sentence may be empty.
+            Words, in the vocabulary or not; a sentence may be empty. An encoder with
+            ``attention_edges`` needs trees, as those of ``corpora.text.trees.ParsedSentence``.
         layers : sequence of int
             Layers to average: 0 is the embeddings, i the states after layer i.
 
@@ -307,7 +308,9 @@ class TrainedEncoder:
 
     def _mean_states(self, rows: WindowRows, layers: Sequence[int]) -> torch.Tensor:
         """Return the states of rows, mean over layers, float32 (B, T, D)."""
-        found = self.model.states(rows.ids, rows.positions, rows.segments, layers=max(layers))
+        found = self.model.states(
+            rows.ids, rows.positions, rows.segments, layers=max(layers), tree=rows.tree
+        )
         return torch.stack([found[layer] for layer in layers]).mean(0)
 
     def _row(self, words: Sequence[str]) -> list[int]:

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from corpora.artifacts.arrays import offsets_of
+from corpora.text.trees import ParsedSentence
 from corpora.tokenizer.pieces import CLS, PAD, SEP
 from embed.vectors.piece_table import means_of_pieces
+from pretrain.data.trees import NO_HEAD, NO_WORD
 
 _SPECIALS = 2  # [CLS] and [SEP] of each window
 
@@ -33,6 +35,8 @@ class PiecedText:
     # int64 (n_sentences + 1,): sentence s is words ``sentences[s]`` to ``sentences[s + 1] - 1``;
     # it may be empty
     sentences: np.ndarray
+    # int64 (2, P), if all sentences have trees: the number of each piece's word, and of its head
+    tree: np.ndarray | None = None
 
     @classmethod
     def split(cls, pieces: Splitter, sentences: Sequence[Sequence[str]]) -> "PiecedText":
@@ -45,7 +49,8 @@ class PiecedText:
         words = offsets_of(lengths)
         places = np.repeat(bounds[types] - words[:-1], lengths) + np.arange(words[-1])
         n_words = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-        return cls(ids[places].astype(np.int64), words, offsets_of(n_words))
+        tree = _tree(sentences, lengths)
+        return cls(ids[places].astype(np.int64), words, offsets_of(n_words), tree)
 
     def word_means(self, rows: np.ndarray) -> np.ndarray:
         """Average rows over the pieces of each word."""
@@ -69,7 +74,8 @@ class PiecedText:
         whole = np.stack([starts, stops, starts, stops])[:, fits]
         long = np.flatnonzero(stops - starts > length)
         cut = [_cut(int(starts[s]), int(stops[s]), length) for s in long]
-        return PieceWindows(self.ids, *np.concatenate([whole, *cut], axis=1))
+        starts, stops, kept_starts, kept_stops = np.concatenate([whole, *cut], axis=1)
+        return PieceWindows(self.ids, starts, stops, kept_starts, kept_stops, self.tree)
 
     def n_windows(self, length: int) -> np.ndarray:
         """Count the windows of each sentence, int64 (n_sentences,); 0 if it is empty."""
@@ -91,6 +97,7 @@ class PieceWindows:
     stops: np.ndarray
     kept_starts: np.ndarray
     kept_stops: np.ndarray
+    tree: np.ndarray | None = None  # int64 (2, P), as of PiecedText
 
     def take(self, order: np.ndarray) -> "PieceWindows":
         """Select windows by number, in this order; some may repeat."""
@@ -100,6 +107,7 @@ class PieceWindows:
             self.stops[order],
             self.kept_starts[order],
             self.kept_stops[order],
+            self.tree,
         )
 
     def keeping(self, pieces: np.ndarray) -> np.ndarray:
@@ -124,16 +132,22 @@ class PieceWindows:
         """Put each window into its own row: [CLS], its pieces, [SEP], padding."""
         lengths = (self.stops - self.starts)[:, None]
         columns = np.arange(int(lengths.max()) + _SPECIALS)
-        last = len(self.ids) - 1
-        ids = self.ids[np.minimum(self.starts[:, None] + columns - 1, last)]
+        places = np.minimum(self.starts[:, None] + columns - 1, len(self.ids) - 1)
+        ids = self.ids[places]
         ids[:, 0] = CLS
         ids[columns == lengths + 1] = SEP
         padding = columns > lengths + 1
         ids[padding] = PAD
+        tree = None
+        if self.tree is not None:
+            special = (columns == 0) | (columns > lengths)
+            numbers = np.where(special, [[[NO_WORD]], [[NO_HEAD]]], self.tree[:, places])
+            tree = torch.from_numpy(numbers.swapaxes(0, 1)).to(device)
         return WindowRows(
             torch.from_numpy(ids).to(device),
             torch.from_numpy(np.where(padding, 0, columns)).to(device),
             torch.from_numpy(np.where(padding, -1, 0)).to(device),
+            tree,
         )
 
     def kept_slots(self) -> np.ndarray:
@@ -158,6 +172,19 @@ class WindowRows:
     ids: Tensor
     positions: Tensor  # from 0 at [CLS]; 0 for padding
     segments: Tensor  # 0, or -1 for padding
+    tree: Tensor | None = None  # (B, 2, T): the number of each slot's word, and of its head
+
+
+def _tree(sentences: Sequence[Sequence[str]], lengths: np.ndarray) -> np.ndarray | None:
+    """Return the number of each piece's word, and of its head, int64 (2, P); None without trees."""
+    # lengths: int64 (n_words,), pieces of each word
+    parsed = [each for each in sentences if isinstance(each, ParsedSentence)]
+    if not parsed or sum(map(len, parsed)) < len(lengths):
+        return None
+    heads = np.concatenate([each.heads for each in parsed])
+    words = np.arange(len(heads))
+    targets = np.where(heads == 0, NO_HEAD, words + heads)
+    return np.repeat(np.stack([words, targets]), lengths, axis=1)
 
 
 def _cut(start: int, stop: int, length: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Multi-head self-attention with several scores, spans and masks.
 
 Vaswani et al. 2017 (arXiv:1706.03762), section 3.2; the additive score is Bahdanau
-et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025).
+et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04025), the split of
+the state Daniluk et al. 2017 (arXiv:1702.04521).
 """
 
 import torch
@@ -11,9 +12,13 @@ from torch import Tensor, nn
 from corpora.common.errors import SettingError
 from pretrain.config import EncoderConfig
 from pretrain.mixers import ATTENTION
+from pretrain.model.hard import choose_one
 from pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
 from pretrain.model.positions import rotate
+from pretrain.model.relative import RelativePositions
+from pretrain.model.trees import limit_heads
 from pretrain.model.varlen import varlen_attention
+from pretrain.scores import SCORES
 
 # On a CPU torch's fused kernel has a slow backward pass: the compiled formula took 0.4 of its time
 # over 128 keys, 0.7 over 256, 1.25 over 512 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
@@ -30,31 +35,41 @@ class SelfAttention(Mixer):
 
     def __init__(self, config: EncoderConfig, layer: int, *, few_keys: int = _FEW_KEYS) -> None:
         super().__init__()
-        self.few_keys = few_keys
-        self.heads, self.head_dim = config.heads, config.head_dim
-        self.score = config.attention_score
+        self.few_keys, self.layer = few_keys, layer
+        self.heads, self.head_dim = config.heads, config.key_dim
+        self.score, self.fused = config.attention_score, config.fused
         self.span = config.span_of(layer)
-        self.qkv = nn.Linear(config.dim, 3 * config.dim, bias=config.biases)
+        self.splits = SCORES[self.score].splits
+        self.additive = not SCORES[self.score].products
+        if not self.splits:
+            self.qkv = nn.Linear(config.dim, 3 * config.dim, bias=config.biases)
         self.out = nn.Linear(config.dim, config.dim, bias=config.biases)
         square = (self.heads, self.head_dim, self.head_dim)
-        if self.score == "bilinear":
+        if self.score == "bilinear" or self.additive:
             self.query_map = nn.Parameter(torch.empty(square))
-        if self.score == "additive":
-            self.query_map = nn.Parameter(torch.empty(square))
+        if self.additive:
             self.key_map = nn.Parameter(torch.empty(square))
             self.score_vector = nn.Parameter(torch.empty(self.heads, self.head_dim))
+        is_relative = config.positions == "relative"
+        self.relative = RelativePositions(self.heads, self.head_dim) if is_relative else None
 
     def forward(self, x: Tensor, inputs: AttentionInputs, chosen: Tensor | None = None) -> Tensor:
         """Mix the states of each row; of the ``chosen`` slots only, if given."""
         # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T or C, D)
         q, k, v = self._project(x, inputs)
+        left = chosen  # to take from what is mixed
         if self._uses_blocks(inputs):
             mixed = self._local_attention(q, k, v, inputs)
         elif inputs.bounds is not None:
             mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, inputs.causal)
+        elif self.relative is not None:  # distances are laid out for all queries
+            mixed = self._full_attention(q, k, v, inputs, None)
         else:
-            mixed, chosen = self._full_attention(q, k, v, inputs, chosen), None
-        return self.out(mixed if chosen is None else take_slots(mixed, chosen))
+            mixed, left = self._full_attention(q, k, v, inputs, chosen), None
+        mixed = take_slots(mixed, left)
+        if self.splits:  # the slot's own value goes with the mean of all
+            mixed = torch.cat([mixed, take_slots(v.flatten(2), chosen)], -1)
+        return self.out(mixed)
 
     def weights(self, x: Tensor, inputs: AttentionInputs) -> Tensor:
         """Compute the attention weights by the plain formula; needs ``inputs.allowed``."""
@@ -62,24 +77,36 @@ class SelfAttention(Mixer):
         q, k, _ = self._project(x, inputs)
         q, k = q.transpose(1, 2).float(), k.transpose(1, 2).float()
         allowed, keyless = self._allowed(inputs)
-        weights = _softmax(self._scores(q, k), allowed)
+        weights = self._weights(q, k, allowed, inputs.noise, 0)
         return weights if keyless is None else weights.masked_fill(keyless, 0.0)
 
     def matrices(self) -> list[tuple[Tensor, int]]:
-        """Return queries, keys and values, stacked, and the map of what is mixed."""
-        return [(self.qkv.weight, 3), (self.out.weight, 1)]
+        """Return queries, keys and values, stacked, if mapped, and the map of what is mixed."""
+        mapped = [] if self.splits else [(self.qkv.weight, 3)]
+        return [*mapped, (self.out.weight, 1)]
 
     def products(self, length: int, n_out: int) -> int:
         """Count those of all projections, and of scores and sums of the slots wanted."""
-        n_projected = n_matrix_weights(self.qkv)
+        maps = {name: w.numel() for name, w in self.named_parameters() if name.endswith("_map")}
+        in_all = 0 if self.splits else n_matrix_weights(self.qkv)
+        in_all += maps.pop("query_map" if self.score == "bilinear" else "key_map", 0)
         window = length if self.span is None else block_size(self.span) + 2 * self.span
+        window = min(length, window)
         # times 2: scores, and the weighted sum of the values
-        mixing = 2 * self.heads * self.head_dim * min(length, window)
-        return length * n_projected + n_out * (n_matrix_weights(self) - n_projected + mixing)
+        mixing = 2 * self.heads * self.head_dim * window + sum(maps.values())
+        if self.relative is not None:
+            n_queries = length if window == length else block_size(self.span or 1)
+            mixing += self.relative.n_products(n_queries, window)
+        n_mixed = n_out if self.relative is None else length
+        return length * in_all + n_mixed * mixing + n_out * n_matrix_weights(self.out)
 
     def _project(self, x: Tensor, inputs: AttentionInputs) -> tuple[Tensor, Tensor, Tensor]:
         """Compute queries, keys and values (B, T, heads, head_dim), rotated by position."""
-        q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).unbind(2)
+        if self.splits:
+            k, v = x.unflatten(-1, (2, self.heads, self.head_dim)).unbind(2)
+            q = k
+        else:
+            q, k, v = self.qkv(x).unflatten(-1, (3, self.heads, self.head_dim)).unbind(2)
         if self.score == "bilinear":
             # k.W q = k.(W q): from here on a plain product; rotary positions rotate W q
             q = torch.einsum("bthd,hed->bthe", q, self.query_map.to(q.dtype))
@@ -89,25 +116,28 @@ class SelfAttention(Mixer):
 
     @property
     def _scale(self) -> float:
-        return self.head_dim**-0.5 if self.score == "scaled-dot" else 1.0
+        return self.head_dim**-0.5 if self.score in ("scaled-dot", "hard") else 1.0
 
     def _uses_blocks(self, inputs: AttentionInputs) -> bool:
         return self.span is not None and inputs.local is not None
 
     def _allowed(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor | None]:
-        """Return this layer's mask (B, 1, T, T), and which queries have no key, (B, 1, T, 1).
+        """Return this layer's mask (B, H, T, T), and which queries have no key, (B, H, T, 1).
 
-        Those attend to themselves in the mask, since a softmax over no keys is NaN.
+        H is 1 if both are the same for all heads. Queries without a key attend to themselves in
+        the mask, since a softmax over no keys is NaN.
         """
         assert inputs.allowed is not None
         allowed = inputs.allowed
         if self.span is not None:
             allowed = allowed & within_span(allowed.shape[-1], self.span, allowed.device)
+        if allowed.ndim == 3:
+            allowed = allowed[:, None]
         if not inputs.has_pattern:
-            return allowed[:, None], None
+            return allowed, None
         keyless = ~allowed.any(-1, keepdim=True)
         itself = torch.eye(allowed.shape[-1], dtype=torch.bool, device=allowed.device)
-        return (allowed | (keyless & itself))[:, None], keyless[:, None]
+        return allowed | (keyless & itself), keyless
 
     def _full_attention(
         self, q: Tensor, k: Tensor, v: Tensor, inputs: AttentionInputs, chosen: Tensor | None
@@ -116,9 +146,11 @@ class SelfAttention(Mixer):
         allowed, keyless = self._allowed(inputs)
         if chosen is not None:  # skip queries whose result would be discarded
             q = take_slots(q.flatten(2), chosen).unflatten(-1, (self.heads, self.head_dim))
-            allowed = take_slots(allowed[:, 0], chosen)[:, None]
-            keyless = None if keyless is None else take_slots(keyless[:, 0], chosen)[:, None]
-        mixed = self._attend(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), allowed)
+            queries = chosen[:, None, :, None]
+            allowed = allowed.take_along_dim(queries, 2)
+            keyless = None if keyless is None else keyless.take_along_dim(queries, 2)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        mixed = self._attend(q, k, v, allowed, inputs.noise)
         if keyless is not None:
             mixed = mixed.masked_fill(keyless, 0.0)
         return mixed.transpose(1, 2).flatten(2)
@@ -133,22 +165,44 @@ class SelfAttention(Mixer):
             _windows(k, self.span),
             _windows(v, self.span),
             inputs.local,
+            inputs.noise,
+            -self.span,
         )
         mixed = mixed.transpose(1, 2).flatten(2)  # (B * blocks, block, D)
         return mixed.reshape(q.shape[0], -1, mixed.shape[-1])[:, :length]
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor) -> Tensor:
-        """Return softmax(scores) v under a mask that leaves each query some key."""
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, noise: Tensor | None, first: int = 0
+    ) -> Tensor:
+        """Return the mean of ``v`` under a mask that leaves each query some key.
+
+        Key 0 is ``first`` slots after query 0, or before it if that is below 0.
+        """
         # returns float (B, heads, n_queries, head_dim)
         few = k.device.type == "cpu" and k.shape[-2] <= self.few_keys
-        if self.score == "additive" or (few and self.score == "scaled-dot"):
-            return _softmax(self._scores(q, k), allowed).to(v.dtype) @ v
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)
+        if self.fused and not (few and self.score == "scaled-dot"):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=self._scale)
+        weights = self._weights(q, k, allowed, noise, first).to(v.dtype)
+        mixed = weights @ v
+        return mixed if self.relative is None else mixed + self.relative.mean(weights, first)
 
-    def _scores(self, q: Tensor, k: Tensor) -> Tensor:
+    def _weights(
+        self, q: Tensor, k: Tensor, allowed: Tensor, noise: Tensor | None, first: int
+    ) -> Tensor:
+        """Return weights that are exactly 0 outside the mask, float32."""
+        # returns float32 (B, heads, n_queries, n_keys)
+        scores = self._scores(q, k, first).float().masked_fill(~allowed, -torch.inf)
+        if self.score == "hard":
+            return choose_one(scores, noise, self.layer)
+        return torch.softmax(scores, -1)
+
+    def _scores(self, q: Tensor, k: Tensor, first: int) -> Tensor:
         """Score every query and key, (B, heads, n_queries, n_keys)."""
-        if self.score != "additive":
-            return q @ k.transpose(-1, -2) * self._scale
+        if not self.additive:
+            products = q @ k.transpose(-1, -2)
+            if self.relative is not None:
+                products = products + self.relative.products(q, k.shape[-2], first)
+            return products * self._scale
         mapped_q = q @ self.query_map.transpose(-1, -2).to(q.dtype)
         mapped_k = k @ self.key_map.transpose(-1, -2).to(k.dtype)
         sums = torch.tanh(mapped_q[..., :, None, :] + mapped_k[..., None, :, :])
@@ -162,13 +216,16 @@ def build_attention_inputs(
     *,
     pattern: Tensor | None = None,
     bounds: Tensor | None = None,
+    tree: Tensor | None = None,
 ) -> AttentionInputs:
     """Make the masks that the layers need, once for all of them.
 
     ``pattern`` limits attention to the edges of a graph; a query without edges gets 0. ``bounds``
-    selects the varlen kernel, and is ignored where a mask is needed.
+    selects the varlen kernel, and is ignored where a mask is needed. ``tree`` limits the heads that
+    attend along edges, see :func:`pretrain.model.trees.tree_edges`; others ignore it.
     """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
+    # tree: int (B, 2, T)
     if pattern is not None and (other := config.other_than(ATTENTION)):
         raise SettingError(f"`pattern` limits attention, and {other}")
     if not config.attends:
@@ -176,7 +233,8 @@ def build_attention_inputs(
     length = segments.shape[1]
     spans = [config.span_of(layer) for layer in range(config.layers)]
     span = config.attention_span
-    if bounds is not None and pattern is None and config.attention_score != "additive":
+    masked = pattern is not None or config.attention_edges is not None
+    if bounds is not None and not masked and config.fused:
         return AttentionInputs(segments, rotary, bounds=bounds, causal=config.causal)
     local = None
     if span is not None and pattern is None and block_size(span) + 2 * span < length:
@@ -186,6 +244,8 @@ def build_attention_inputs(
     allowed = visible(segments, config.causal)
     if pattern is not None:
         allowed = allowed & pattern
+    if config.attention_edges is not None:
+        allowed = limit_heads(allowed, tree, config)
     return AttentionInputs(segments, rotary, allowed, local, has_pattern=pattern is not None)
 
 
@@ -204,12 +264,6 @@ def within_span(length: int, span: int, device: torch.device) -> Tensor:
     """Return the mask of slots at most ``span`` apart, bool (T, T)."""
     slots = torch.arange(length, device=device)
     return (slots[:, None] - slots).abs() <= span
-
-
-def _softmax(scores: Tensor, allowed: Tensor) -> Tensor:
-    """Return softmax weights that are exactly 0 outside the mask."""
-    scores = scores.float().masked_fill(~allowed, -torch.inf)
-    return torch.softmax(scores, -1)
 
 
 def _blocks(x: Tensor, span: int) -> Tensor:

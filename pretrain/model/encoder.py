@@ -38,7 +38,7 @@ class Core(nn.Module):
         self.head_norm = norm(config)
         self.bias = nn.Parameter(torch.empty(config.n_pieces))
         if config.positions == "rotary":
-            phase = angles(config.max_length, config.head_dim)
+            phase = angles(config.max_length, config.key_dim)
             self.register_buffer("cosines", phase.cos().float(), persistent=False)
             self.register_buffer("sines", phase.sin().float(), persistent=False)
 
@@ -48,13 +48,19 @@ class Core(nn.Module):
         segments: Tensor,
         pattern: Tensor | None = None,
         bounds: Tensor | None = None,
+        tree: Tensor | None = None,
+        noise: Tensor | None = None,
     ) -> AttentionInputs:
         """Make masks and rotary angles for all layers."""
         # positions, segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
+        # tree: int (B, 2, T); noise: int64 (B,)
         rotary = None
         if self.config.positions == "rotary":
             rotary = self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
-        return build_attention_inputs(self.config, segments, rotary, pattern=pattern, bounds=bounds)
+        inputs = build_attention_inputs(
+            self.config, segments, rotary, pattern=pattern, bounds=bounds, tree=tree
+        )
+        return dataclasses.replace(inputs, noise=noise)
 
     def first_states(self, x: Tensor) -> Tensor:
         """Normalize summed embeddings: the states that enter the first block."""
@@ -91,6 +97,8 @@ class Core(nn.Module):
         targets: Tensor,
         weights: Tensor,
         bounds: Tensor | None = None,
+        tree: Tensor | None = None,
+        noise: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Return the loss in nats and whether the prediction is correct, from embeddings on.
 
@@ -98,8 +106,9 @@ class Core(nn.Module):
         """
         # x: float32 (B, T, D); table: float32 (V, D); positions, segments: int64 (B, T)
         # chosen, targets: int64 (B, C); weights: float32 (B, C); bounds: int32 (n + 1,)
+        # tree: int (B, 2, T); noise: int64 (B,)
         # returns float32 (B * C,) twice
-        inputs = self.attention_inputs(positions, segments, bounds=bounds)
+        inputs = self.attention_inputs(positions, segments, bounds=bounds, tree=tree, noise=noise)
         states = self.forward(x, inputs, None if self.config.causal else chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
         targets, weights = targets.flatten(), weights.flatten()
@@ -156,26 +165,36 @@ class MaskedLanguageModel(nn.Module):
         segments: Tensor,
         chosen: Tensor | None = None,
         pattern: Tensor | None = None,
+        tree: Tensor | None = None,
     ) -> Tensor:
         """Return the final states, of all slots or of the chosen ones.
 
-        ``pattern`` limits attention to the edges of a graph (query, key).
+        ``pattern`` limits attention to the edges of a graph (query, key). An encoder with
+        ``attention_edges`` needs ``tree``.
         """
         # ids, positions, segments: int64 (B, T); segments are -1 for padding
-        # chosen: int64 (B, C); pattern: bool (B or 1, T, T); returns float32 (B, T or C, D)
-        inputs = self.core.attention_inputs(positions, segments, pattern)
+        # chosen: int64 (B, C); pattern: bool (B or 1, T, T); tree: int (B, 2, T)
+        # returns float32 (B, T or C, D)
+        inputs = self.core.attention_inputs(positions, segments, pattern, tree=tree)
         final: Tensor = self.core(self.embed(ids, positions), inputs, chosen)
         return final
 
     def states(
-        self, ids: Tensor, positions: Tensor, segments: Tensor, *, layers: int | None = None
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        segments: Tensor,
+        *,
+        layers: int | None = None,
+        tree: Tensor | None = None,
     ) -> list[Tensor]:
         """Return the states after the embeddings and after each block, up to ``layers`` blocks.
 
         The last of all is after the final norm, if there is one.
         """
-        # ids, positions, segments: int64 (B, T); returns list of float32 (B, T, D)
-        inputs = self.core.attention_inputs(positions, segments)
+        # ids, positions, segments: int64 (B, T); tree: int (B, 2, T)
+        # returns list of float32 (B, T, D)
+        inputs = self.core.attention_inputs(positions, segments, tree=tree)
         found = [self.core.first_states(self.embed(ids, positions))]
         for block in self.core.blocks[:layers]:
             found.append(block(found[-1], inputs))
@@ -225,6 +244,8 @@ class MaskedLanguageModel(nn.Module):
             batch.targets,
             batch.weights,
             bounds,
+            batch.tree,
+            batch.noise,
         )
 
 

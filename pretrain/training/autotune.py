@@ -210,7 +210,8 @@ def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Return which values of ``StepSettings.varlen`` to time."""
     n_segments = timer.max_segments * (timer.config.micro_batch or timer.rows)
     encoder = timer.encoder
-    if dtype != "bfloat16" or encoder.attention_score == "additive" or not encoder.attends:
+    masked = not encoder.fused or encoder.attention_edges is not None
+    if dtype != "bfloat16" or masked or not encoder.attends:
         return [False]
     fits = n_segments <= MAX_SEGMENTS
     return [False, True] if fits and varlen_works(timer.device, encoder.head_dim) else [False]

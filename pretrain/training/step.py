@@ -1,6 +1,7 @@
 """One step of training: gradients of a batch, micro-batch by micro-batch, then the optimizer."""
 
 import contextlib
+import dataclasses
 import hashlib
 from dataclasses import dataclass
 
@@ -9,8 +10,10 @@ from torch import Tensor, nn
 
 from corpora.common.errors import FirthError
 from pretrain.data.batches import Batch
+from pretrain.data.stateless_random import keyed_bits
 from pretrain.device import Stopwatch
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.scores import SCORES
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import Optimizers
 
@@ -57,8 +60,8 @@ class Stepper:
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
         """Take one step, without waiting for the device.
 
-        Dropout depends on ``number`` (from 0), so that a step can be repeated. ``batch`` holds the
-        rows of all processes.
+        Dropout and noise depend on ``number`` (from 0), so that a step can be repeated. ``batch``
+        holds the rows of all processes.
         """
         # returns float32 (4,): summed loss, correct predictions, targets, gradient norm before
         # clipping
@@ -102,6 +105,10 @@ class Stepper:
         """Compute gradients of this process's rows; return summed loss and correct predictions."""
         if self._model.config.dropout:
             torch.manual_seed(dropout_seed(self._seed, number, self._group.rank))
+        if SCORES[self._model.config.attention_score].random:
+            shape, device = batch.ids.shape[:1], batch.ids.device
+            keys = keyed_bits(self._seed, number, "attention", shape, device)
+            batch = dataclasses.replace(batch, noise=keys)
         n_targets = batch.n_targets
         first, stop = self._group.row_range(len(batch.ids))
         sums = torch.zeros(2, device=batch.ids.device)

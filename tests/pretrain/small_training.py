@@ -1,5 +1,7 @@
 """A synthetic corpus, and settings of short trainings on it."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from corpora.build.pipeline import build_corpus
@@ -42,3 +44,36 @@ def as_words(options):
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words
+
+
+def tree_corpus_of(folder, lines=None, *, name="trees", seed=3):
+    """A corpus of CoNLL-U whose sentences are lines with random trees; a document has five."""
+    rng = np.random.default_rng(seed)
+    sentences = [
+        conllu(line.split(), random_heads(len(line.split()), rng)) for line in lines or chains()
+    ]
+    for number in range(0, len(sentences), 5):
+        sentences[number] = f"# newdoc\n{sentences[number]}"
+    (folder / f"{name}.conllu").write_text("".join(sentences), encoding="utf-8")
+    options = BuildOptions(held_out=0.1, threads=1)
+    request = make_request([folder / f"{name}.conllu"], options=options)
+    with ThreadPoolExecutor(1) as executor:  # starts no processes, which takes seconds
+        return build_corpus(request, folder / name, executor=executor)
+
+
+def random_heads(n_words, rng):
+    """The number of the head of each word in a random tree, 0 for the root."""
+    order = rng.permutation(n_words)  # a word depends on one before it in this order
+    heads = np.zeros(n_words, dtype=int)
+    for place in range(1, n_words):
+        heads[order[place]] = order[rng.integers(place)] + 1
+    return heads.tolist()
+
+
+def conllu(words, heads):
+    """Return a sentence of CoNLL-U."""
+    lines = [
+        f"{number}\t{word}\t{word}\tX\t_\t_\t{head}\tdep\t_\t_\n"
+        for number, (word, head) in enumerate(zip(words, heads, strict=True), 1)
+    ]
+    return "".join(lines) + "\n"

@@ -30,7 +30,7 @@ from pretrain.training import step as stepping
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.log import PARTS
 from pretrain.training.schedule import Budget
-from tests.pretrain.small_training import SMALL, corpus_of
+from tests.pretrain.small_training import SMALL, corpus_of, tree_corpus_of
 
 FILES = [
     "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
@@ -335,6 +335,46 @@ def test_a_killed_training_of_every_mixer_resumes_to_the_same_bits(corpus, tmp_p
     same_weights(resumed, make_mlm_run(corpus, config, tmp_path / "whole"))
     saved = json.loads((resumed / "config.json").read_text())
     assert (saved["mixer"], saved["encoder"]["mixers"]) == (mixers, mixers.split(","))
+
+
+def test_a_killed_training_with_trees_resumes_to_the_same_bits(tmp_path, stop_at):
+    trees = tree_corpus_of(tmp_path)
+    config = small(attention_edges="tree:1", dropout=0.1, steps=6, checkpoint_every="3")
+    planted = stop_at(5, die)
+    with pytest.raises(StoppedError):
+        make_mlm_run(trees, config, tmp_path / "run")
+    planted.undo()
+    resumed = make_mlm_run(trees, config, tmp_path / "run")
+    same_weights(resumed, make_mlm_run(trees, config, tmp_path / "whole"))
+    assert (
+        json.loads((resumed / "config.json").read_text())["encoder"]["attention_edges"] == "tree:1"
+    )
+
+
+def test_a_corpus_without_heads_is_refused_before_any_work(corpus, tmp_path):
+    config = small(attention_edges="tree")
+    assert problem(SettingError, corpus, config, tmp_path / "run") == (
+        f"{corpus.path}: keeps no heads of words, which `attention_edges=tree` needs; build it "
+        "again (`force=True`) from CoNLL-U files with heads, without phrases"
+    )
+    assert not (tmp_path / "run.partial").exists()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [{"attention_score": "hard", "positions": "relative"}, {"attention_score": "key-value"}],
+    ids=str,
+)
+def test_a_killed_training_of_other_attention_resumes_to_the_same_bits(
+    corpus, tmp_path, stop_at, shape
+):
+    config = small(steps=6, checkpoint_every="3", **shape)
+    planted = stop_at(5, die)
+    with pytest.raises(StoppedError):
+        make_mlm_run(corpus, config, tmp_path / "run")
+    planted.undo()
+    resumed = make_mlm_run(corpus, config, tmp_path / "run")
+    same_weights(resumed, make_mlm_run(corpus, config, tmp_path / "whole"))
 
 
 @pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from corpora.common.errors import SourceError
+from corpora.text.trees import SentenceTree
 from embed.compare.datasets.fields import Row, quoted, read_lines
 from embed.compare.datasets.parts import Parts, part_paths, set_name
 
 _UD_COLUMNS = 10
-_FORM, _UPOS = 1, 3
+_FORM, _UPOS, _HEAD = 1, 3, 6
 _NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
 _DOCUMENT = "-DOCSTART-"
 _MAX_LABELS = 1_000  # more would be words or lemmas, and probes would train for days
@@ -26,6 +27,9 @@ class TaggedWords:
     tags: list[str]  # one per word
     # int64 (n_sentences + 1,): sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty
     offsets: np.ndarray
+    # int64 (n_words,): signed distance of each word to its syntactic head, 0 for a root or if it is
+    # unknown; None if none is known
+    heads: np.ndarray | None = None
 
     @property
     def n_sentences(self) -> int:
@@ -53,13 +57,14 @@ def read_tagged(path: Path) -> TaggedWords:
     """Read one file of labeled words.
 
     CoNLL-U is recognized by ten tab-separated columns, the first of them a number: the word is
-    FORM, its label UPOS; multiword tokens and empty nodes are skipped. In any other file the
-    word is the first column and its label the last (CoNLL-2003), separated by tabs or white
-    space. ``-DOCSTART-`` lines, comments and empty sentences are skipped.
+    FORM, its label UPOS and its head HEAD; multiword tokens and empty nodes are skipped. In any
+    other file the word is the first column and its label the last (CoNLL-2003), separated by tabs
+    or white space. ``-DOCSTART-`` lines, comments and empty sentences are skipped.
     """
     rows = read_lines(path)
     words, tags, offsets = [], [], [0]
-    for cells in _conllu(rows) if _is_conllu(rows) else _columns(rows):
+    is_conllu = _is_conllu(rows)
+    for cells in _conllu(rows) if is_conllu else _columns(rows):
         if cells is not None:
             words.append(cells[0])
             tags.append(cells[1])
@@ -77,7 +82,8 @@ def read_tagged(path: Path) -> TaggedWords:
             f"{path}: the last column has {n_labels:,} different labels; pass files whose last "
             "column is the label"
         )
-    return TaggedWords(words, tags, np.array(offsets, np.int64))
+    heads = _heads(rows) if is_conllu else np.zeros(0, np.int64)
+    return TaggedWords(words, tags, np.array(offsets, np.int64), heads if heads.any() else None)
 
 
 def _is_conllu(rows: Sequence[Row]) -> bool:
@@ -101,6 +107,21 @@ def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
                 raise row.error(f"{quoted(cells[0])} is not a word number; correct it")
             if cells[0].isdecimal():
                 yield _labeled(row, cells[_FORM], cells[_UPOS])
+
+
+def _heads(rows: Sequence[Row]) -> np.ndarray:
+    """Return the signed distance of each word of CoNLL-U to its head, int64 (n_words,)."""
+    found: list[int] = []
+    tree, n_words = SentenceTree(rows[0].path), 0
+    for row in [*rows, rows[-1]._replace(text="")]:  # the last sentence may end with the file
+        cells = row.text.split("\t")
+        if not row.text.strip():
+            found += tree.distances(n_words)
+            tree, n_words = SentenceTree(row.path), 0
+        elif cells[0].isdecimal():
+            tree.add(int(cells[0]), cells[_HEAD], n_words, row.number)
+            n_words += 1
+    return np.array(found, dtype=np.int64)
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:

@@ -16,7 +16,7 @@ class AttentionInputs:
     # cosines and sines of rotary positions, float32 (B, T, 1, head_dim / 2) each
     rotary: tuple[Tensor, Tensor] | None = None
     # bool (B, T, T): whether the query in slot q may attend to the key in slot k, before a layer's
-    # span narrows it; None if no layer needs it
+    # span narrows it; None if no layer needs it. (B, heads, T, T) if heads differ in it
     allowed: Tensor | None = None
     # bool (B * blocks, 1, block, block + 2 * span): the same for blocks of local attention
     local: Tensor | None = None
@@ -24,6 +24,8 @@ class AttentionInputs:
     has_pattern: bool = False
     # int32 (n + 1,): where segments start in the concatenated rows, for the varlen kernel
     bounds: Tensor | None = None
+    # int64 (B,): the key of each row's random numbers in training; None without any
+    noise: Tensor | None = None
     causal: bool = False  # whether a query attends to no later key
 
 

@@ -70,6 +70,9 @@ class Recurrent(Mixer):
             weights += [torch.cat([into, column], 1), hidden, bias, hidden_bias]
         start = x.new_zeros(self.n_directions, len(x), self.units)
         options = (True, 1, 0.0, self.training, self.n_directions == 2, True)
+        if not in_half_precision(x.device):
+            with torch.autocast(x.device.type, enabled=False):
+                return type(self).run(x.float(), self.first(start.float()), weights, *options)[0]
         return type(self).run(x, self.first(start), weights, *options)[0]
 
     def first(self, zeros: Tensor) -> Any:
@@ -114,6 +117,11 @@ class Gru(Recurrent):
         """Shut both gates, and take back the bias of the new value."""
         shut = bias.new_full((2 * self.units,), _SHUT)
         return torch.cat([shut, -bias[2 * self.units :]])
+
+
+def in_half_precision(device: torch.device) -> bool:
+    """Return whether torch has cells for half precision: on CPUs it has them for AVX-512 alone."""
+    return device.type != "cpu" or torch.backends.cpu.get_cpu_capability().startswith("AVX512")
 
 
 def places_with_gaps(segments: Tensor) -> Tensor:

@@ -16,7 +16,11 @@ from pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
-FIELDS = [field.name for field in dataclasses.fields(Batch) if field.name != "clusters"]
+FIELDS = [
+    field.name
+    for field in dataclasses.fields(Batch)
+    if field.name not in ("clusters", "tree", "noise")
+]
 ROWS = packed(random_units(1, 60))
 N = ROWS.n_rows
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -222,10 +222,18 @@ def test_exporting_leaves_the_model_as_it_is():
 
 
 REFUSALS = [
-    (
-        {"attention_score": "additive"},
-        "BERT and ModernBERT score by products, not by `attention_score=additive`",
+    *(
+        (
+            {"attention_score": score},
+            (
+                f"BERT and ModernBERT have no `attention_score={score}`; train with one of "
+                "scaled-dot, dot, bilinear"
+            ),
+        )
+        for score in ("additive", "key-value", "hard")
     ),
+    ({"positions": "relative"}, "ModernBERT (`norm=pre`) has rotary positions, not relative"),
+    (POST | {"positions": "relative"}, "BERT (`norm=post`) has a table of positions, not relative"),
     ({"positions": "none"}, "ModernBERT (`norm=pre`) has rotary positions, not none"),
     ({"positions": "learned"}, "ModernBERT (`norm=pre`) has rotary positions, not learned"),
     ({"feed_forward": "relu"}, "ModernBERT (`norm=pre`) has a geglu feed-forward, not relu"),

@@ -10,14 +10,16 @@ import pytest
 import torch
 import torch.nn.attention.varlen as library
 
-from pretrain.config import EncoderConfig
+from corpora.common.errors import SettingError
+from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.data.stateless_random import keyed_bits
 from pretrain.model import attention, varlen
 from pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
 from pretrain.model.positions import angles
 
 TORCHS_OWN = library.varlen_attn
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-SCORES = ("scaled-dot", "dot", "additive", "bilinear")
+SCORES = ("scaled-dot", "dot", "additive", "bilinear", "key-value", "hard")
 
 
 def encoder_config(**changes):
@@ -42,7 +44,7 @@ def attention_and_rows(config, *, length=23, rows=2, seed=3, few_keys=256):
 
 def rotary_of(config, segments):
     """Cosines and sines at positions that count from the row's start, as (B, T, 1, d / 2)."""
-    phase = angles(config.max_length, config.head_dim)[: segments.shape[1]]
+    phase = angles(config.max_length, config.key_dim)[: segments.shape[1]]
     shape = (len(segments), -1, 1, -1)
     return tuple(t.float()[None, :, None].expand(shape) for t in (phase.cos(), phase.sin()))
 
@@ -57,11 +59,25 @@ def assert_near(found, expected):
     torch.testing.assert_close(found, expected, atol=atol, rtol=0)
 
 
+def vector_of(table, head, distance):
+    """Return the vector of a distance, clipped to those that have one."""
+    reach = len(table[head]) // 2
+    return table[head][max(-reach, min(reach, distance)) + reach].double()
+
+
+def own_parts(layer, x):
+    """Return queries, keys and values of one row, the heads side by side."""
+    if layer.score != "key-value":
+        return layer.qkv(x).chunk(3, dim=-1)
+    keys, values = x.chunk(2, dim=-1)
+    return keys, keys, values
+
+
 def one_score(layer, head, q, k):
     """Return the score of one query and one key, by the formula of the option."""
     if layer.score == "dot":
         return float(q @ k)
-    if layer.score == "scaled-dot":
+    if layer.score in ("scaled-dot", "hard"):
         return float(q @ k) / math.sqrt(len(q))
     if layer.score == "bilinear":  # q has been through W already, or positions would not fit
         return float(k @ q)
@@ -84,13 +100,13 @@ def turn(vector, phase):
 def naive_attention(layer, x, may_look, *, rotary=False):
     """Return output and weights of the layer, one query at a time, in double precision."""
     layer = layer.double()
-    rows, length, dim = x.shape
+    rows, length, _ = x.shape
     d = layer.head_dim
     phase = angles(length, d)
-    mixed = torch.zeros(rows, length, dim, dtype=torch.float64)
+    mixed = torch.zeros(rows, length, layer.heads * d, dtype=torch.float64)
     weights = torch.zeros(rows, layer.heads, length, length, dtype=torch.float64)
     for b in range(rows):
-        q, k, v = layer.qkv(x[b].double()).chunk(3, dim=-1)
+        q, k, v = own_parts(layer, x[b].double())
         for h in range(layer.heads):
             part = slice(h * d, (h + 1) * d)
             queries, keys = q[:, part], k[:, part]
@@ -101,11 +117,19 @@ def naive_attention(layer, x, may_look, *, rotary=False):
                 keys = torch.stack([turn(keys[t], phase[t]) for t in range(length)])
             for i in range(length):
                 seen = [j for j in range(length) if may_look(b, i, j)]
-                scores = [one_score(layer, h, queries[i], keys[j]) for j in seen]
+                near, far = (dict.fromkeys(seen, torch.zeros(d, dtype=torch.float64)) for _ in "kv")
+                if layer.relative is not None:
+                    near = {j: vector_of(layer.relative.of_keys, h, j - i) for j in seen}
+                    far = {j: vector_of(layer.relative.of_values, h, j - i) for j in seen}
+                scores = [one_score(layer, h, queries[i], keys[j] + near[j]) for j in seen]
                 exps = np.exp(np.array(scores) - max(scores, default=0.0))
+                if layer.score == "hard":
+                    exps = (exps == 1.0).astype(float)
                 for j, e in zip(seen, exps / exps.sum(), strict=True):
                     weights[b, h, i, j] = e
-                    mixed[b, i, part] += e * v[j, part]
+                    mixed[b, i, part] += e * (v[j, part] + far[j])
+    if layer.score == "key-value":
+        mixed = torch.cat([mixed, x.double().chunk(2, dim=-1)[1]], -1)
     result = layer.out(mixed), weights
     layer.float()
     return result
@@ -123,9 +147,16 @@ def may_look_in(segments, span=None, *, causal=False):
     return may_look
 
 
-@pytest.mark.parametrize("positions", ["none", "rotary"])
+EVERY_KIND = [
+    (score, positions)
+    for score in SCORES
+    for positions in ("none", "rotary", "relative")
+    if positions != "relative" or score not in ("additive", "key-value")
+]
+
+
+@pytest.mark.parametrize(("score", "positions"), EVERY_KIND)
 @pytest.mark.parametrize("span", [None, 1, 3, 20])
-@pytest.mark.parametrize("score", SCORES)
 def test_attention_follows_the_formula(score, span, positions):
     config = encoder_config(attention_score=score, attention_span=span, positions=positions)
     layer, x, segments = attention_and_rows(config)
@@ -179,11 +210,15 @@ def test_local_blocks_equal_the_dense_mask(span, length, few_keys):
 
 
 @pytest.mark.parametrize("span", [None, 2])
-@EITHER_WAY
-def test_chosen_slots_equal_those_of_all_slots(span, few_keys):
-    config = encoder_config(attention_span=span, positions="rotary")
+@pytest.mark.parametrize(
+    ("score", "positions", "few_keys"),
+    [("scaled-dot", "rotary", 0), *((*kind, 256) for kind in EVERY_KIND)],
+)
+def test_chosen_slots_equal_those_of_all_slots(score, positions, span, few_keys):
+    config = encoder_config(attention_score=score, attention_span=span, positions=positions)
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
-    inputs = build_attention_inputs(config, segments, rotary_of(config, segments))
+    rotary = rotary_of(config, segments) if positions == "rotary" else None
+    inputs = build_attention_inputs(config, segments, rotary)
     chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
 
     got = layer(x, inputs, chosen)
@@ -211,7 +246,8 @@ def test_attention_is_limited_to_the_edges_of_a_graph(score, span, few_keys):
     assert_near(mixed, expected.float())
     assert_near(weights, expected_weights.float())
     assert (weights[expected_weights == 0] == 0).all()
-    assert torch.equal(mixed[:, 4], layer.out.bias.expand(2, -1))
+    if score != "key-value":  # its own value is added to what is mixed
+        assert torch.equal(mixed[:, 4], layer.out.bias.expand(2, -1))
     mixed.sum().backward()
     assert x.grad.isfinite().all()
 
@@ -228,6 +264,78 @@ def test_chosen_slots_without_edges_get_zero_attention(few_keys):
 
     assert torch.equal(got[:, 0], layer.out.bias.expand(2, -1))
     assert_near(got[:, 1], layer(x, inputs)[:, 5])
+
+
+@pytest.mark.parametrize("span", [None, 1])
+@pytest.mark.parametrize(
+    "shape",
+    [{"attention_score": "hard"}, {"attention_score": "key-value"}, {"positions": "relative"}],
+    ids=str,
+)
+def test_segments_see_nothing_of_each_other_in_half_precision_and_with_noise(shape, span):
+    config = encoder_config(**{"positions": "none", "attention_span": span, **shape})
+    layer, x, segments = attention_and_rows(config)
+    x.requires_grad_()
+    inputs = build_attention_inputs(config, segments, None)
+    expected = layer(x, inputs)
+    noise = keyed_bits(1, 1, "test", (2,), "cpu")
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rounded = layer(x, inputs)
+        noisy = layer(x, dataclasses.replace(inputs, noise=noise))
+
+    if config.attention_score == "hard":  # another key may be the best by rounding
+        assert not torch.equal(noisy, rounded)
+    else:  # a few roundings of 2 ** -9 of numbers that partly cancel
+        assert (rounded.float() - expected).norm() < 0.03 * expected.norm()
+        assert torch.equal(noisy, rounded)
+    near = range(6, 15) if span is None else range(7, 12)
+    noisy[0, 8 : 15 if span is None else 11].float().square().sum().backward()
+    assert (x.grad[0].abs().sum(-1) > 0).nonzero().flatten().tolist() == list(near)
+    assert not x.grad[1].any()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"attention_score": "key-value", "dim": 12, "heads": 4, "positions": "none"},
+            (
+                "`attention_score=key-value` halves each head, and `dim=12` by `heads=4` is 3; "
+                "pass another number of heads"
+            ),
+        ),
+        (
+            {"attention_score": "key-value", "dim": 12, "heads": 2},
+            (
+                "`positions=rotary` needs an even dimension per head, and `dim=12` by `heads=2` is "
+                "3; pass another number of heads"
+            ),
+        ),
+        *(
+            (
+                {"attention_score": score, "positions": "relative"},
+                (
+                    "`positions=relative` adds vectors to keys of products, and "
+                    f"`attention_score={score}` is none; pass `positions=rotary`"
+                ),
+            )
+            for score in ("additive", "key-value")
+        ),
+        (
+            {"mixer": "gru", "attention_score": "hard"},
+            "`attention_score=hard`: no layer has attention with `mixer=gru`; leave it out",
+        ),
+        (
+            {"mixer": "mean", "positions": "relative"},
+            "`positions=relative`: no layer has attention with `mixer=mean`; leave it out",
+        ),
+    ],
+)  # fmt: skip
+def test_combinations_that_do_not_fit_are_refused(options, message):
+    with pytest.raises(SettingError) as caught:
+        MlmConfig(**options)
+    assert str(caught.value) == message
 
 
 def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
@@ -338,13 +446,31 @@ def test_unscaled_scores_are_not_rounded_on_a_cpu():
     assert (rounded - exact).norm() / exact.norm() < 3 * bearable.norm() / exact.norm()
 
 
-def test_additive_scores_and_patterns_never_use_the_varlen_kernel():
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"attention_score": "additive"},
+        {"attention_score": "key-value"},
+        {"attention_score": "hard"},
+        {"positions": "relative"},
+    ],
+    ids=str,
+)
+def test_what_is_no_softmax_of_products_never_uses_a_kernel(shape, monkeypatch):
     segments = torch.zeros(1, 4, dtype=torch.long)
     bounds = varlen.segment_bounds(segments, 1)
-    additive = encoder_config(attention_score="additive", positions="none")
+    config = encoder_config(**{"positions": "none", **shape})
+    inputs = build_attention_inputs(config, segments, None, bounds=bounds)
+    assert inputs.bounds is None
+    monkeypatch.setattr(attention.F, "scaled_dot_product_attention", None)
+    SelfAttention(config, 0, few_keys=0)(torch.randn(1, 4, 8), inputs)
+
+
+def test_patterns_never_use_the_varlen_kernel():
+    segments = torch.zeros(1, 4, dtype=torch.long)
+    bounds = varlen.segment_bounds(segments, 1)
     edges = torch.ones(1, 4, 4, dtype=torch.bool)
 
-    assert build_attention_inputs(additive, segments, None, bounds=bounds).bounds is None
     assert (
         build_attention_inputs(
             encoder_config(), segments, None, bounds=bounds, pattern=edges

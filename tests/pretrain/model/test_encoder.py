@@ -21,6 +21,9 @@ LAYOUTS = [
     {"norm": "pre", "attention_span": 3, "global_every": 2},
     {"norm": "post", "attention_score": "additive"},
     {"norm": "pre", "attention_score": "bilinear", "attention_span": 2},
+    {"norm": "pre", "attention_score": "key-value"},
+    {"norm": "post", "attention_score": "hard", "positions": "relative"},
+    {"norm": "pre", "attention_span": 2, "positions": "relative"},
 ]
 MIXED = [
     *({"mixer": name, "heads": None} for name in ("lstm", "gru", "conv", "mean")),
@@ -63,6 +66,8 @@ def masked_batch(rows=2):
         chosen=chosen,
         targets=targets,
         weights=weights,
+        tree=None,
+        noise=None,
     )
 
 
@@ -399,7 +404,10 @@ def test_impossible_options_are_refused(options, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"positions": "foo"}, "positions 'foo' is not one of learned, sinusoidal, rotary, none"),
+        (
+            {"positions": "foo"},
+            "positions 'foo' is not one of learned, sinusoidal, rotary, relative, none",
+        ),
         ({"norm": "x"}, "norm 'x' is not one of pre, post"),
         ({"n_pieces": -5}, "n_pieces must be a whole number above 0, got -5"),
         ({"n_pieces": "5"}, "n_pieces must be a whole number above 0, got '5'"),
@@ -412,6 +420,7 @@ def test_impossible_options_are_refused(options, message):
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"sinusoid_scale": 0}, "sinusoid_scale must be above 0, got 0"),
         ({"sinusoid_scale": "x"}, "sinusoid_scale must be above 0, got 'x'"),
+        ({"attention_edges": 1}, "attention_edges must be a text, got 1"),
     ],
 )  # fmt: skip
 def test_an_invalid_encoder_description_is_refused(change, message):

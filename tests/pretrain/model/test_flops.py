@@ -7,6 +7,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.flops import row_flops
+from pretrain.scores import SCORES
 from tests.pretrain.training.test_evaluation import batch_of
 
 
@@ -16,7 +17,8 @@ from tests.pretrain.training.test_evaluation import batch_of
     [
         {},
         {"feed_forward": "relu", "norm": "post", "positions": "learned"},
-        {"attention_score": "dot"},
+        *({"attention_score": score} for score in SCORES),
+        {"positions": "relative"},
     ],
 )
 def test_the_count_is_that_of_the_products_that_are_computed(layers, options):

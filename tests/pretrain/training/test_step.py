@@ -29,10 +29,17 @@ def random_batch(seed=5):
     return Batch(*map(torch.tensor, arrays), torch.tensor(weights, dtype=torch.float32))
 
 
-def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compiled=False):
+def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compiled=False, **shape):
     """A new model and its stepper."""
     config = EncoderConfig(
-        n_pieces=V, layers=2, heads=2, dim=8, feed_forward_dim=16, max_length=T, dropout=dropout
+        n_pieces=V,
+        layers=2,
+        heads=2,
+        dim=8,
+        feed_forward_dim=16,
+        max_length=T,
+        dropout=dropout,
+        **shape,
     )
     model = MaskedLanguageModel(config, seed=seed)
     settings = StepSettings(torch.float32, compiled, False, micro_batch)
@@ -42,9 +49,9 @@ def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compile
     )
 
 
-def gradients(micro_batch, batch):
+def gradients(micro_batch, batch, **shape):
     """All gradients of a batch in one array, and the sums."""
-    model, takes = stepper(micro_batch)
+    model, takes = stepper(micro_batch, **shape)
     sums = takes.gradients(0, batch)
     return torch.cat([w.grad.reshape(-1) for w in model.parameters()]), sums
 
@@ -58,6 +65,30 @@ def test_gradients_of_micro_batches_sum_to_those_of_the_batch(micro_batch):
     assert (whole - parts).abs().max() < 1e-6
     assert whole.abs().max() > 0.01
     torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"attention_score": "hard", "attention_span": 2},
+        {"attention_score": "key-value"},
+        {"positions": "relative"},
+    ],
+    ids=str,
+)
+def test_other_attention_has_the_same_gradients_in_micro_batches(shape):
+    batch = random_batch()
+    whole, whole_sums = gradients(B, batch, **shape)
+    parts, part_sums = gradients(5, batch, **shape)
+    assert (whole - parts).abs().max() < 1e-6
+    torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
+
+
+def test_the_noise_of_hard_attention_is_that_of_the_step():
+    batch = random_batch()
+    _, takes = stepper(attention_score="hard")
+    losses = [float(takes.gradients(number, batch)[0]) for number in (0, 1, 0)]
+    assert losses[0] == losses[2] != losses[1]
 
 
 def test_a_process_never_takes_rows_of_another(monkeypatch):

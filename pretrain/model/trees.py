@@ -1,0 +1,39 @@
+"""Attention along the edges of dependency trees: masks of the heads that are limited to them."""
+
+import torch
+from torch import Tensor
+
+from corpora.common.errors import SettingError
+from pretrain.config import EncoderConfig
+
+
+def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> Tensor:
+    """Return the mask of the attention heads, of which the first ones follow the edges of a tree.
+
+    Raises SettingError without a tree.
+    """
+    # allowed: bool (B, T, T); tree: int (B, 2, T), see tree_edges
+    # returns bool (B, T, T) if all heads follow edges, else (B, heads, T, T)
+    if tree is None:
+        raise SettingError(
+            f"this encoder attends along the edges of trees (`attention_edges="
+            f"{config.attention_edges}`), and the text has none; pass text of CoNLL-U files, or "
+            "an encoder trained without it"
+        )
+    limited, n_free = allowed & tree_edges(tree), config.heads - config.tree_heads
+    if not n_free:
+        return limited
+    return torch.stack([limited] * config.tree_heads + [allowed] * n_free, dim=1)
+
+
+def tree_edges(tree: Tensor) -> Tensor:
+    """Return which slots of its segment each slot may attend to, bool (B, T, T).
+
+    Those of its word, the word's head and its children. [CLS] and [SEP] attend to all, but no word
+    attends to them: in two layers, they would connect all words.
+    """
+    # tree: int (B, 2, T), the number of each slot's word, below 0 if it has none, and of its head
+    words, heads = tree.unbind(1)
+    queries, keys = words[:, :, None], words[:, None, :]
+    is_parent, is_child = heads[:, :, None] == keys, queries == heads[:, None, :]
+    return (queries == keys) | is_parent | is_child | (queries < 0)
