@@ -2,28 +2,16 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import SeedRuns
-from corpora.common.estimate import print_dry_run, require_out
 from embed.autoencoder.config import AutoencoderConfig
-from embed.commands.train_svd import summary
-from embed.commands.word2vec import training_options
+from embed.commands.training import Request, size, training_options
 
 
 @click.command("train-autoencoder")
 @training_options(AutoencoderConfig)
-def command(
-    corpus: str,
-    out: Path | None,
-    seeds: int | None,
-    force: bool,
-    dry_run: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def command(request: Request[AutoencoderConfig]) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -39,35 +27,19 @@ def command(
         firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
         firth neighbors out/autoencoder king
     """
-    from corpora.build.open_or_build import open_or_build
     from corpora.common.device import choose_device
-    from corpora.common.options import take
     from embed.autoencoder.dry_run import estimate_autoencoder
     from embed.autoencoder.train import make_autoencoder_run
-    from embed.vectors.training import warn_of_little_text
 
-    require_out(out, dry_run, as_json)
-    config = take(AutoencoderConfig, options)
-    if out is not None:
-        runs = SeedRuns(
-            command="train-autoencoder", config=config, out=out, seeds=seeds, force=force
-        )
-        runs.finished()  # before building the corpus, which may take long
-    choose_device(config.device)
-    opened = open_or_build(corpus)
-    if dry_run:
-        print_dry_run(lambda: estimate_autoencoder(opened, config).of_runs(seeds), as_json=as_json)
-        return
-    finished = runs.finished(opened.fingerprint, dataclasses.asdict(config.resolved()))
-    for run, run_config in runs.configs().items():
-        if run in finished:
-            click.echo(runs.kept_message(run))
-        else:
-            made = make_autoencoder_run(opened, run_config, run, force=force)
-            click.echo(f"{summary(made)}, {_reconstruction(made)}")
-    warn_of_little_text(opened)
-    if seeds is not None:
-        click.echo(runs.hint())
+    config = request.config
+    request.train(
+        "train-autoencoder",
+        check=lambda: choose_device(config.device),
+        estimate=lambda corpus: estimate_autoencoder(corpus, config),
+        chosen=lambda _: dataclasses.asdict(config.resolved()),
+        make=lambda corpus, one, run: make_autoencoder_run(corpus, one, run, force=request.force),
+        describe=lambda run: f"{size(run)}, {_reconstruction(run)}",
+    )
 
 
 def _reconstruction(run: Path) -> str:

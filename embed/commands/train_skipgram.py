@@ -1,25 +1,15 @@
 """``firth train-skipgram``: train skip-gram vectors with negative sampling."""
 
-from pathlib import Path
-from typing import Any
-
 import click
 
-from embed.commands.word2vec import train, training_options
+from embed.commands.training import Request, training_options
+from embed.commands.word2vec import train
 from embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram")
 @training_options(SkipGramConfig)
-def command(
-    corpus: str,
-    out: Path | None,
-    seeds: int | None,
-    force: bool,
-    dry_run: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def command(request: Request[SkipGramConfig]) -> None:
     """Train skip-gram vectors with negative sampling.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
@@ -33,7 +23,4 @@ def command(
         firth neighbors out/skipgram king
         firth train-skipgram out/wiki --out out/subwords --subwords 3-6
     """
-    from corpora.common.options import take
-
-    config = take(SkipGramConfig, options)
-    train(config, corpus, out, seeds=seeds, force=force, dry_run=dry_run, as_json=as_json)
+    train(request)
