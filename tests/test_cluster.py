@@ -3,22 +3,25 @@
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from cli import main
-from corpora.artifacts.artifact import artifact_paths
+from corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
 from corpora.artifacts.tasks import Task, TaskFolder
 from corpora.build.phrase_options import PhraseOptions
-from corpora.build.pipeline import SCRATCH, build_corpus
+from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common import jit
 from corpora.common.cluster import open_executor
@@ -26,8 +29,16 @@ from corpora.common.errors import ArtifactError, FirthError, SettingError, Sourc
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
+from embed.contextual import encoding_tasks, pooled_run
+from embed.contextual.encoded_text import EncodeConfig, Form, encode_file
+from embed.contextual.encoders import encoder_fingerprint, open_encoder
+from embed.contextual.encoding_tasks import encode_block, encode_on
+from embed.contextual.pooled_run import pool_run
+from embed.contextual.pooling import PoolConfig, pool_words
 from embed.svd.row_blocks import ClusterMatrix
 from embed.svd.train import SvdConfig, make_svd_run, train_svd
+from embed.vectors.one_thread import ONE_THREAD
+from tests.pretrain.small_run import TEXT, small_run
 
 distributed = pytest.importorskip("distributed")
 import cloudpickle  # noqa: E402
@@ -38,6 +49,8 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 SIZES = {"shard_tokens": 2000, "block_bytes": 3000}
 PART_BYTES = 9000
 SVD = SvdConfig(dim=20, min_count=1, subsample=0, threads=1)
+POOL = PoolConfig(min_count=1, contexts_per_word=3)
+ENCODE = EncodeConfig(layers="2")
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +105,45 @@ def small_blocks(monkeypatch) -> None:
     monkeypatch.setattr("embed.svd.train.ClusterMatrix", small)
 
 
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> Path:
+    """A run of train-mlm."""
+    return small_run(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory) -> Path:
+    """A text of some lines, one of them empty."""
+    path = tmp_path_factory.mktemp("lines") / "lines.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def few_at_once(monkeypatch) -> None:
+    """Divide the few sentences into blocks of as many tasks."""
+    pool, encode = partial(pool_words, tokens_at_once=20), partial(encode_file, words_at_once=20)
+    monkeypatch.setattr(pooled_run, "pool_words", pool)
+    monkeypatch.setattr(encoding_tasks, "encode_file", encode)
+
+
+@pytest.fixture
+def pooled(encoder, few_at_once, tmp_path) -> bytes:
+    """Vectors that are pooled on one machine."""
+    with ONE_THREAD:
+        run_path = pool_run(encoder, POOL, tmp_path / "pooled-here", device="cpu")
+    return (run_path / "vectors.npy").read_bytes()
+
+
+@pytest.fixture
+def encoded(encoder, lines, tmp_path) -> bytes:
+    """The encoded lines, by one machine."""
+    out = tmp_path / "encoded-here.jsonl"
+    with ONE_THREAD:
+        encode_file(open_encoder(encoder, "cpu"), lines, out, ENCODE, words_at_once=20)
+    return out.read_bytes()
+
+
 class Named(Executor):
     """Runs tasks elsewhere, after ``before`` has seen or replaced each."""
 
@@ -121,7 +173,7 @@ def build_there(request: Request, out: Path, executor: Executor, **more: Any) ->
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
 def test_any_number_of_workers_makes_the_same_bytes(
-    n_workers, sources, corpus, vectors, small_blocks, tmp_path
+    n_workers, sources, corpus, vectors, small_blocks, encoder, pooled, lines, encoded, tmp_path
 ):
     with distributed.LocalCluster(
         n_workers=n_workers, threads_per_worker=1, processes=False, protocol="tcp",
@@ -130,12 +182,17 @@ def test_any_number_of_workers_makes_the_same_bytes(
         with open_executor(cluster.scheduler_address) as executor:
             built = build_there(make_request(sources), tmp_path / "corpus", executor)
             made = make_svd_run(corpus, SVD, tmp_path / "run", cluster=executor)
+            pool_run(encoder, POOL, tmp_path / "pooled", cluster=executor)
+            encode_on(executor, encoder, lines, tmp_path / "lines.jsonl", ENCODE)
         names = set(cluster.scheduler.task_prefixes)
 
     assert contents(built.path) == contents(corpus.path)
     assert (made / "vectors.npy").read_bytes() == vectors
+    assert (tmp_path / "pooled" / "vectors.npy").read_bytes() == pooled
+    assert (tmp_path / "lines.jsonl").read_bytes() == encoded
     # as the dashboard shows them
     assert names >= {"encode", "shard", "count", "add", "weigh", "transpose", "multiply"}
+    assert names >= {"pool", "encode-lines"}
     assert not (made / "scratch").exists()
     assert json.loads((made / "provenance.json").read_text())["cluster"] == [jit.cpu()]
 
@@ -193,9 +250,10 @@ def test_killed_workers_change_no_byte(processes, sources, corpus, vectors, smal
     assert (made / "vectors.npy").read_bytes() == vectors
 
 
-def invoke(*words: Any) -> str:
+def invoke(*words: Any, input: bytes | None = None) -> str:
     """Run a command; return what it prints."""
-    done = CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
+    line = [str(word) for word in words]
+    done = CliRunner().invoke(main, line, input=input, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -210,6 +268,22 @@ def test_commands_run_on_a_cluster(processes, sources, corpus, tmp_path):
 
     assert Corpus.open(out).fingerprint == corpus.fingerprint
     assert "8 dimensions" in printed
+
+
+def test_encoders_run_on_a_cluster(encoder, lines, tmp_path):
+    with distributed.LocalCluster(
+        n_workers=1, processes=False, protocol="tcp", dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        there = ["--cluster", cluster.scheduler_address, "--out"]
+        printed = invoke("pool", encoder, "--min-count", "1", *there, tmp_path / "pooled")
+        text = ["encode", encoder, "-", "--per", "sentence", *there, tmp_path / "out.npz"]
+        invoke(*text, input=lines.read_bytes())
+    assert "32 dimensions" in printed
+    with np.load(tmp_path / "out.npz") as found:
+        assert found["vectors"].shape == (len(TEXT.splitlines()), 16)
+    assert json.loads((tmp_path / "pooled" / "provenance.json").read_text())["cluster"] == [
+        jit.cpu()
+    ]
 
 
 OTHER_BUILDS = {
@@ -299,6 +373,108 @@ def test_a_stopped_training_does_not_count_again(corpus, vectors, small_blocks, 
     assert again.count("weigh") > 1
 
 
+class AtOnce(Executor):
+    """Runs a task when it is submitted."""
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Future:
+        future: Future = Future()
+        future.set_result(function(*args, **kwargs))
+        return future
+
+
+def test_what_was_pooled_or_encoded_is_not_repeated(encoder, pooled, lines, encoded, tmp_path):
+    for name, make in {"pool": pool_there, "encode-lines": encode_there}.items():
+        stopped, again = (
+            Named(AtOnce(), stop_at(f"{name}-00002")),
+            Named(AtOnce(), lambda task: task),
+        )
+        with pytest.raises(Stopped):
+            make(encoder, lines, tmp_path, stopped)
+        found = make(encoder, lines, tmp_path, again)
+        assert found == {"pool": pooled, "encode-lines": encoded}[name]
+        assert again.names[0] == f"{name}-00002"
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_tasks_that_are_lost_half_way_are_repeated_with_the_same_bytes(
+    encoder, pooled, lines, encoded, tmp_path
+):
+    def lost(attempt: Any) -> Any:
+        with pytest.raises(Stopped):
+            replace(attempt, task=replace(attempt.task, function=written_and_lost(attempt)))()
+        return attempt
+
+    executor = Named(AtOnce(), lost)
+    assert pool_there(encoder, lines, tmp_path, executor) == pooled
+    assert encode_there(encoder, lines, tmp_path, executor) == encoded
+    assert executor.count("pool") > 1 < executor.count("encode-lines")
+
+
+def written_and_lost(attempt: Any) -> Callable[..., Any]:
+    """Stop when a task has written its files, but not its manifest."""
+
+    def function(*arguments: Any) -> None:
+        attempt.task.function(*arguments)
+        raise Stopped
+
+    return function
+
+
+def pool_there(encoder: Path, _lines: Path, folder: Path, executor: Executor) -> bytes:
+    """Pool on an executor."""
+    made = pool_run(encoder, POOL, folder / "pooled", cluster=executor)
+    return (made / "vectors.npy").read_bytes()
+
+
+def encode_there(encoder: Path, lines: Path, folder: Path, executor: Executor) -> bytes:
+    """Encode lines on an executor."""
+    encode_on(executor, encoder, lines, folder / "lines.jsonl", ENCODE)
+    return (folder / "lines.jsonl").read_bytes()
+
+
+def test_of_two_encodings_of_one_output_the_second_is_refused(encoder, lines, encoded, tmp_path):
+    refused = []
+
+    def second(attempt: Any) -> Any:
+        with pytest.raises(ArtifactError, match="another process is writing it") as error:
+            encode_there(encoder, lines, tmp_path, threads)
+        refused.append(error)
+        return attempt
+
+    with ThreadPoolExecutor(1) as threads:
+        found = encode_there(encoder, lines, tmp_path, Named(threads, second))
+    assert refused
+    assert found == encoded
+
+
+def test_a_text_that_cannot_be_encoded_leaves_nothing(encoder, few_at_once, tmp_path):
+    (tmp_path / "bad").write_bytes(b"the king\n" * 20 + b"caf\xe9\n")
+    refused = {
+        "bad": (ENCODE, r"bad:21: byte 0xE9 is not UTF-8"),
+        "none": (ENCODE, "none: No such file"),
+        os.devnull: (EncodeConfig(layers="9"), "no layer 9"),
+    }
+    for name, (config, message) in refused.items():
+        with pytest.raises(FirthError, match=message):
+            encode_on(AtOnce(), encoder, tmp_path / name, tmp_path / "new" / "out.npz", config)
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+
+
+def test_a_worker_does_not_keep_the_encoder_of_a_run_that_was_replaced(encoder, tmp_path):
+    write_json(tmp_path / "lines.json", [["the", "king"]])
+    (tmp_path / "encoder").mkdir()
+    found = []
+    for seed in (1, 2, 1):
+        run_path = small_run(tmp_path / "encoder", seed=seed)
+        (tmp_path / "task").mkdir()
+        place = run_path, encoder_fingerprint(run_path)
+        encode_block(tmp_path / "task", tmp_path / "lines.json", place, (2,), Form(".npz", "word"))
+        shutil.rmtree(run_path)
+        found.append((tmp_path / "task" / "rows").read_bytes())
+        shutil.rmtree(tmp_path / "task")
+    assert found[0] == found[2] != found[1]
+
+
 def test_of_two_coordinators_of_one_output_the_second_is_refused(sources, tmp_path):
     out, request, refused = tmp_path / "corpus", make_request(sources), []
 
@@ -338,6 +514,19 @@ def test_workers_of_two_kinds_are_refused(corpus, small_blocks, monkeypatch, tmp
         pytest.raises(FirthError, match=r"workers have CPUs of two kinds \(kind-., kind-.\)"),
     ):
         make_svd_run(corpus, SVD, tmp_path / "run", cluster=executor)
+
+
+def test_kept_sums_of_another_kind_of_cpu_are_refused(monkeypatch, tmp_path):
+    tasks = TaskFolder(ThreadPoolExecutor(1), tmp_path / "tasks")
+    monkeypatch.setattr(jit, "cpu", lambda: "kind-1")
+    options = {"exact": False, "kept": True}
+    done = [Task("sum-00000", str, ())]
+    assert list(tasks.run(done, **options)) == list(tasks.run(done, **options))
+    monkeypatch.setattr(jit, "cpu", lambda: "kind-2")
+    with pytest.raises(
+        FirthError, match=r"\(kind-1, kind-2\).* or pass `force=True` to start again"
+    ):
+        list(tasks.run([*done, Task("sum-00001", str, ())], **options))
 
 
 def test_an_error_in_a_source_comes_from_the_worker_in_one_line(processes, sources, tmp_path):
@@ -412,6 +601,21 @@ def test_a_missing_package_is_named(monkeypatch, sources, tmp_path):
 def test_trainings_that_do_not_fit_a_cluster_are_refused(options, message, corpus, tmp_path):
     with pytest.raises(SettingError, match=message):
         train_svd(corpus, replace(SVD, **options), tmp_path / "run", cluster="local:2")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": "input-embeddings"}, "`source=input-embeddings`: is only looked up; drop"),
+        ({"device": "cuda"}, "`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`"),
+    ],
+)
+def test_poolings_that_do_not_fit_a_cluster_are_refused(options, message, encoder, tmp_path):
+    device = options.pop("device", "auto")
+    with pytest.raises(SettingError, match=message):
+        pool_run(
+            encoder, replace(POOL, **options), tmp_path / "run", device=device, cluster="local:2"
+        )
 
 
 def test_a_sample_is_not_trained_on_a_cluster(corpus, tmp_path):

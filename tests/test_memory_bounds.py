@@ -1,5 +1,6 @@
 """Commands stay within the memory that `--memory` gives them, all processes together."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,21 @@ import numpy as np
 import pytest
 
 from corpora.build.make import make_corpus
+from corpora.common.errors import SettingError
 from corpora.common.peak_memory import peak_memory
 from corpora.store.corpus import Corpus
-from embed.vectors.word_vectors import MATRIX
+from embed.compare.api import compare_runs
+from embed.compare.config import CompareConfig
+from embed.contextual.pooled_run import pool_run
+from embed.contextual.pooling import PoolConfig
+from embed.formats.vector_files import write_vectors
+from embed.query.opening import open_queried
+from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
 from embed.vectors.wordlist import VOCABULARY, write_words
 from embed.word2vec.config import CbowConfig, SkipGramConfig
 from embed.word2vec.memory import memory_needed, training_size
 from embed.word2vec.training_text import open_text
+from tests.pretrain.small_run import small_run
 
 ROOT = Path(__file__).resolve().parents[1]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
@@ -50,6 +59,16 @@ def corpus(tmp_path_factory):
     return make_corpus([folder / "text.txt"], folder / "corpus")
 
 
+@pytest.fixture(scope="module")
+def vectors(tmp_path_factory):
+    """A text file of 20,000 vectors of 64 dimensions, without a header."""
+    numbers = np.random.default_rng(1).standard_normal((20_000, 64), dtype=np.float32)
+    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    words = [f"word{n}" for n in range(len(numbers))]
+    write_vectors(WordVectors(words, numbers.round(1)), path, "glove")
+    return path
+
+
 @pytest.mark.parametrize("command", TRAININGS)
 def test_a_training_within_the_least_that_it_accepts(command, peak, corpus, tmp_path):
     """And that is no more than twice what it takes: the least is no guess."""
@@ -80,6 +99,44 @@ def test_neighbors_of_many_words_take_less_than_their_matrix(peak, tmp_path):
     np.save(tmp_path / MATRIX, vectors)
     (tmp_path / "config.json").write_text("{}")
     assert peak("neighbors", tmp_path, *words[:100:2]) < 80e6
+
+
+def test_queries_of_a_file_within_the_least_that_they_accept(peak, vectors):
+    bound = _least(open_queried, vectors)
+    found = peak("neighbors", vectors, "word1", "--memory", f"{bound}M")
+    assert bound << 17 < found <= bound << 20
+    refusal = f"^`memory={bound - 1}M`: {re.escape(str(vectors))}: 20,000 words"
+    with pytest.raises(SettingError, match=refusal):
+        open_queried(vectors, memory=f"{bound - 1}M")
+
+
+def test_a_comparison_with_a_file_within_the_least_that_it_accepts(peak, vectors, tmp_path):
+    (tmp_path / "pairs.tsv").write_text("".join(f"word{n}\tword{n * n}\t{n}\n" for n in range(99)))
+    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), restrict=0)
+    bound = _least(lambda run, memory: compare_runs(run, config, memory=memory), vectors)
+    options = ["--similarity", tmp_path / "pairs.tsv", "--restrict", 0, "--memory", f"{bound}M"]
+    assert bound << 17 < peak("compare", vectors, *options) <= bound << 20
+
+
+def test_what_sparse_vectors_take_is_not_known(tmp_path):
+    (tmp_path / SPARSE_MATRIX).touch()
+    with pytest.raises(SettingError, match=r"has sparse vectors.*; pass no bound"):
+        open_queried(tmp_path, memory="1G")
+
+
+def test_pooling_within_the_least_that_it_accepts(peak, tmp_path):
+    run, config = small_run(tmp_path), PoolConfig(min_count=1)
+    bound = _least(lambda run, memory: pool_run(run, config, tmp_path / "out", memory=memory), run)
+    options = ["--min-count", 1, "--device", "cpu", "--memory", f"{bound}M"]
+    assert peak("pool", run, "--out", tmp_path / "out", *options) <= bound << 20
+
+
+def _least(call, run):
+    """Return the least memory, in MiB, that the refusal of less names."""
+    with pytest.raises(SettingError) as error:
+        call(run, memory="1M")
+    [found] = re.findall(r"at least `memory=(\d+)M`", str(error.value))
+    return int(found)
 
 
 def _flag(name):

@@ -16,11 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import ArtifactError
+from corpora.common.errors import ArtifactError, SourceError
 from corpora.common.reporting import note
 
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
+SCRATCH = "scratch"  # of a partial artifact: the files of tasks, which are removed at the end
 # Options that earlier versions lacked, with the value that they have in their artifacts.
 _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
     "train-cbow": {"gradient": "word2vec.c"},
@@ -53,14 +54,8 @@ def new_artifact(
     if set, an error keeps the partial directory, else it is removed.
     """
     out, partial, aside = artifact_paths(out)
-    with _disk_errors(out, every=True):
-        refuse_existing(out, force)
-        _refuse_foreign(partial, _LOCK, MAKER)
-        new_folders = missing_parents(partial)
-        partial.mkdir(parents=True, exist_ok=True)
-        lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
-    with lock:
-        _lock(lock, partial)
+    refuse_existing(out, force)
+    with _locked(out, partial) as new_folders:
         with _disk_errors(out, every=True):
             _check_again(out, partial, aside, force)
             _prepare_partial(out, maker, force, resume)
@@ -81,6 +76,42 @@ def new_artifact(
                 remove_empty(new_folders)
             raise
     (out / _LOCK).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def scratch_of_file(out: Path, maker: Mapping[str, Any], *, force: bool = False) -> Iterator[Path]:
+    """Yield ``out.partial/scratch``, which one process has at a time, for the work on a file.
+
+    It is removed when the block ends; an error keeps what is in it, so that the same work resumes,
+    unless it is the source's.
+    """
+    partial = artifact_paths(out)[1]
+    with _locked(out, partial) as new_folders:
+        with _disk_errors(out, every=True):
+            _prepare_partial(out, maker, force, SCRATCH)
+        try:
+            yield partial / SCRATCH
+        except BaseException as error:
+            if isinstance(error, SourceError) or not (partial / SCRATCH).exists():
+                _remove(partial, _LOCK)
+                remove_empty(new_folders)
+            elif isinstance(error, KeyboardInterrupt):
+                note("interrupted; run the same command to resume")
+            raise
+        _remove(partial, _LOCK)
+
+
+@contextlib.contextmanager
+def _locked(out: Path, partial: Path) -> Iterator[list[Path]]:
+    """Make and lock a partial directory; yield the folders that were made for it."""
+    with _disk_errors(out, every=True):
+        _refuse_foreign(partial, _LOCK, MAKER)
+        new_folders = missing_parents(partial)
+        partial.mkdir(parents=True, exist_ok=True)
+        lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
+    with lock:
+        _lock(lock, partial)
+        yield new_folders
 
 
 def artifact_paths(out: Path) -> tuple[Path, Path, Path]:

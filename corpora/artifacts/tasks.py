@@ -46,44 +46,50 @@ class TaskFolder:
         """Return a new path for files that a resumed run does not use."""
         return self.path / f"{name}-{os.urandom(4).hex()}"
 
-    def path_of(self, task: Task, *, exact: bool = True) -> Path:
+    def path_of(self, task: Task, *, kept: bool = True) -> Path:
         """Return the folder that a task fills."""
-        return (self.path if exact else self._volatile) / task.folder
+        return (self.path if kept else self._volatile) / task.folder
 
-    def run(self, tasks: Sequence[Task], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
+    def run(
+        self, tasks: Sequence[Task], *, exact: bool = True, kept: bool | None = None
+    ) -> Iterator[tuple[int, Any]]:
         """Run tasks, yielding number and result of each as it ends.
 
-        If ``exact``, tasks that were completed before with the same key are not run again. Else
-        they compute in floating point: all are run, and must run on CPUs of one kind, since the
-        result depends on it.
+        Unless ``exact``, they compute in floating point and must run on CPUs of one kind, since the
+        result depends on it. If ``kept``, by default the exact ones, those that were completed
+        before with the same key are not run again.
         """
-        home = self.path if exact else self._volatile
+        kept = exact if kept is None else kept
+        home = self.path if kept else self._volatile
         home.mkdir(parents=True, exist_ok=True)
         # what is not there is not opened: NFS would remember for a minute that it is not there
         there = set(os.listdir(home))
         attempts: dict[Future[Any], int] = {}
-        cpu = None
+        kinds: set[str] = set()
+
+        def result_of(record: dict[str, Any]) -> Any:
+            self.cpus.add(record["cpu"])
+            kinds.add(record["cpu"])
+            if not exact and len(kinds) > 1:
+                remedy = ", or pass `force=True` to start again" if kept else ""
+                raise FirthError(
+                    f"workers have CPUs of two kinds ({', '.join(sorted(kinds))}), on which sums "
+                    f"differ in the last digits; start workers on machines of one kind{remedy}"
+                )
+            return record["result"]
+
         try:
             for number, task in enumerate(tasks):
                 if task.folder in there:
-                    record = read_json(home / task.folder / _MANIFEST)
-                    self.cpus.add(record["cpu"])
-                    yield number, record["result"]
+                    yield number, result_of(read_json(home / task.folder / _MANIFEST))
                 else:
-                    attempt = _Attempt(task.name, task, home, exact)
+                    attempt = _Attempt(task.name, task, home, kept)
                     attempts[self._executor.submit(attempt)] = number
             for future in as_completed(attempts):
                 outcome = future.result()
                 if isinstance(outcome, FirthError):
                     raise outcome
-                self.cpus.add(outcome["cpu"])
-                cpu = cpu or outcome["cpu"]
-                if not exact and cpu != outcome["cpu"]:
-                    raise FirthError(
-                        f"workers have CPUs of two kinds ({cpu}, {outcome['cpu']}), on which sums "
-                        "differ in the last digits; start workers on machines of one kind"
-                    )
-                yield attempts[future], outcome["result"]
+                yield attempts[future], result_of(outcome)
         finally:
             for future in attempts:
                 future.cancel()
@@ -105,7 +111,7 @@ class _Attempt:
     name: str
     task: Task
     home: Path
-    exact: bool
+    kept: bool
 
     def __call__(self) -> dict[str, Any] | FirthError:
         """Run the task in a folder of its own, then rename that; return its manifest.
@@ -127,7 +133,7 @@ class _Attempt:
             result = task.function(own, *task.arguments)
             record = {"cpu": cpu(), "result": result}
             write_json(own / _MANIFEST, record)
-            if self.exact:
+            if self.kept:
                 sync_tree(own)
             try:
                 own.rename(final)

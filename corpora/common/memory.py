@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Callable
+from typing import Any
 
 from corpora.common.errors import SettingError
 
@@ -27,3 +29,19 @@ def available_threads() -> int:
     """Return the number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on every system
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def require_memory(needed: int, memory: str | None, what: str, remedy: str) -> None:
+    """Raise if ``what`` needs more bytes than were asked for; None asks for nothing."""
+    if memory is None or needed <= parse_memory(memory):
+        return
+    least = f"`memory={-(-needed >> 20)}M`"
+    raise SettingError(f"`memory={memory}`: {what} at least {least}; pass that, or {remedy}")
+
+
+def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--memory`` to a command that refuses what takes more."""
+    import click
+
+    what = "Most memory to take, such as 1G or 4G; what takes more is refused."
+    return click.option("--memory", metavar="SIZE", help=what)(command)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from corpora.common.memory import memory_option
+
 
 @click.command("analogy")
 @click.argument("run", type=click.Path(path_type=Path))
@@ -18,6 +20,7 @@ import click
 )
 @click.option("-k", "k", default=10, show_default=True, help="Answers per question.")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@memory_option
 @click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line."
@@ -28,6 +31,7 @@ def command(
     method: str,
     k: int,
     add_contexts: bool,
+    memory: str | None,
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
@@ -45,14 +49,13 @@ def command(
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
     from corpora.common.console import padded, print_json
-    from embed.formats.vector_files import load_vectors
+    from embed.query.opening import open_queried
     from embed.query.prompt import answer_each, find_words
-    from embed.vectors.context_vectors import with_contexts
     from embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")
-    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
+    vectors = open_queried(run, add_contexts=add_contexts, memory=memory, k=k)
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)

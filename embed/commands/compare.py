@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from corpora.common.options import as_command_line, click_options, split_list, take
+from corpora.common.memory import memory_option
+from corpora.common.options import (
+    as_command_line,
+    click_options,
+    split_list,
+    take,
+)
 from embed.compare.config import EXAMPLE, CompareConfig
 
 
@@ -20,6 +26,7 @@ from embed.compare.config import EXAMPLE, CompareConfig
     is_flag=True,
     help="Add each word's context vector to its own, in runs with both.",
 )
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the scores as CSV.")
 @click.option(
@@ -72,6 +79,7 @@ from embed.compare.config import EXAMPLE, CompareConfig
 def command(
     runs: tuple[str, ...],
     add_contexts: bool,
+    memory: str | None,
     as_json: bool,
     as_csv: bool,
     plot: Path | None,
@@ -125,11 +133,13 @@ def command(
     for name, given in (of_report | {"--example": examples or None}).items():
         if given is not None and report is None:
             raise click.UsageError(f"{name} requires --report")
+    if memory is not None and report is not None:  # which reads its examples by encoders
+        raise click.UsageError("--memory cannot be combined with --report")
     check_brackets(examples)
     asked = dict.fromkeys(split_list(words)) | dict(read_groups(words_from) if words_from else [])
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
-    compared = compare_runs(runs, config, add_contexts=add_contexts)
+    compared = compare_runs(runs, config, add_contexts=add_contexts, memory=memory)
     if left_out:
         compared.document["left_out"] = list(left_out)
     writes: list[Callable[[], object]] = []

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.common.cluster import cluster_option
 from corpora.common.device import device_option
 from corpora.common.options import click_options
 from embed.contextual.encoded_text import EncodeConfig
@@ -24,9 +25,17 @@ from embed.contextual.encoded_text import EncodeConfig
     "what all lines have in common.",
 )
 @device_option
+@cluster_option
 @click.option("--force", is_flag=True, help="Overwrite the file at --out.")
 def command(
-    run: Path, file: Path, out: Path, sif: bool, device: str, force: bool, **options: Any
+    run: Path,
+    file: Path,
+    out: Path,
+    sif: bool,
+    device: str,
+    cluster: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Write contextual vectors of a text's words or lines.
 
@@ -39,6 +48,7 @@ def command(
     \b
     Example:
         firth encode out/mlm sentences.txt --out words.npz
+        firth encode out/mlm novel.txt --cluster local:2 --out novel.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
     """
@@ -46,6 +56,7 @@ def command(
     from corpora.common.reporting import note, progress
     from embed.contextual.encoded_text import encode_file, refuse_suffix
     from embed.contextual.encoders import open_encoder
+    from embed.contextual.encoding_tasks import cluster_device, encode_on
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)
@@ -53,9 +64,13 @@ def command(
         _refuse_encoder_options(click.get_current_context())
         _encode_sif(run, file, out, force)
         return
-    encoder = open_encoder(run, device)
     with progress("encoding", "words") as show:
-        n_lines = encode_file(encoder, file, out, config, force=force, show=show)
+        if cluster is None:
+            encoder = open_encoder(run, device)
+            n_lines = encode_file(encoder, file, out, config, force=force, show=show)
+        else:
+            cluster_device(device)
+            n_lines = encode_on(cluster, run, file, out, config, force=force, show=show)
     note(f"{out}: {n_lines:,} lines")
 
 
@@ -77,7 +92,7 @@ def _refuse_encoder_options(context: click.Context) -> None:
     """Raise if options of an encoder are given with --sif."""
     given = {
         name
-        for name in ("layers", "per", "device")
+        for name in ("layers", "per", "device", "cluster")
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     }
     if context.params["per"] == "sentence":

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from corpora.common.memory import memory_option
+
 
 @click.command("neighbors")
 @click.argument("run", type=click.Path(path_type=Path))
@@ -30,6 +32,7 @@ import click
     metavar="LAYERS",
     help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
+@memory_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
@@ -40,6 +43,7 @@ def command(
     skip_unknown: bool,
     contexts: tuple[str, ...],
     layers: str | None,
+    memory: str | None,
     as_json: bool,
 ) -> None:
     """Print the nearest neighbors of words by cosine.
@@ -58,10 +62,9 @@ def command(
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
     from corpora.common.reporting import note
-    from embed.formats.vector_files import load_vectors
     from embed.query.index import open_index
+    from embed.query.opening import open_queried
     from embed.query.prompt import at_terminal, find_words, prompt, read_queries
-    from embed.vectors.context_vectors import with_contexts
 
     if layers is not None and not contexts:
         raise click.UsageError("--layers requires --context")
@@ -71,8 +74,15 @@ def command(
         )
     if approximate and (contexts or add_contexts):
         raise click.UsageError("--approximate cannot be combined with --context or --add-contexts")
-    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
-
+    if memory is not None and (contexts or approximate):
+        raise click.UsageError("--memory cannot be combined with --context or --approximate")
+    prompted = not (words or contexts) and at_terminal()
+    queries = list(words)
+    if not (words or contexts or prompted):
+        queries = [word for query in read_queries() for word in query]
+    vectors = open_queried(
+        run, add_contexts=add_contexts, memory=memory, n_queries=len(queries), k=k
+    )
     index = open_index(vectors) if approximate else None
     if index is not None:
         note(
@@ -86,12 +96,10 @@ def command(
 
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
-    elif words:
-        answer(list(words))
-    elif at_terminal():
+    elif prompted:
         prompt("word> ", answer)
     else:
-        answer([word for query in read_queries() for word in query])
+        answer(queries)
 
 
 def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) -> None:

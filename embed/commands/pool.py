@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from corpora.common.cluster import cluster_option
 from corpora.common.device import device_option
 from corpora.common.options import click_options
 from embed.contextual.pooling import PoolConfig
@@ -20,9 +21,22 @@ from embed.contextual.pooling import PoolConfig
     help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
 @device_option
+@cluster_option
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Working memory, such as 1G or 4G; sums and vectors that exceed it are in files.",
+)
 @click.option("--force", is_flag=True, help="Overwrite the run at --out.")
 def command(
-    run: Path, out: Path, corpus: str | None, device: str, force: bool, **options: Any
+    run: Path,
+    out: Path,
+    corpus: str | None,
+    device: str,
+    cluster: str | None,
+    memory: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Pool an encoder's states into one vector per word.
 
@@ -35,7 +49,7 @@ def command(
     Example:
         firth train-mlm out/wiki --out out/mlm
         firth pool out/mlm --layers 0,1 --contexts-per-word 100 --out out/mlm-low
-        firth pool models/bert --corpus out/wiki --out out/bert
+        firth pool models/bert --corpus out/wiki --cluster local:2 --out out/bert
         firth compare out/mlm out/mlm-low out/bert
     """
     from corpora.artifacts.artifact import refuse_existing
@@ -49,7 +63,9 @@ def command(
     run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
-    pooled = pool_run(run, config, out, corpus=opened, device=device, force=force)
+    pooled = pool_run(
+        run, config, out, corpus=opened, device=device, memory=memory, force=force, cluster=cluster
+    )
     vectors = WordVectors.open(pooled)
     n_words, dim = vectors.matrix.shape
     click.echo(f"{out}: {n_words:,} words, {dim} dimensions")

@@ -5,17 +5,25 @@ from pathlib import Path
 
 import click
 
+from corpora.common.memory import memory_option
+
 
 @click.command("similarity")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[A B]")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@memory_option
 @click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line."
 )
 def command(
-    run: Path, words: tuple[str, ...], add_contexts: bool, skip_unknown: bool, as_json: bool
+    run: Path,
+    words: tuple[str, ...],
+    add_contexts: bool,
+    memory: str | None,
+    skip_unknown: bool,
+    as_json: bool,
 ) -> None:
     """Print the cosine of two words.
 
@@ -29,14 +37,13 @@ def command(
         firth similarity out/svd --json < pairs.txt
     """
     from corpora.common.console import padded, print_json
-    from embed.formats.vector_files import load_vectors
+    from embed.query.opening import open_queried
     from embed.query.prompt import answer_each, find_words
-    from embed.vectors.context_vectors import with_contexts
     from embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")
-    vectors = with_contexts(load_vectors(run)) if add_contexts else load_vectors(run)
+    vectors = open_queried(run, add_contexts=add_contexts, memory=memory)
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b = find_words(vectors, query, skip_unknown=skip_unknown)

@@ -43,6 +43,7 @@ from embed.compare.report.table import (
 )
 from embed.compare.scoring.comparison import readable_tasks
 from embed.compare.scoring.held_out import HeldOutRow, held_out_losses
+from embed.compare.scoring.memory import require_fit
 from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from embed.compare.scoring.results import Comparison
 from embed.compare.scoring.seed_groups import first_of_seeds
@@ -264,6 +265,7 @@ def compare_runs(
     config: CompareConfig | None = None,
     *,
     add_contexts: bool = False,
+    memory: str | None = None,
 ) -> Compared:
     """Score runs against each other and against one-hot and random vectors.
 
@@ -280,6 +282,9 @@ def compare_runs(
         analogies, or no set with ``intrinsic=True``.
     add_contexts : bool
         Add each word's context vector to its word vector, in the runs that have both.
+    memory : str, optional
+        Most memory to take, such as ``4G``; what takes more is refused before vectors are read.
+        Only for sets of words.
 
     Returns
     -------
@@ -293,11 +298,15 @@ def compare_runs(
     FirthError
         If no set can be read.
     SettingError
-        If two runs have the same name, or no run has context vectors to add.
+        If two runs have the same name, no run has context vectors to add, or the comparison does
+        not fit ``memory``.
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
+    if memory is not None:
+        named = list(each.values()) if isinstance(each, Mapping) else each
+        require_fit(named, tasks, config, memory, add_contexts=add_contexts)
     opened = open_runs(each, add_contexts=add_contexts, starts=True)
     started = now()
     held_out = list(held_out_losses(opened.paths, opened.groups))

@@ -17,10 +17,10 @@ from embed.compare.datasets.parts import TEST, TRAIN, Parts
 from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.examples import STATIC
-from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.scoring.open_runs import open_runs
 from embed.compare.tasks.sentences.items import SentenceSet
 from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
+from embed.vectors.one_thread import ONE_THREAD
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,12 @@
 """``firth encode``: write the vectors of a text's words or lines to a file."""
 
+import functools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,20 @@ class EncodeConfig:
         check(self)
 
 
+class Form(NamedTuple):
+    """What is written of a text."""
+
+    suffix: str  # of the output, one of SUFFIXES
+    per: str  # "word" or "sentence"
+
+
+Lines = Sequence[Sequence[str]]
+# from blocks of lines, layers, form and progress: each block, and what is written of it
+EncodeBlocks = Callable[
+    [Iterable[Lines], Sequence[int], Form, Progress], Iterator[tuple[Lines, bytes]]
+]
+
+
 def encode_file(
     encoder: ContextualEncoder,
     source: Path,
@@ -50,6 +65,7 @@ def encode_file(
     force: bool = False,
     show: Progress = no_progress,
     words_at_once: int = 1 << 14,
+    encode_blocks: EncodeBlocks | None = None,
 ) -> int:
     """Encode each line of a text, write the vectors atomically and return the number of lines.
 
@@ -57,19 +73,37 @@ def encode_file(
     line feeds, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64 (n_lines + 1,):
     line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``. ``.jsonl`` contains one object per
     line, ``{"words": [...], "vectors": [[...], ...]}`` or ``{"words": [...], "vector": [...]}``.
-    Per sentence, a line without words has a vector of zeros.
+    Per sentence, a line without words has a vector of zeros. ``encode_blocks`` may encode them
+    elsewhere.
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
+    encode_blocks = encode_blocks or functools.partial(_encode_here, encoder)
+    form = Form(out.suffix, config.per)
     with atomic_output(out, force) as partial:
         dim = encoder.encode([[]], layers)[0].shape[1]
-        with open_writer(partial, out.suffix, config.per, dim) as writer:
-            n_lines = n_words = 0
-            for lines in batches(encoder.words, source, words_at_once):
-                writer.add(lines, encoder.encode(lines, layers))
-                n_lines, n_words = n_lines + len(lines), n_words + sum(map(len, lines))
-                show(n_words)
+        with open_writer(partial, form, dim) as writer:
+            n_lines = 0
+            blocks = batches(encoder.words, source, words_at_once)
+            for lines, rows in encode_blocks(blocks, layers, form, show):
+                writer.add(lines, rows)
+                n_lines += len(lines)
     return n_lines
+
+
+def _encode_here(
+    encoder: ContextualEncoder,
+    blocks: Iterable[Lines],
+    layers: Sequence[int],
+    form: Form,
+    show: Progress,
+) -> Iterator[tuple[Lines, bytes]]:
+    """Yield each block of lines, and what is written of it."""
+    n_words = 0
+    for lines in blocks:
+        yield lines, rows_of(lines, encoder.encode(lines, layers), form)
+        n_words += sum(map(len, lines))
+        show(n_words)
 
 
 def refuse_suffix(out: Path) -> None:
@@ -78,10 +112,25 @@ def refuse_suffix(out: Path) -> None:
         raise SettingError(f"`out={out}`: must end in {' or '.join(SUFFIXES)}")
 
 
-def open_writer(partial: Path, suffix: str, per: str, dim: int) -> "_NpzWriter | _JsonlWriter":
+def rows_of(lines: Lines, states: Sequence[np.ndarray], form: Form) -> bytes:
+    """Return what the output contains of some lines, one object or some float32 rows for each."""
+    if form.per == "sentence":
+        states = [_mean(vectors) for vectors in states]
+    if form.suffix == ".npz":
+        return b"".join(vectors.astype(np.float32, copy=False).tobytes() for vectors in states)
+    key = "vector" if form.per == "sentence" else "vectors"
+    objects = []
+    for words, values in zip(lines, states, strict=True):
+        numbers = values.astype(np.float64).round(_DIGITS).tolist()
+        objects.append(json.dumps({"words": list(words), key: numbers}, ensure_ascii=False) + "\n")
+    return "".join(objects).encode()
+
+
+def open_writer(partial: Path, form: Form, dim: int) -> "_NpzWriter | _JsonlWriter":
     """Return the writer of a format, a context manager."""
-    writer_class = _JsonlWriter if suffix == ".jsonl" else _NpzWriter
-    return writer_class(partial, per, dim)
+    if form.suffix == ".jsonl":
+        return _JsonlWriter(partial)
+    return _NpzWriter(partial, form.per, dim)
 
 
 class _NpzWriter:
@@ -97,20 +146,15 @@ class _NpzWriter:
         self._file: IO[bytes] = open(self._raw, "wb")
         return self
 
-    def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
+    def add(self, lines: Lines, rows: bytes) -> None:
         """Add the vectors of some lines."""
-        for words, vectors in zip(lines, states, strict=True):
+        self._file.write(rows)
+        for words in lines:
             if self._per == "sentence":
-                self._write(_mean(vectors))
                 self._lines.append(self._lines[-1] + 1)
             else:
-                self._write(vectors)
                 self._words += words
                 self._lines.append(len(self._words))
-
-    def _write(self, vectors: np.ndarray) -> None:
-        """Write numbers as bytes; ``tofile`` would ignore a full disk."""
-        self._file.write(np.ascontiguousarray(vectors).reshape(-1).view(np.uint8).data)
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._file.close()
@@ -130,22 +174,16 @@ class _NpzWriter:
 class _JsonlWriter:
     """Writer of ``.jsonl``."""
 
-    def __init__(self, path: Path, per: str, _dim: int) -> None:
-        self._path, self._per = path, per
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     def __enter__(self) -> "_JsonlWriter":
-        self._file = open(self._path, "w", encoding="utf-8")
+        self._file = open(self._path, "wb")
         return self
 
-    def add(self, lines: Sequence[Sequence[str]], states: Sequence[np.ndarray]) -> None:
-        """Write one object per line."""
-        for words, vectors in zip(lines, states, strict=True):
-            key, values = "vectors", vectors
-            if self._per == "sentence":
-                key, values = "vector", _mean(vectors)
-            numbers = values.astype(np.float64).round(_DIGITS).tolist()
-            line = json.dumps({"words": list(words), key: numbers}, ensure_ascii=False)
-            self._file.write(f"{line}\n")
+    def add(self, _lines: Lines, rows: bytes) -> None:
+        """Add the objects of some lines."""
+        self._file.write(rows)
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

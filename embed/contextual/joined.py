@@ -21,10 +21,13 @@ def centers_of(states: np.ndarray, n_pieces: np.ndarray) -> np.ndarray:
     # states: float32 (V, D); n_pieces: int64 (V,); returns float32 (4, D)
     groups = _groups(n_pieces)
     every = states.mean(axis=0, dtype=np.float64)
-    means = [
-        states[groups == group].mean(axis=0, dtype=np.float64) if (groups == group).any() else every
-        for group in range(_GROUPS)
-    ]
+    means = []
+    for group in range(_GROUPS):
+        of_group = groups == group  # not states[of_group], which may be a copy of nearly all
+        if of_group.any():
+            means.append(states.mean(axis=0, dtype=np.float64, where=of_group[:, None]))
+        else:
+            means.append(every)
     return np.array(means, dtype=np.float32)
 
 

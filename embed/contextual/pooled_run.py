@@ -2,11 +2,20 @@
 
 import dataclasses
 import os
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.artifact import (
+    SCRATCH,
+    artifact_paths,
+    clear_partial,
+    new_artifact,
+    refuse_existing,
+    write_json,
+)
 from corpora.artifacts.provenance import now, provenance
+from corpora.common.cluster import open_executor
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note, progress
 from embed.contextual.encoders import (
@@ -16,7 +25,9 @@ from embed.contextual.encoders import (
     encoder_run,
     open_encoder,
 )
-from embed.contextual.pooling import PoolConfig, pool_words
+from embed.contextual.encoding_tasks import EncodingTasks, cluster_device
+from embed.contextual.memory import pooling_scratch
+from embed.contextual.pooling import TABLE, PoolConfig, pool_words
 from embed.formats.huggingface import is_huggingface
 from embed.protocols import ContextualEncoder
 from embed.vectors.run_files import run_options
@@ -35,7 +46,9 @@ def pool_run(
     *,
     corpus: "Corpus | None" = None,
     device: str = "auto",
+    memory: str | None = None,
     force: bool = False,
+    cluster: str | Executor | None = None,
 ) -> Path:
     """Pool the states of an encoder into one vector per word.
 
@@ -53,8 +66,15 @@ def pool_run(
         corpus. Required for a Hugging Face folder.
     device : {'auto', 'cpu', 'cuda'}
         Where the encoder runs.
+    memory : str, optional
+        Most memory to take, such as ``4G``: what exceeds it is in unnamed files beside ``out``.
+        The vectors are the same bytes.
     force : bool
         Overwrite a run at ``out``.
+    cluster : str or concurrent.futures.Executor, optional
+        Where sentences are encoded: the address of a Dask scheduler such as ``tcp://HOST:8786``,
+        ``local:N`` for N processes, or an executor whose workers see the same files. By default
+        this process.
 
     Returns
     -------
@@ -70,11 +90,13 @@ def pool_run(
         ``corpus`` splits text into words differently.
     SettingError
         If ``out`` is the encoder's own run, the encoder has no such layer, no word is frequent
-        enough, or the device does not exist.
+        enough, the device does not exist, ``memory`` is too small, or the settings do not fit a
+        cluster.
 
     Notes
     -----
-    Deterministic on the CPU. Queries for words in context open ``run`` again, so keep it.
+    Deterministic on CPUs of one kind with the same number of threads; a worker of a cluster has
+    one. Queries for words in context open ``run`` again, so keep it.
     """
     run, out, started = encoder_run(Path(run).resolve()), Path(out), now()
     if out.resolve() == run:
@@ -83,14 +105,27 @@ def pool_run(
         )
     corpus = corpus or open_training_corpus(run)
     _refuse_other_text(corpus, run)
+    large = pooling_scratch(run, corpus, config, memory, out.absolute().parent)
     source = encoder_fingerprint(run)
     options = dataclasses.asdict(config)
     maker = {"command": "pool", ENCODER: source, CORPUS: corpus.fingerprint, **options}
-    with new_artifact(out, maker, force=force) as partial:
-        encoder = open_encoder(run, device)
+    if cluster is not None:
+        device = cluster_device(device)
+        if config.source == TABLE:
+            raise SettingError(f"`source={TABLE}`: is only looked up; drop `cluster`")
+        refuse_existing(out, force)  # before workers start
+    with (
+        open_executor(cluster) as executor,
+        new_artifact(out, maker, force=force, resume=SCRATCH if executor else None) as partial,
+    ):
+        encoder, there = open_encoder(run, device), None
+        if executor:
+            clear_partial(partial, SCRATCH)
+            there = EncodingTasks(executor, run, artifact_paths(out)[1] / SCRATCH)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
-            pooled = pool_words(encoder, corpus, config, show)
+            sum_blocks = there.sums if there else None
+            pooled = pool_words(encoder, corpus, config, show, scratch=large, sum_blocks=sum_blocks)
         pooled.vectors.save(partial)
         run_config: dict[str, Any] = {
             "format": FORMAT,
@@ -102,7 +137,8 @@ def pool_run(
             "text": corpus.text.to_json(),
         }
         write_json(partial / "config.json", run_config)
-        made = provenance(started, seeds=[config.seed], **corpus.trained_on)
+        about = there.finish() if there else {}
+        made = provenance(started, seeds=[config.seed], **corpus.trained_on, **about)
         write_json(partial / "provenance.json", made)
     return out
 

@@ -6,7 +6,9 @@ over pieces.
 """
 
 import dataclasses
-from collections.abc import Iterator
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
+from corpora.text.trees import ParsedSentence
 from embed.contextual.joined import centers_of, joined
 from embed.protocols import (
     ContextualEncoder,
@@ -25,6 +28,7 @@ from embed.protocols import (
     MaskedEncoder,
     StaticLayers,
 )
+from embed.svd.scratch import Scratch
 from embed.vectors.word_vectors import WordVectors
 from embed.vectors.wordlist import index_words
 
@@ -32,16 +36,23 @@ if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus, View
 
 AUTO = "auto"
-JOINED, STATES, _MASKED, _TABLE = "joined", "states", "masked", "input-embeddings"  # sources
+JOINED, STATES, _MASKED, TABLE = "joined", "states", "masked", "input-embeddings"  # sources
 MASKING = (JOINED, _MASKED)
 # by source
 _NEEDED: dict[str, type] = {
-    JOINED: JoinableEncoder, _MASKED: MaskedEncoder, _TABLE: InputEmbeddings,
+    JOINED: JoinableEncoder, _MASKED: MaskedEncoder, TABLE: InputEmbeddings,
 }  # fmt: skip
 # of each word; measured, docs/methods/mlm.md
 _CONTEXTS = 10
-_MASKED_CONTEXTS = 30
+MASKED_CONTEXTS = 30
 _NOT_POOLED = -1
+
+# sentences, and the pooled word of each of their tokens, int32 (n_tokens,)
+Block = tuple[Sequence[Sequence[str]], np.ndarray]
+# words, int32 (n,), the sums of their states, float64 (n, D), and how many these are, int64 (n,)
+BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
+# from blocks, layers, whether words are masked, progress and tokens in all
+SumBlocks = Callable[[Iterable[Block], Sequence[int], bool, Progress, int], Iterator[BlockSums]]
 
 
 @describe_settings
@@ -55,7 +66,7 @@ class PoolConfig:
         "or its pieces' input embeddings. Joined is the masked states beside the vectors that "
         "training started from (the input embeddings if it started at random); auto is joined, "
         "but states with `layers` and for a Hugging Face folder.",
-        choices=(AUTO, JOINED, STATES, _MASKED, _TABLE),
+        choices=(AUTO, JOINED, STATES, _MASKED, TABLE),
     )
     layers: str = setting(
         AUTO,
@@ -80,7 +91,7 @@ class PoolConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.source == _TABLE and self.layers != AUTO:
+        if self.source == TABLE and self.layers != AUTO:
             raise SettingError(f"`layers={self.layers}`: input embeddings have none; leave it out")
 
 
@@ -98,18 +109,22 @@ def pool_words(
     config: PoolConfig,
     show: Progress = no_progress,
     *,
+    scratch: Scratch | None = None,
     tokens_at_once: int = 1 << 15,
     words_at_once: int = 1 << 14,
+    sum_blocks: SumBlocks | None = None,
 ) -> Pooled:
     """Return one vector per word of a corpus: the mean of its contextual states.
 
     Training sentences are visited in order of their rarest word, then at random; a sentence is
     encoded if one of its words still has fewer than ``contexts_per_word`` contexts. All words of an
-    encoded sentence count, so frequent words get more contexts; unless words are masked.
+    encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
+    blocks, which ``sum_blocks`` may compute elsewhere, are added in the order of the text.
 
-    Memory: 12 bytes per word and dimension (some 40 if they are joined), 8 per context, and one
-    shard of the corpus.
+    Memory: what ``memory`` (embed.contextual) says, and 12 bytes per word and dimension, 20 if they
+    are joined, or less where ``scratch`` has arrays in files. The vectors are the same bytes.
     """
+    scratch = scratch or Scratch()
     source = _choose_source(config, encoder)
     layers = _choose_layers(config, source, encoder)
     view = corpus.view(
@@ -121,22 +136,21 @@ def pool_words(
     words, counts = _known_words(encoder, view)
     info: dict[str, Any] = {"source": source, "unknown": len(view.words) - len(words)}
     centers = None
-    if source == _TABLE:
-        matrix = _input_embeddings(encoder, words, show, words_at_once)
+    if source == TABLE:
+        matrix = _input_embeddings(encoder, words, show, words_at_once, scratch)
     else:
         masked = source in MASKING
-        n_contexts = config.contexts_per_word or (_MASKED_CONTEXTS if masked else _CONTEXTS)
+        n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = _SentenceSelection.make(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked
         )
-        matrix = _mean_states(encoder, layers, selection, show, tokens_at_once)
+        sum_blocks = sum_blocks or functools.partial(_sum_here, encoder)
+        matrix = _mean_states(sum_blocks, layers, selection, show, tokens_at_once, scratch)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
         assert isinstance(encoder, JoinableEncoder)
-        static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
-        centers = centers_of(matrix, n_pieces)
-        matrix = joined(static, matrix, n_pieces, centers)
+        matrix, centers = _join(encoder, words, matrix, words_at_once, scratch)
     vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
     return Pooled(vectors, info)
 
@@ -169,7 +183,7 @@ def _known_words(encoder: ContextualEncoder, view: "View") -> tuple[list[str], n
 
 def _choose_layers(config: PoolConfig, source: str, encoder: ContextualEncoder) -> tuple[int, ...]:
     """Return the layers to average; the encoder's own default is said in a note."""
-    if source == _TABLE:
+    if source == TABLE:
         return ()
     if config.layers == AUTO and source in MASKING:
         return (encoder.n_layers,)
@@ -242,15 +256,21 @@ class _SentenceSelection:
         selection = cls(text, word_of, levels, last_keys, seed, masked)
         selection._find_last_keys(np.minimum(counts, n_contexts))
         n_sentences = n_tokens = 0
-        for rows, offsets, _ in selection.shards():
+        for rows, offsets, _, _ in selection.shards():
             n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)
         return dataclasses.replace(selection, n_sentences=n_sentences, n_tokens=n_tokens)
 
-    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield the selected sentences: text rows, offsets, and the pooled word of each token."""
+    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Yield the selected sentences: text rows, offsets, and of each token its word and head.
+
+        The word is the pooled one; heads are None if the corpus keeps none.
+        """
         from embed.contextual.pooling_kernels import mark_selected
 
-        for rows, words, offsets, keys in self._shards_with_keys():
+        trees = self.text.heads() if self.text.keeps_heads else itertools.repeat(None)
+        for (rows, words, offsets, keys), heads in zip(
+            self._shards_with_keys(), trees, strict=False
+        ):
             selected = np.empty(len(keys), dtype=bool)
             mark_selected(words, offsets, keys, self.last_keys, selected)
             lengths = np.diff(offsets)
@@ -259,7 +279,8 @@ class _SentenceSelection:
             if self.masked:
                 late = np.repeat(keys, lengths)[tokens] > self.last_keys[chosen]
                 chosen[late] = _NOT_POOLED
-            yield rows[tokens], offsets_of(lengths[selected]), chosen
+            own_heads = None if heads is None else heads[tokens]
+            yield rows[tokens], offsets_of(lengths[selected]), chosen, own_heads
 
     def _find_last_keys(self, wanted: np.ndarray) -> None:
         """Find the key at which each word has enough contexts."""
@@ -301,56 +322,129 @@ def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
 
 
 def _mean_states(
-    encoder: ContextualEncoder,
+    sum_blocks: SumBlocks,
     layers: tuple[int, ...],
     selection: _SentenceSelection,
     show: Progress,
     tokens_at_once: int,
+    scratch: Scratch,
 ) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
-    from embed.contextual.pooling_kernels import add_states
-
-    names, done = selection.text.words, 0
     counts = np.zeros(len(selection.levels), dtype=np.int64)
     sums = np.zeros((0, 0))
+    blocks = _sentences(selection, tokens_at_once)
+    for words, of_block, found in sum_blocks(
+        blocks, layers, selection.masked, show, selection.n_tokens
+    ):
+        if not sums.size:
+            sums = scratch.empty((len(counts), of_block.shape[1]), np.float64)
+            sums[:] = 0
+        sums[words] += of_block
+        counts[words] += found
+    means = scratch.empty(sums.shape, np.float32)
+    np.divide(sums, counts[:, None], out=means, casting="same_kind")  # in float64, then rounded
+    return means
+
+
+def _sentences(selection: _SentenceSelection, tokens_at_once: int) -> Iterator[Block]:
+    """Yield the selected sentences in blocks."""
+    names = selection.text.words
     for shard in selection.shards():
-        for rows, offsets, words in _blocks(*shard, tokens_at_once):
+        for rows, offsets, words, heads in _blocks(*shard, tokens_at_once):
             tokens = [names[row] for row in rows.tolist()]
             sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
-            if selection.masked:
-                assert isinstance(encoder, MaskedEncoder)
-                pooled = np.flatnonzero(words != _NOT_POOLED)
-                words, states = words[pooled], encoder.encode_masked(sentences, pooled, layers)
-            else:
-                states = np.concatenate(encoder.encode(sentences, layers))
-            sums = sums if sums.size else np.zeros((len(counts), states.shape[1]))
-            add_states(words, states, sums, counts)
-            done += len(rows)
-            show(done, selection.n_tokens)
-    sums /= counts[:, None]
-    return sums.astype(np.float32)
+            if heads is not None:
+                trees = np.split(heads, offsets[1:-1])
+                sentences = [*map(ParsedSentence, sentences, trees)]
+            yield sentences, words
+
+
+def _sum_here(
+    encoder: ContextualEncoder,
+    blocks: Iterable[Block],
+    layers: Sequence[int],
+    masked: bool,
+    show: Progress,
+    n_tokens: int,
+) -> Iterator[BlockSums]:
+    """Yield the sums of each block."""
+    done = 0
+    for block in blocks:
+        yield sum_states(encoder, block, layers, masked)
+        done += len(block[1])
+        show(done, n_tokens)
+
+
+def sum_states(
+    encoder: ContextualEncoder, block: Block, layers: Sequence[int], masked: bool
+) -> BlockSums:
+    """Return the sums of a block's states by word."""
+    from embed.contextual.pooling_kernels import add_states
+
+    sentences, words = block
+    pooled = np.flatnonzero(words != _NOT_POOLED)
+    if masked:
+        assert isinstance(encoder, MaskedEncoder)
+        states = encoder.encode_masked(sentences, pooled, layers)
+    else:
+        states = np.concatenate(encoder.encode(sentences, layers))[pooled]
+    found, numbers = np.unique(words[pooled], return_inverse=True)
+    sums, counts = np.zeros((len(found), states.shape[1])), np.zeros(len(found), np.int64)
+    add_states(numbers.astype(np.int32), states, sums, counts)
+    return found, sums, counts
 
 
 def _blocks(
-    rows: np.ndarray, offsets: np.ndarray, words: np.ndarray, tokens_at_once: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    words: np.ndarray,
+    heads: np.ndarray | None,
+    tokens_at_once: int,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield blocks of whole sentences, at most ``tokens_at_once`` tokens unless one is longer."""
     first = 0
     while first < len(offsets) - 1:
         full = np.searchsorted(offsets, offsets[first] + tokens_at_once, side="right") - 1
         last = max(first + 1, int(full))
-        start, stop = offsets[first], offsets[last]
-        yield rows[start:stop], offsets[first : last + 1] - start, words[start:stop]
+        own = slice(offsets[first], offsets[last])
+        bounds = offsets[first : last + 1] - offsets[first]
+        yield rows[own], bounds, words[own], None if heads is None else heads[own]
         first = last
 
 
 def _input_embeddings(
-    encoder: ContextualEncoder, words: list[str], show: Progress, words_at_once: int
+    encoder: ContextualEncoder,
+    words: list[str],
+    show: Progress,
+    words_at_once: int,
+    scratch: Scratch,
 ) -> np.ndarray:
     """Return the input embedding of each word, float32 (V, D)."""
     assert isinstance(encoder, InputEmbeddings)
-    parts = []
+    matrix = np.empty((0, 0), np.float32)
     for first in range(0, len(words), words_at_once):
-        parts.append(encoder.input_embeddings(words[first : first + words_at_once]))
-        show(min(first + words_at_once, len(words)), len(words))
-    return np.concatenate(parts)
+        part = encoder.input_embeddings(words[first : first + words_at_once])
+        if not matrix.size:
+            matrix = scratch.empty((len(words), part.shape[1]), np.float32)
+        matrix[first : first + len(part)] = part
+        show(first + len(part), len(words))
+    return matrix
+
+
+def _join(
+    encoder: ContextualEncoder,
+    words: list[str],
+    states: np.ndarray,
+    words_at_once: int,
+    scratch: Scratch,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return joined vectors, float32 (V, 2 D), and what was subtracted from their second half."""
+    assert isinstance(encoder, JoinableEncoder)
+    n_pieces = encoder.n_pieces(words)
+    centers = centers_of(states, n_pieces)
+    matrix = scratch.empty((len(words), 2 * states.shape[1]), np.float32)
+    for first in range(0, len(words), words_at_once):
+        some = slice(first, first + words_at_once)
+        static = encoder.static_embeddings(words[some])
+        matrix[some] = joined(static, states[some], n_pieces[some], centers)
+    return matrix, centers

@@ -9,7 +9,7 @@ import numpy as np
 from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import Progress, no_progress
-from embed.contextual.encoded_text import batches, open_writer, refuse_suffix
+from embed.contextual.encoded_text import Form, batches, open_writer, refuse_suffix, rows_of
 from embed.vectors.int8_rows import is_dense
 from embed.vectors.word_vectors import WordVectors
 
@@ -64,8 +64,12 @@ def sif_file(
                 f"{source}: fewer than two lines have a word of {vectors.name}, so that all they "
                 "hold is common to all lines, which `sif` subtracts; pass more lines"
             )
-        with open_writer(partial, out.suffix, "sentence", vectors.dim) as writer:
-            writer.add(texts, list(without_common(found)[:, None]))
+        form = Form(out.suffix, "sentence")
+        with open_writer(partial, form, vectors.dim) as writer:
+            rows = without_common(found)[:, None]
+            for first in range(0, len(texts), words_at_once):
+                some = slice(first, first + words_at_once)
+                writer.add(texts[some], rows_of(texts[some], list(rows[some]), form))
     return SifCounts(len(texts), n_words, n_unknown)
 
 

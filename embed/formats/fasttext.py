@@ -5,8 +5,10 @@ n-gram bucket, and the output table, which is not used here. The input table is 
 composed vector per word is kept in memory.
 """
 
+import contextlib
 import mmap
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,11 +33,8 @@ _UNPRUNED = -1
 
 def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
     """Read a fastText model; ``block`` words are composed at a time."""
-    with open(path, "rb") as file:
-        if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
-            raise ArtifactError(f"{path}: gzipped fastText model; unpack it with gunzip first")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            model = _Reader(path, content).model()
+    with _mapped(path) as content:
+        model = _Reader(path, content).model()
     matrix = np.empty((len(model.words), model.dim), np.float32)
     for start in range(0, len(matrix), block):
         rows = slice(start, start + block)
@@ -50,6 +49,26 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
         subwords=_subword_table(model),
         name=read.name,
     )
+
+
+def read_shape(path: Path) -> tuple[int, int]:
+    """Return the numbers of words and of dimensions that a fastText model says it has."""
+    with _mapped(path) as content:
+        reader = _Reader(path, content)
+        reader.take("<i", "version")
+        dim, *_ = reader.take("<12id", "header")
+        _, n_words, *_ = reader.take("<3i2q", "dictionary")
+    return max(n_words, 0), max(dim, 0)
+
+
+@contextlib.contextmanager
+def _mapped(path: Path) -> Iterator[mmap.mmap]:
+    """Map a model file, which must not be gzipped."""
+    with open(path, "rb") as file:
+        if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
+            raise ArtifactError(f"{path}: gzipped fastText model; unpack it with gunzip first")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield content
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,23 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
     return fitting[0], table
 
 
+def largest_table(folder: Path) -> tuple[int, int, bool]:
+    """Return rows and columns of the largest input embedding table, and whether torch reads it."""
+    require_files(folder)
+    found = [each for each in _embeddings(folder) if len(each[2]) == 2]
+    shapes = [(shape[0], shape[1], path, name) for name, path, shape in found]
+    n_rows, dim, path, name = max(shapes, default=(0, 0, folder, ""))
+    if not name:
+        return 0, 0, False  # reading it raises
+    with _open_safetensors(path) as tensors:
+        return n_rows, dim, tensors.get_slice(name).get_dtype() == "BF16"
+
+
+def weights_size(folder: Path) -> int:
+    """Return the bytes of the weights of a model's folder, or of a run."""
+    return sum((folder / file).stat().st_size for file in _weight_files(folder))
+
+
 def _embeddings(folder: Path) -> Iterator[tuple[str, Path, list[int]]]:
     """Yield name, file and shape of the tensors named like an input embedding table."""
     for file in _weight_files(folder):

@@ -4,6 +4,7 @@ import codecs
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from corpora.artifacts.artifact import CHECKSUMS, verify
@@ -13,7 +14,7 @@ from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note
 from embed.formats.fasttext import MAGIC, read_fasttext
 from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
-from embed.formats.huggingface import is_huggingface, read_huggingface
+from embed.formats.huggingface import HUGGINGFACE, is_huggingface, read_huggingface
 from embed.formats.int8_run import write_int8_run
 from embed.formats.projector import (
     METADATA,
@@ -84,31 +85,49 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
     path = Path(run)
     if verified and (path / CHECKSUMS).is_file():
         verify(path)
+    found = recognize(path)
+    if found.format in _READERS:
+        return _READERS[found.format](found.path)
+    with open_source(path) as source:
+        source.file.seek(found.start)
+        if found.format == "word2vec-binary":
+            assert found.n_words is not None
+            return read_binary(source, found.n_words, found.dim)
+        return read_text(source, found.n_words, found.dim)
+
+
+@dataclass(frozen=True)
+class Recognized:
+    """What is at a path."""
+
+    format: str
+    path: Path  # of the file to read; the run or folder otherwise
+    start: int = 0  # offset of the first word of a text or binary file
+    n_words: int | None = None  # if the header says it
+    dim: int = 0
+
+
+def recognize(path: Path) -> Recognized:
+    """Return the format of vectors, by what is at the path; raise if it is none."""
     if any((path / name).is_file() for name in (MATRIX, SPARSE_MATRIX, CODES)):
-        return WordVectors.open(path)
+        return Recognized(RUN, path)
     if path.is_dir():
         if (path / VECTORS).is_file():
-            return read_projector(path / VECTORS)
+            return Recognized("projector", path / VECTORS)
         if is_huggingface(path):
-            return read_huggingface(path)
+            return Recognized(HUGGINGFACE, path)
         missing = f"{path}: has no vectors.npy; is it a finished run?"
         raise ArtifactError(wrong_kind(path, RUN) or missing)
     with open_source(path) as source:
         peek = source.read(_PEEK)
-        if is_pickle(peek):
-            return read_gensim(path)
-        if peek.startswith(MAGIC):
-            return read_fasttext(path)
-        start = peek.removeprefix(codecs.BOM_UTF8)
-        name, n_words, dim = detect(start, path)
-        if name == "projector":
-            return read_projector(path)
-        header = 0 if n_words is None else start.index(b"\n") + 1
-        source.file.seek(len(peek) - len(start) + header)
-        if name == "word2vec-binary":
-            assert n_words is not None
-            return read_binary(source, n_words, dim)
-        return read_text(source, n_words, dim)
+    if is_pickle(peek):
+        return Recognized("gensim", path)
+    if peek.startswith(MAGIC):
+        return Recognized("fasttext", path)
+    content = peek.removeprefix(codecs.BOM_UTF8)
+    name, n_words, dim = detect(content, path)
+    header = 0 if n_words is None else content.index(b"\n") + 1
+    return Recognized(name, path, len(peek) - len(content) + header, n_words, dim)
 
 
 def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
@@ -195,6 +214,13 @@ def write_vectors(
     note(f"{out}: {len(vectors)} vectors of {vectors.dim} dimensions, {format}")
 
 
+_READERS: dict[str, Callable[[Path], WordVectors]] = {
+    RUN: WordVectors.open,
+    "projector": read_projector,
+    HUGGINGFACE: read_huggingface,
+    "gensim": read_gensim,
+    "fasttext": read_fasttext,
+}
 _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
     "word2vec-text": lambda vectors, path: write_text(vectors, path, header=True),
     "word2vec-binary": write_binary,

@@ -138,7 +138,7 @@ class ClusterMatrix:
         ]
         self.tasks.results(weighing, exact=False)
         weighed = [
-            Block(self.tasks.path_of(task, exact=False), block.span)
+            Block(self.tasks.path_of(task, kept=False), block.span)
             for task, block in zip(weighing, counts.blocks, strict=True)
         ]
         lengths = _sum(
@@ -158,7 +158,7 @@ class ClusterMatrix:
             for number, rows in enumerate(self._factored[transposed])
         ]
         self.tasks.results(multiplying, exact=False)
-        folders = [self.tasks.path_of(task, exact=False) for task in multiplying]
+        folders = [self.tasks.path_of(task, kept=False) for task in multiplying]
         product = np.concatenate([open_array(each, "product") for each in folders])
         for each in (folder, *folders):
             shutil.rmtree(each)
@@ -173,7 +173,7 @@ class ClusterMatrix:
             arguments = _overlapping(counts.blocks, span), span, folder
             summing.append(Task(f"margins-{number:05}", sum_rows, arguments))
         self.tasks.results(summing, exact=False)
-        folders = [self.tasks.path_of(task, exact=False) for task in summing]
+        folders = [self.tasks.path_of(task, kept=False) for task in summing]
         rows = np.concatenate([open_array(each, "rows") for each in folders])
         contexts = np.zeros(len(keep))
         for each in folders:
@@ -196,7 +196,7 @@ class ClusterMatrix:
             for number, span in enumerate(spans)
         ]
         self.tasks.results(tasks, exact=exact)
-        folders = [self.tasks.path_of(task, exact=exact) for task in tasks]
+        folders = [self.tasks.path_of(task, kept=exact) for task in tasks]
         return [Block(*each) for each in zip(folders, spans, strict=True)]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import (
+    SCRATCH,
     artifact_paths,
     clear_partial,
     new_artifact,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 
 FORMAT = 1
 METHOD = "svd"
-SCRATCH = "scratch"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 

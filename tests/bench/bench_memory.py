@@ -5,7 +5,9 @@ command first runs on a short text, which compiles its kernels.
 """
 
 import argparse
+import re
 import tempfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,13 @@ from scale_text import write_text
 
 from corpora.artifacts.artifact import write_json
 from corpora.common.console import print_table
+from corpora.common.errors import SettingError
 from corpora.common.memory import parse_memory
 from corpora.store.corpus import Corpus
+from embed.compare.api import compare_runs
+from embed.compare.config import CompareConfig
+from embed.formats.vector_files import write_vectors
+from embed.query.opening import open_queried
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.memory import memory_needed, training_size
@@ -58,7 +65,31 @@ def rows(folder: Path, n_words: int) -> dict[str, dict[str, Any]]:
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\t{n}\n" for n, (a, b) in enumerate(pairwise(words))))
     found["compare"] = peak(None, "compare", run, svd, "--similarity", pairs)
+    found |= of_files(folder, svd, words, pairs)
     return found
+
+
+def of_files(folder: Path, svd: Path, words: list[str], pairs: Path) -> dict[str, dict[str, Any]]:
+    """Measure commands on vectors in a file, with the least that they accept."""
+    file = folder / "vectors.txt"
+    write_vectors(WordVectors.open(svd), file, "glove", force=True)
+    similarity = ["--similarity", pairs, "--restrict", 0]
+    config = CompareConfig(similarity=(str(pairs),), restrict=0)
+    compared = least_of(lambda memory: compare_runs([svd, file], config, memory=memory))
+    asked = least_of(lambda memory: open_queried(file, memory=memory, n_queries=len(words)))
+    return {
+        "neighbors, text file": peak(f"{asked}M", "neighbors", file, *words),
+        "compare, text file": peak(f"{compared}M", "compare", svd, file, *similarity),
+    }
+
+
+def least_of(call: Callable[[str], Any]) -> int:
+    """Return the least memory that the refusal of 1 MB names, in MiB."""
+    try:
+        call("1M")
+    except SettingError as error:
+        return int(re.findall(r"at least `memory=(\d+)M`", str(error))[0])
+    raise AssertionError("1 MB was accepted")
 
 
 def as_option(name: str, value: Any) -> list[Any]:

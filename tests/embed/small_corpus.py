@@ -14,6 +14,8 @@ from corpora.text.segment import TextSettings
 class SmallView:
     """A view of sentences given as lists, in shards of some sentences each."""
 
+    keeps_heads = False
+
     def __init__(self, units, *, words=None, units_per_shard=1 << 30, held_out=(), per_cluster=1):
         self.words = words or [word for word, _ in counted(units)]
         row = {word: index for index, word in enumerate(self.words)}

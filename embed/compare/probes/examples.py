@@ -1,7 +1,7 @@
 """Shared by all probes: labeled examples, trained probes, and the scaling of vectors.
 
 Probes measure how easily labels can be read off frozen vectors (Alain and Bengio 2016). They are
-trained in one thread (:mod:`embed.compare.probes.one_thread`), so that the same vectors, labels and
+trained in one thread (:mod:`embed.vectors.one_thread`), so that the same vectors, labels and
 seed give the same bytes on one machine.
 """
 

@@ -16,7 +16,6 @@ from embed.compare.inputs.encoder_access import encoder_of
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.attention_pooling import TrainedAttention
 from embed.compare.probes.examples import source_note
-from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.probes.progress import share
 from embed.compare.statistics.estimators import Means
 from embed.compare.task import Measurement
@@ -25,6 +24,7 @@ from embed.compare.tasks.sentences.items import SentenceSet
 from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
 from embed.compare.tasks.tagging.inputs import likely_parts
 from embed.protocols import StaticVectors
+from embed.vectors.one_thread import ONE_THREAD
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from corpora.artifacts.arrays import offsets_of
+from corpora.text.trees import ParsedSentence, part_heads
 from embed.compare.inputs.lookup import FoundWords, find_words, finite_units
 from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from embed.protocols import ContextualEncoder, StaticVectors
@@ -74,16 +76,21 @@ def state_inputs(
     offsets: np.ndarray,
     layer: int,
     at_once: int = WORDS_AT_ONCE,
+    heads: np.ndarray | None = None,
 ) -> Inputs:
     """Encode words in their sentences; a word of several parts is the mean of their states.
 
+    With ``heads``, the sentences have dependency trees, which some encoders need.
     Memory: the table, and the states of ``at_once`` words.
     """
-    # offsets: int64 (n_sentences + 1,)
+    # offsets: int64 (n_sentences + 1,); heads: int64 (n_words,), signed distances
     parts = _split(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
     sentences = sentences_of(parts, offsets)
+    if heads is not None:
+        bounds = offsets_of(lengths)[offsets[1:-1]]
+        sentences = [*map(ParsedSentence, sentences, np.split(part_heads(heads, lengths), bounds))]
     for first, block in encode_in_blocks(encoder, sentences, [layer], at_once, offsets):
         states = np.concatenate(block)
         if table is None:

@@ -42,6 +42,12 @@ class TaggingSet:
         return offsets_of(np.concatenate(lengths))
 
     @cached_property
+    def heads(self) -> np.ndarray | None:
+        """Signed distance of every word to its head, int64 (n_words,); None if a file has none."""
+        heads = [part.heads for part in self.parts.given if part.heads is not None]
+        return np.concatenate(heads) if len(heads) == len(self.parts.given) else None
+
+    @cached_property
     def sentences(self) -> np.ndarray:
         """The number of each word's sentence, int64 (n_words,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
@@ -120,6 +126,8 @@ class TaggingSet:
         for texts in (self.words, self.tags):
             digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
         digest.update(self.offsets.tobytes() + self.roles.tobytes())
+        if self.heads is not None:
+            digest.update(self.heads.tobytes())
         return digest.hexdigest()[:32]
 
     @cached_property

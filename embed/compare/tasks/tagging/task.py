@@ -22,7 +22,6 @@ from embed.compare.probes.examples import (
     standardized,
 )
 from embed.compare.probes.linear import train_linear
-from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.probes.progress import share, steps
 from embed.compare.probes.window import train_window
 from embed.compare.statistics.estimators import Means, Statistic
@@ -38,6 +37,7 @@ from embed.compare.tasks.tagging.inputs import (
 )
 from embed.compare.tasks.tagging.items import TaggingSet
 from embed.protocols import StaticVectors
+from embed.vectors.one_thread import ONE_THREAD
 
 _RADIUS = 1  # neighbors each side that the window probe sees
 _VERSION = 2  # of the probes: increased when their results change, if only by rounding
@@ -130,7 +130,9 @@ class TaggingTask:
             yield STATIC, partial(static_inputs, vectors, words.words)
         if encoder is not None:
             for layer in range(encoder.n_layers + 1):
-                states = partial(state_inputs, encoder, words.words, words.offsets, layer)
+                states = partial(
+                    state_inputs, encoder, words.words, words.offsets, layer, heads=words.heads
+                )
                 yield layer_source(layer), states
 
     def _train_sources(

@@ -8,7 +8,7 @@ import torch
 from embed.compare.probes.attention_network import AttentionNetwork, margin_loss
 from embed.compare.probes.attention_pooling import LabeledBags, train_attention
 from embed.compare.probes.examples import Bags
-from embed.compare.probes.one_thread import ONE_THREAD
+from embed.vectors.one_thread import ONE_THREAD
 
 BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]))  # the second sentence is empty
 TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)

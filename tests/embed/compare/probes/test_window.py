@@ -10,10 +10,10 @@ import torch
 from embed.compare.probes import window as window_probe
 from embed.compare.probes.examples import Examples, standardized
 from embed.compare.probes.linear import train_linear
-from embed.compare.probes.one_thread import ONE_THREAD
 from embed.compare.probes.progress import reporting_shares
 from embed.compare.probes.row_adamw import RowAdamW
 from embed.compare.probes.window import train_window
+from embed.vectors.one_thread import ONE_THREAD
 from tests.embed.compare.probing import separable
 
 

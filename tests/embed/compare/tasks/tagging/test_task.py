@@ -313,9 +313,9 @@ class Deeper(Positions):
 def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
     task, tables, alive = read(*files), [], []
 
-    def watched(*arguments):
+    def watched(*arguments, heads):
         alive.append(sum(table() is not None for table in tables))
-        found = state_inputs(*arguments)
+        found = state_inputs(*arguments, heads=heads)
         tables.append(weakref.ref(found.table))
         return found
 

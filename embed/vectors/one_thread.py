@@ -1,4 +1,4 @@
-"""Train in one thread: the number of threads that share a sum changes its last bits."""
+"""Compute in one thread: the number of threads that share a sum changes its last bits."""
 
 from threading import Lock
 from types import TracebackType

@@ -1,0 +1,165 @@
+"""Encoding on a cluster: tasks over blocks of sentences, which write what is made of their states.
+
+The sentences are in files, so that a worker needs neither corpus nor text; it opens the encoder
+once. A task computes in one thread, as with more the last digits of states are others.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corpora.artifacts.arrays import open_array, write_array
+from corpora.artifacts.artifact import fingerprint, read_json, scratch_of_file, write_json
+from corpora.artifacts.atomic import refuse_overwrite
+from corpora.artifacts.tasks import Task, TaskFolder
+from corpora.common.cluster import open_executor
+from corpora.common.errors import SettingError
+from corpora.common.reporting import Progress, no_progress
+from corpora.text.trees import ParsedSentence
+from embed.contextual.encoded_text import EncodeConfig, Form, Lines, encode_file, rows_of
+from embed.contextual.encoders import encoder_fingerprint, encoder_run, open_encoder
+from embed.contextual.pooling import Block, BlockSums, sum_states
+from embed.protocols import ContextualEncoder
+from embed.vectors.one_thread import ONE_THREAD
+
+_ARRAYS = ("words", "sums", "counts")
+_ROWS = "rows"
+Encoder = tuple[Path, str]  # its run, and the fingerprint of that
+
+
+class EncodingTasks:
+    """Encodes blocks of sentences on an executor, in the order of the blocks."""
+
+    def __init__(self, executor: Executor, run: Path, scratch: Path) -> None:
+        run = encoder_run(run).resolve()
+        self.tasks = TaskFolder(executor, scratch)
+        self._encoder = run, encoder_fingerprint(run)
+
+    def sums(
+        self,
+        blocks: Iterable[Block],
+        layers: Sequence[int],
+        masked: bool,
+        show: Progress,
+        n_tokens: int,
+    ) -> Iterator[BlockSums]:
+        """Yield the sums of each block, as pooling does here."""
+        made = ((_block_to_json(*block), len(block[1])) for block in blocks)
+        for _, folder in self._run("pool", pool_block, made, (layers, masked), show):
+            words, sums, counts = (open_array(folder, name) for name in _ARRAYS)
+            yield words, sums, counts
+
+    def rows(
+        self, blocks: Iterable[Lines], layers: Sequence[int], form: Form, show: Progress
+    ) -> Iterator[tuple[Lines, bytes]]:
+        """Yield each block of lines with what is written of it, as encoding does here."""
+        made = ((lines, sum(map(len, lines))) for lines in blocks)
+        for path, folder in self._run("encode-lines", encode_block, made, (layers, form), show):
+            yield read_json(path), (folder / _ROWS).read_bytes()
+
+    def finish(self) -> dict[str, Any]:
+        """Remove the files of all tasks; return what the provenance says about the workers."""
+        self.tasks.remove()
+        return {"cluster": sorted(self.tasks.cpus)}
+
+    def _run(
+        self,
+        name: str,
+        function: Callable[..., None],
+        blocks: Iterable[tuple[Any, int]],
+        settings: tuple[Any, ...],
+        show: Progress,
+    ) -> Iterator[tuple[Path, Path]]:
+        """Run a task for each block, of some size; then yield their files and folders in order."""
+        text = self.tasks.new_folder("text")
+        text.mkdir(parents=True)
+        tasks, sizes, done = [], [], 0
+        for number, (block, size) in enumerate(blocks):
+            path = text / f"{number:05}.json"
+            write_json(path, block)
+            key = fingerprint([self._encoder[1], settings, block])
+            arguments = path, self._encoder, *settings
+            tasks.append(Task(f"{name}-{number:05}", function, arguments, key))
+            sizes.append(size)
+        for number, _ in self.tasks.run(tasks, exact=False, kept=True):
+            done += sizes[number]
+            show(done, sum(sizes))
+        for task in tasks:
+            yield task.arguments[0], self.tasks.path_of(task)
+
+
+def cluster_device(device: str) -> str:
+    """Return where workers compute; raise if another device was asked for."""
+    if device == "cuda":
+        raise SettingError("`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`")
+    return "cpu"
+
+
+def encode_on(
+    cluster: str | Executor,
+    run: Path,
+    source: Path,
+    out: Path,
+    config: EncodeConfig,
+    *,
+    force: bool = False,
+    show: Progress = no_progress,
+) -> int:
+    """Encode a text on a cluster; see ``encode_file``."""
+    refuse_overwrite(out, force)  # before workers start
+    run = encoder_run(run).resolve()
+    encoder = open_encoder(run, "cpu")
+    maker = {"command": "encode", "run": encoder_fingerprint(run), **asdict(config)}
+    with open_executor(cluster) as executor, scratch_of_file(out, maker, force=force) as scratch:
+        assert executor
+        there = EncodingTasks(executor, run, scratch)
+        return encode_file(
+            encoder, source, out, config, force=force, show=show, encode_blocks=there.rows
+        )
+
+
+def pool_block(
+    folder: Path, path: Path, encoder: Encoder, layers: Sequence[int], masked: bool
+) -> None:
+    """Write the sums of a block's states by word."""
+    block = _block_from_json(read_json(path))
+    with ONE_THREAD:
+        found = sum_states(_opened(*encoder), block, layers, masked)
+    for name, array in zip(_ARRAYS, found, strict=True):
+        write_array(folder, name, array)
+
+
+def _block_to_json(sentences: Sequence[Sequence[str]], words: np.ndarray) -> dict[str, Any]:
+    """Return a block as JSON, with the heads of its sentences if it has trees."""
+    heads = [each.heads.tolist() for each in sentences if isinstance(each, ParsedSentence)]
+    return {"sentences": sentences, "words": words.tolist(), "heads": heads}
+
+
+def _block_from_json(made: dict[str, Any]) -> Block:
+    """Return the block that was made into JSON."""
+    sentences = made["sentences"]
+    if made["heads"]:
+        heads = (np.array(each, np.int64) for each in made["heads"])
+        sentences = [*map(ParsedSentence, sentences, heads)]
+    return sentences, np.array(made["words"], np.int32)
+
+
+def encode_block(
+    folder: Path, path: Path, encoder: Encoder, layers: Sequence[int], form: Form
+) -> None:
+    """Write what the output contains of some lines."""
+    lines = read_json(path)
+    with ONE_THREAD:
+        states = _opened(*encoder).encode(lines, layers)
+    (folder / _ROWS).write_bytes(rows_of(lines, states, form))
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(run: Path, _fingerprint: str) -> ContextualEncoder:
+    """Open an encoder once in a process; again if its run was replaced."""
+    return open_encoder(run, "cpu")
