@@ -52,7 +52,7 @@ embed.change
 embed.refine
 embed.study
 embed.commands
-pretrain.mixers
+pretrain.mixers pretrain.scores
 pretrain.config pretrain.device
 pretrain.data
 pretrain.model
@@ -314,6 +314,7 @@ OPTIONS_ALLOWED = {
     "corpora/artifacts/provenance.py": "arguments of git",
     "corpora/common/device.py": "declares the option --device of the commands that encode",
     "corpora/common/estimate.py": "declares the options --dry-run and --json",
+    "corpora/common/memory.py": "declares the option --memory of the commands that refuse",
     "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
     "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/choices.py": "a command line that it runs",

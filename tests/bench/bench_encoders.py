@@ -41,6 +41,7 @@ PARTS = ("speed", "quality")
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
+OWN = ("mixer", "preset", "pieces", "seed")  # settings that differ between cells
 BUDGETS = ("steps", "minutes")
 SETS = {"similarity": ("ws353", "simlex999"), "minimal_pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
@@ -72,24 +73,35 @@ def cells(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
+def options_of(cell: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of a cell's training, but for its steps."""
+    options = {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
+    options["max_vocabulary"] = arguments.words
+    return options | {name: cell[name] for name in OWN}
+
+
+def speed_name(cell: Mapping[str, Any]) -> str:
+    """Return the name of a cell's speed, which both budgets share."""
+    return ", ".join(f"{cell[name]}" for name in ("text", *OWN))
+
+
+def measure_speed(
+    corpus: Corpus, cell: Mapping[str, Any], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Return what --dry-run measures for a cell."""
+    config = MlmConfig(**options_of(cell, arguments), steps=arguments.steps)
+    planned = estimate_mlm(corpus, config).sizes
+    return {name: planned[name] for name in SPEED}
+
+
 def quality(
     corpus: Corpus,
     cell: Mapping[str, Any],
     arguments: argparse.Namespace,
-    speeds: dict[str, Any],
+    planned: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Train an encoder with the budget of a cell, and score it; return the figures of its row.
-
-    Speeds that are measured are added to ``speeds``, so that both budgets have the same.
-    """
-    names = ("mixer", "preset", "pieces", "seed")
-    options = {name: cell[name] for name in names}
-    options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
-    key = ", ".join(f"{cell[name]}" for name in ("text", *names))
-    if key not in speeds:
-        planned = estimate_mlm(corpus, MlmConfig(**options, steps=arguments.steps)).sizes
-        speeds[key] = {name: planned[name] for name in SPEED}
-    planned = speeds[key]
+    """Train an encoder with the budget of a cell, and score it; return the figures of its row."""
+    options = options_of(cell, arguments)
     steps = cell["amount"]
     if cell["budget"] == "minutes":
         a_step = planned["tokens"] / planned["steps"] / planned["tokens_per_second"]
@@ -188,10 +200,15 @@ def main() -> None:
         ], title="time, plain torch is 1")  # fmt: skip
     if "quality" in arguments.parts:
         corpus = open_or_build(roles.open_text(arguments.text, role=ROLE))
-        for cell in cells(arguments):
-            if not measured(cell, found["cells"]):
-                found["cells"].append({**cell, **quality(corpus, cell, arguments, speeds)})
-                save()
+        wanted = [cell for cell in cells(arguments) if not measured(cell, found["cells"])]
+        for cell in wanted:  # all in a row, so that the machine is as busy for each
+            if speed_name(cell) not in speeds:
+                speeds[speed_name(cell)] = measure_speed(corpus, cell, arguments)
+        save()
+        for cell in wanted:
+            row = quality(corpus, cell, arguments, speeds[speed_name(cell)])
+            found["cells"].append({**cell, **row})
+            save()
         for budget in arguments.budgets:
             print_table(list(COLUMNS.values()), tables(found["cells"], budget), title=budget)
     if arguments.page:
@@ -208,6 +225,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budgets", nargs="+", choices=BUDGETS, default=BUDGETS)
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--words", type=int, default=6000, help="that are pooled")
     parser.add_argument("--pairs", type=int, default=100, help="of each paradigm of BLiMP")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="bfloat16")

@@ -135,7 +135,7 @@ def main() -> None:
             options["steps"] *= ROWS // options["batch"]
         with tempfile.TemporaryDirectory() as folder:
             result = train(corpus, options, Path(folder) / "run")
-        found["cells"].append({**cell, **result})
+        found["cells"].append({**cell, "dtype": arguments.dtype, **result})
         print(cell, result["losses"], flush=True)
         if path:
             write_json(path, {"benchmark": "recipes", "text": TEXT, **found, **harness.machine()})
