@@ -41,8 +41,15 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
 
 
 def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) -> None:
-    """Raise if ``out`` exists; ``force`` permits files, and folders of ``may_replace`` files."""
+    """Raise if ``out`` exists, or cannot be made.
+
+    ``force`` permits files, and folders of ``may_replace`` files.
+    """
     if not out.exists():
+        folder = next(each for each in out.absolute().parents if each.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            reason = "no permission to write" if folder.is_dir() else "not a folder"
+            raise ArtifactError(f"{out}: cannot be written: {folder}: {reason}; choose another OUT")
         return
     if not force:
         raise ArtifactError(f"{out}: already exists; choose another OUT or pass `force=True`")

@@ -67,6 +67,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
     text = ", ".join(
         f"{name}={value}" for name, value in stats["text"].items() if value is not False
     )
+    share = stats["share_with_heads"]
     rows = [
         ("documents", f"{stats['documents']:,}"),
         ("paragraphs", f"{stats['paragraphs']:,}"),
@@ -83,7 +84,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
         ("held out", held_out_text(stats)),
         ("text", text),
         *([("original text", "kept")] if stats["keeps_text"] else []),
-        *([("syntactic heads", "kept")] if stats["keeps_heads"] else []),
+        *([("syntactic heads", f"of {share:.1%} of tokens")] if share else []),
     ]
     print_table(("", stats["path"]), rows)
     frequent = [

@@ -227,6 +227,12 @@ class Corpus:
         """Whether syntactic heads of words are kept, as given in CoNLL-U, for ``Shard.heads``."""
         return any(shard.keeps_heads for shard in self.shards)
 
+    @property
+    def share_with_heads(self) -> float:
+        """Share of tokens whose syntactic head is known and not the root."""
+        known = sum(np.count_nonzero(shard.heads) for shard in self.shards if shard.keeps_heads)
+        return known / max(1, self.n_tokens)
+
     @cached_property
     def stored(self) -> StoredText:
         """Types, shards and sampled documents, as views need them."""

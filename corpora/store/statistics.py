@@ -50,7 +50,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "held_out_tokens": manifest["held_out_tokens"],
         "text": manifest["text"],
         "keeps_text": corpus.keeps_text,
-        "keeps_heads": corpus.keeps_heads,
+        "share_with_heads": corpus.share_with_heads,
         "tally": tally,
         "most_frequent": [
             {"word": word, "count": int(count), "documents": int(documents)}

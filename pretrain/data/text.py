@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 
 from corpora.common.errors import SettingError
+from corpora.common.reporting import note
 from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
 from pretrain.config import MlmConfig
 from pretrain.data.packing import PackedRows
@@ -13,6 +14,8 @@ from pretrain.data.packing import PackedRows
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
     from corpora.store.view import Boundary, View
+
+_MIN_SHARE_WITH_HEADS = 0.5  # less is no treebank: a tree of two words has as much
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
             f"{corpus.path}: keeps no heads of words, which `attention_edges="
             f"{config.attention_edges}` needs; build it again (`force=True`) from CoNLL-U "
             "files with heads, without phrases"
+        )
+    if config.attention_edges is not None and corpus.share_with_heads < _MIN_SHARE_WITH_HEADS:
+        note(
+            f"{corpus.path}: only {corpus.share_with_heads:.1%} of its tokens have a known head; "
+            "the others attend to themselves and to what depends on them"
         )
     every = corpus.view(
         min_count=1,

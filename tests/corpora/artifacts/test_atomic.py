@@ -125,10 +125,20 @@ def test_a_full_disk_is_a_one_line_error_and_keeps_the_old_file(tmp_path, monkey
 
 
 def test_a_parent_that_is_a_file_is_a_one_line_error(tmp_path):
-    (tmp_path / "file").write_text("")
+    file, out = tmp_path / "file", tmp_path / "file" / "folder" / "out"
+    file.write_text("")
     with pytest.raises(ArtifactError) as refusal:
-        fill(tmp_path / "file" / "out")
-    assert str(refusal.value).startswith(f"{tmp_path / 'file' / 'out'}: cannot be written: ")
+        refuse_overwrite(out, False)
+    assert str(refusal.value) == (
+        f"{out}: cannot be written: {file}: not a folder; choose another OUT"
+    )
+
+
+def test_a_folder_without_permission_is_told_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may write all
+    with pytest.raises(ArtifactError, match="no permission to write; choose another OUT"):
+        refuse_overwrite(tmp_path / "folder" / "out", False)
+    assert names(tmp_path) == []
 
 
 def test_a_failed_write_keeps_the_old_file_and_nothing_else(tmp_path):

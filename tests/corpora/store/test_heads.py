@@ -7,6 +7,7 @@ from corpora.build.phrase_options import PhraseOptions
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
 from corpora.store.corpus import Corpus
+from corpora.store.statistics import describe
 from corpora.text.segment import TextSettings
 from tests.pretrain.small_training import chains, conllu, tree_corpus_of
 
@@ -147,6 +148,7 @@ def test_text_without_trees_beside_text_with_trees_has_unknown_heads(tmp_path):
         corpus = build_corpus(request, tmp_path / "out", executor=executor)
     assert corpus.shards[0].heads.tolist() == [0, 0, 1, 0, 0, 0]
     assert Corpus.open(corpus.path).keeps_heads
+    assert describe(corpus)["share_with_heads"] == 1 / 6
 
 
 def test_joined_phrases_keep_no_heads(tmp_path):

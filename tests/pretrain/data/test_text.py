@@ -1,16 +1,19 @@
 """The text of a corpus for pretraining: every word, all documents, limited pieces."""
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
+from corpora.build.pipeline import build_corpus
+from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE
 from pretrain.config import MlmConfig
 from pretrain.data.packing import PackedRows
 from pretrain.data.text import learn_text_pieces, max_segments, open_text, pack_text
-from tests.pretrain.small_training import SMALL, corpus_of
+from tests.pretrain.small_training import SMALL, conllu, corpus_of
 
 CONFIG = MlmConfig(**{**SMALL, "pieces": "auto"})
 LINES = [*(f"w{n % 7} w{n % 5} , w{n % 3} ." for n in range(60)), "once"]
@@ -69,3 +72,19 @@ def test_the_most_segments_of_a_row_with_one_for_padding():
     )
     assert max_segments(first, second) == max_segments(second, first) == 3
     assert max_segments(second) == 2
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_text_that_is_mostly_without_trees_is_told(tmp_path, capsys, share):
+    trees = conllu(["a", "b"], [2, 0]), conllu(["c", "."], ["_" if share < 0.5 else 2, 0])
+    (tmp_path / "trees.conllu").write_text("".join(f"# newdoc\n{tree}" for tree in trees * 20))
+    options = BuildOptions(held_out=0.1, threads=1)
+    with ThreadPoolExecutor(1) as executor:
+        corpus = build_corpus(
+            make_request([tmp_path / "trees.conllu"], options=options),
+            tmp_path / "corpus",
+            executor=executor,
+        )
+    open_text(corpus, dataclasses.replace(CONFIG, attention_edges="tree"))
+    told = f"{corpus.path}: only 25.0% of its tokens have a known head"
+    assert (told in capsys.readouterr().err) == (share < 0.5)
