@@ -110,25 +110,27 @@ def quality(
         run = make_mlm_run(corpus, MlmConfig(**options, steps=steps), Path(folder) / "run")
         found = mlm_quality.quality(run, [], _sets(arguments.pairs))
     training = found["training"]
+    results = [each for each in found["results"] if _place(each) in SCORES.values()]
     return {
         "steps": steps,
         **{name: planned[name] for name in ("parameters", "tokens_per_second", "dtype", "compile")},
         "loss": training["held_out_loss"],
         "loss_error": training["held_out_standard_error"],
         "seconds": training["seconds"],
-        **figures(found["results"], "run"),
-        "results": found["results"],
+        **figures(results, "run"),
+        "results": results,
     }
 
 
 def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float | None]:
     """Return the scores of a row by name; None if a score is undefined or was not measured."""
-    by_place = {
-        (each["task"], each["dataset"], each["metric"]): each["score"]
-        for each in results
-        if each["run"] == run
-    }
+    by_place = {_place(each): each["score"] for each in results if each["run"] == run}
     return {name: by_place.get(place) for name, place in SCORES.items()}
+
+
+def _place(result: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the task, the set and the metric of a result."""
+    return result["task"], result["dataset"], result["metric"]
 
 
 def _sets(pairs: int) -> CompareConfig:

@@ -136,6 +136,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dim", type=int, default=300, help="D")
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2, help="for building")
+    parser.add_argument("--candidates", nargs="+", choices=CANDIDATES, default=list(CANDIDATES))
     parser.add_argument("--packages", type=Path, help="folder of folders of packages")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
 
@@ -210,7 +211,7 @@ def main() -> None:
         cosine = float(np.mean([scores[-1] for _, scores in exact]))
         del matrix
         results = {}
-        for each in CANDIDATES:
+        for each in arguments.candidates:
             print(f"... {each}", file=sys.stderr, flush=True)
             figures: dict[str, Any] = {}
             for task in ("build", "search"):
