@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from corpora.common.device import DEVICES
 from corpora.common.errors import SettingError
@@ -12,23 +11,16 @@ from corpora.common.options import check, describe_settings, setting, split_list
 from embed.registry import Chosen
 from pretrain.mixers import ATTENTION, MIXERS
 from pretrain.scores import SCORES
+from pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
 
-_POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
-_NORMS = ("pre", "post")
-_FEED_FORWARDS = ("relu", "gelu", "geglu")
 OBJECTIVES = ("masked", "causal")
 _OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
-_MAX_HEADS = 65_536
-_MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
 _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
-INIT_STD = 0.02  # of the first weights and embeddings
-SINUSOID_SCALE = "sinusoid_scale"  # absent from runs of earlier versions
 _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 _CONV_WIDTH = 7  # the widest for which torch has a fast kernel on a CPU
-TREE = "tree"  # of ``attention_edges``
 _OF_ATTENTION = (
     "heads", "attention_score", "positions", "attention_span", "global_every", "attention_edges",
 )  # fmt: skip
@@ -54,212 +46,6 @@ PRESETS = {
     "medium": Preset(8, 512, 8, 5e-4, 1e-3),
     "base": Preset(12, 768, 12, 4e-4, 8e-4),
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderConfig:
-    """The shape of an encoder: everything about it but its weights."""
-
-    n_pieces: int  # V, including special pieces
-    layers: int
-    heads: int  # per layer
-    dim: int  # D
-    feed_forward_dim: int
-    max_length: int  # T, the longest segment
-    # the following as the settings of these names
-    attention_score: str = "scaled-dot"
-    positions: str = "rotary"
-    norm: str = "pre"
-    feed_forward: str = "geglu"
-    attention_span: int | None = None
-    global_every: int | None = None
-    dropout: float = 0.0
-    # factor of the sinusoids, if positions are sinusoidal; None, in runs of earlier versions, is
-    # dim ** -0.5
-    sinusoid_scale: float | None = None
-    # per layer, a key of ``pretrain.mixers.MIXERS``; empty for attention everywhere
-    mixers: tuple[str, ...] = ()
-    conv_width: int | None = None  # slots of a filter; None if no layer has filters
-    # whether a slot sees only itself and what is before it; absent from runs of earlier versions
-    causal: bool = False
-    attention_edges: str | None = None  # absent from runs of earlier versions
-
-    def __post_init__(self) -> None:
-        _check_count("layers", self.layers)
-        if not self.mixers:
-            object.__setattr__(self, "mixers", (ATTENTION,) * self.layers)
-        self._check_kinds()
-        self._check_mixers()
-        if self.attends:
-            self._check_attention()
-        if self.positions == "sinusoidal" and self.dim % 2:
-            raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
-
-    def _check_attention(self) -> None:
-        """Raise unless heads, positions and spans fit the sizes."""
-        if self.dim % self.heads:
-            raise SettingError(
-                f"`dim={self.dim}` is not divisible by `heads={self.heads}`; pass a multiple"
-            )
-        score = SCORES[self.attention_score]
-        if score.splits and self.head_dim % 2:
-            raise SettingError(
-                f"`attention_score={self.attention_score}` halves each head, and `dim={self.dim}` "
-                f"by `heads={self.heads}` is {self.head_dim}; pass another number of heads"
-            )
-        if self.positions == "rotary" and self.key_dim % 2:
-            raise SettingError(
-                f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
-                f"`heads={self.heads}` is {self.key_dim}; pass another number of heads"
-            )
-        if self.positions == "relative" and not score.products:
-            raise SettingError(
-                "`positions=relative` adds vectors to keys of products, and "
-                f"`attention_score={self.attention_score}` is none; pass `positions=rotary`"
-            )
-        if self.attention_span is not None and self.attention_span >= self.max_length:
-            raise SettingError(
-                f"`attention_span={self.attention_span}` must be below the row length of "
-                f"{self.max_length}; pass a smaller one or leave it out"
-            )
-        if self.global_every is not None and self.attention_span is None:
-            raise SettingError(
-                "`global_every` needs `attention_span`; without it, all layers are global"
-            )
-        if self.attention_edges is not None:
-            self._check_edges(self.attention_edges)
-
-    def _check_edges(self, edges: str) -> None:
-        """Raise unless some heads can attend along the edges of trees."""
-        setting = f"`attention_edges={edges}`"
-        if parse_edges(edges, self.heads) > self.heads:
-            raise SettingError(f"{setting}: a layer has {self.heads} heads; pass at most as many")
-        if other := self.other_than(ATTENTION):
-            raise SettingError(f"{setting} needs attention in every layer, and {other}")
-        if self.causal:
-            raise SettingError(
-                f"{setting}: edges also lead to later words, which `objective=causal` predicts; "
-                "leave one of them out"
-            )
-        if self.attention_span is not None:
-            raise SettingError(
-                f"{setting} and `attention_span={self.attention_span}` both limit attention; leave "
-                "one of them out"
-            )
-
-    def _check_kinds(self) -> None:
-        """Check each field separately, since the shape may come from a damaged file."""
-        for name, value, choices in (
-            ("attention_score", self.attention_score, tuple(SCORES)),
-            ("positions", self.positions, _POSITIONS),
-            ("norm", self.norm, _NORMS),
-            ("feed_forward", self.feed_forward, _FEED_FORWARDS),
-        ):
-            if value not in choices:
-                raise SettingError(f"{name} {value!r} is not one of {', '.join(choices)}")
-        for name in ("n_pieces", "layers", "heads", "dim", "feed_forward_dim", "max_length"):
-            _check_count(name, getattr(self, name))
-        for name in ("attention_span", "global_every", "conv_width"):
-            if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name))
-        if not isinstance(self.attention_edges, str | None):
-            raise SettingError(f"attention_edges must be a text, got {self.attention_edges!r}")
-        if not isinstance(self.causal, bool):
-            raise SettingError(f"causal must be true or false, got {self.causal!r}")
-        scale = self.sinusoid_scale
-        if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
-            raise SettingError(f"sinusoid_scale must be above 0, got {scale!r}")
-        if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
-
-    def _check_mixers(self) -> None:
-        """Raise unless there is a known mixer for each layer, of a width that it can have."""
-        for mixer in self.mixers:
-            if not isinstance(mixer, str) or mixer not in MIXERS:
-                raise SettingError(f"unknown mixer {mixer!r}; choose from {', '.join(MIXERS)}")
-            if MIXERS[mixer].even and self.dim % 2 and not self.causal:
-                raise SettingError(
-                    f"`mixer={mixer}` reads in two directions and needs an even `dim`, not "
-                    f"{self.dim}"
-                )
-        if len(self.mixers) != self.layers:
-            raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
-        if self.convolves and (self.conv_width is None or self.conv_width % 2 == 0):
-            raise SettingError(
-                f"`conv_width={self.conv_width}`: a filter has as many slots on each side of its "
-                "own; pass an odd number"
-            )
-        most = 2 * self.max_length - 1
-        if self.conv_width is not None and self.conv_width > most:
-            raise SettingError(
-                f"`conv_width={self.conv_width}`: reaches beyond rows of {self.max_length} pieces; "
-                f"pass at most {most}"
-            )
-
-    @property
-    def attends(self) -> bool:
-        """Whether any layer has attention weights."""
-        return any(MIXERS[mixer].attends for mixer in self.mixers)
-
-    @property
-    def convolves(self) -> bool:
-        """Whether any layer has filters."""
-        return any(MIXERS[mixer].convolves for mixer in self.mixers)
-
-    def other_than(self, mixer: str) -> str | None:
-        """Name the first layer that has another mixer, or return None."""
-        found = ((n, name) for n, name in enumerate(self.mixers) if name != mixer)
-        return next((f"layer {layer} is `mixer={name}`" for layer, name in found), None)
-
-    @property
-    def head_dim(self) -> int:
-        """Dimension of each head's queries, keys and values."""
-        return self.dim // self.heads
-
-    @property
-    def tree_heads(self) -> int:
-        """How many heads of each layer, the first ones, attend along the edges of trees."""
-        return parse_edges(self.attention_edges, self.heads) if self.attention_edges else 0
-
-    @property
-    def key_dim(self) -> int:
-        """Dimension of each head's keys: half if they share the state with the values."""
-        return self.head_dim // 2 if SCORES[self.attention_score].splits else self.head_dim
-
-    @property
-    def fused(self) -> bool:
-        """Whether torch's kernels can compute its attention."""
-        kind = SCORES[self.attention_score]
-        return kind.softmax_of_products and self.positions != "relative"
-
-    @property
-    def biases(self) -> bool:
-        """Whether linear maps and norms have biases: BERT's do, ModernBERT's do not."""
-        return self.norm == "post"
-
-    def span_of(self, layer: int) -> int | None:
-        """Return a layer's attention span: neighbors each side, None for all."""
-        if self.global_every is not None and layer % self.global_every == 0:
-            return None
-        return self.attention_span
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields for ``config.json``."""
-        fields = {**dataclasses.asdict(self), "mixers": list(self.mixers)}
-        if self.sinusoid_scale is None:
-            del fields[SINUSOID_SCALE]
-        if self.conv_width is None:
-            del fields["conv_width"]
-        if not self.causal:
-            del fields["causal"]
-        if self.attention_edges is None:
-            del fields["attention_edges"]
-        return fields
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":
-        """Read what :meth:`to_json` returned."""
-        return cls(**{**value, "mixers": tuple(value.get("mixers", ()))})
 
 
 @describe_settings
@@ -319,7 +105,7 @@ class MlmConfig:
         None,
         "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`, none "
         "without attention.",
-        choices=_POSITIONS,
+        choices=POSITIONS,
     )
     attention_span: int | None = setting(
         None,
@@ -338,12 +124,12 @@ class MlmConfig:
     norm: str = setting(
         "pre",
         "Layer norm before each part of a layer (ModernBERT's layout), or after (BERT's).",
-        choices=_NORMS,
+        choices=NORMS,
     )
     feed_forward: str | None = setting(
         None,
         "Feed-forward part; by default geglu with `norm=pre`, gelu with `norm=post`.",
-        choices=_FEED_FORWARDS,
+        choices=FEED_FORWARDS,
     )
     dropout: float = setting(0.0, "Share of activations dropped.", at_least=0, below=1)
 
@@ -476,7 +262,7 @@ class MlmConfig:
                 f"`mask_share={self.mask_share:g}` and `random_share={self.random_share:g}` "
                 "add up to more than 1"
             )
-        if self.pieces != "auto" and not _is_number(self.pieces, _MAX_PIECES):
+        if self.pieces != "auto" and not is_number(self.pieces, _MAX_PIECES):
             raise SettingError(
                 f"`pieces={self.pieces}`: expected auto or a number up to {_MAX_PIECES:,}"
             )
@@ -602,21 +388,6 @@ class MlmConfig:
         )
 
 
-def _is_number(text: str, most: int) -> bool:
-    """Return whether a text is a whole number from 1 to ``most``."""
-    digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
-    return digits and 0 < int(text) <= most
-
-
-def _check_count(name: str, value: Any) -> None:
-    """Raise unless the value is a whole number from 1 to a plausible maximum."""
-    if type(value) is not int or value < 1:
-        raise SettingError(f"{name} must be a whole number above 0, got {value!r}")
-    limit = _MAX.get(name, 1 << 24)
-    if value > limit:
-        raise SettingError(f"{name} must be at most {limit}, got {value}")
-
-
 def parse_mixers(text: str, layers: int) -> tuple[str, ...]:
     """Parse the mixer of each layer, or one for all.
 
@@ -632,20 +403,6 @@ def parse_mixers(text: str, layers: int) -> tuple[str, ...]:
             f"`mixer={text}`: has {len(names)} names for {layers} layers; pass one, or one for each"
         )
     return names if len(names) == layers else names * layers
-
-
-def parse_edges(text: str, heads: int) -> int:
-    """Parse how many heads attend along edges, by default all.
-
-    >>> parse_edges("tree", 4), parse_edges("tree:1", 4)
-    (4, 1)
-    """
-    name, colon, number = text.partition(":")
-    if name != TREE or (colon and not _is_number(number, _MAX_HEADS)):
-        raise SettingError(
-            f"`attention_edges={text}`: pass {TREE}, or {TREE}:N for N heads of each layer"
-        )
-    return int(number) if colon else heads
 
 
 def parse_rates(text: str) -> tuple[float, float]:

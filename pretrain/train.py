@@ -24,13 +24,14 @@ from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from embed.vectors.training import run_folder, warn_of_little_text
-from pretrain.config import SINUSOID_SCALE, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import encoder_class, open_run
 from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import WEIGHTS, read_model, save_model
+from pretrain.shape import SINUSOID_SCALE
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
 from pretrain.training.distributed import ProcessGroup, process_group
 from pretrain.training.loop import CHECKPOINTS, run_training

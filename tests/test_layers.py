@@ -53,6 +53,7 @@ embed.refine
 embed.study
 embed.commands
 pretrain.mixers pretrain.scores
+pretrain.shape
 pretrain.config pretrain.device
 pretrain.data
 pretrain.model

@@ -16,7 +16,7 @@ from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
 from embed.vectors.piece_table import TOKENIZER
-from pretrain.config import SINUSOID_SCALE, EncoderConfig, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import (
@@ -26,6 +26,7 @@ from pretrain.model.weights import (
     load_pieces,
     write_tensors,
 )
+from pretrain.shape import SINUSOID_SCALE, EncoderConfig
 from pretrain.training.loop import CHECKPOINTS
 
 _CARD = """\

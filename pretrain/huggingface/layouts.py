@@ -14,12 +14,12 @@ from torch import Tensor
 
 from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
 from embed.contextual.pooling import AUTO, parse_layers
-from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.huggingface.loading import STATIC_LAYERS
 from pretrain.mixers import ATTENTION
 from pretrain.model.attention import SelfAttention
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.scores import SCORES
+from pretrain.shape import INIT_STD, EncoderConfig
 
 _ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}
 _THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs

@@ -13,7 +13,6 @@ from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
 from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from embed.vectors.run_files import run_options
-from pretrain.config import EncoderConfig
 from pretrain.device import choose_device
 from pretrain.inference.causal_encoder import CausalEncoder
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
@@ -21,6 +20,7 @@ from pretrain.inference.states import masked_word_states
 from pretrain.inference.trained_encoder import Prediction, TrainedEncoder
 from pretrain.inference.windows import PiecedText, PieceWindows
 from pretrain.model.weights import load_model, load_pieces
+from pretrain.shape import EncoderConfig
 
 
 class MlmEncoder(TrainedEncoder):

@@ -10,7 +10,6 @@ import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
 from corpora.common.errors import SettingError
-from pretrain.config import EncoderConfig
 from pretrain.mixers import ATTENTION
 from pretrain.model.hard import choose_one
 from pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
@@ -19,6 +18,7 @@ from pretrain.model.relative import RelativePositions
 from pretrain.model.trees import limit_heads
 from pretrain.model.varlen import varlen_attention
 from pretrain.scores import SCORES
+from pretrain.shape import EncoderConfig
 
 # On a CPU torch's fused kernel has a slow backward pass: the compiled formula took 0.4 of its time
 # over 128 keys, 0.7 over 256, 1.25 over 512 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half

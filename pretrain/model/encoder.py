@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.config import INIT_STD, EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.attention import build_attention_inputs, visible
 from pretrain.model.layers import Block, activation, norm
 from pretrain.model.mixers.base import AttentionInputs
 from pretrain.model.positions import angles, sinusoids
 from pretrain.model.varlen import segment_bounds
+from pretrain.shape import INIT_STD, EncoderConfig
 
 
 class Core(nn.Module):

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from corpora.common.errors import SettingError
-from pretrain.config import EncoderConfig
+from pretrain.shape import EncoderConfig
 
 
 def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> Tensor:

@@ -16,8 +16,8 @@ from corpora.tokenizer.json_format import open_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.vectors.piece_table import TOKENIZER
 from embed.vectors.run_files import require_run, run_options
-from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 
 WEIGHTS = "model.safetensors"
 

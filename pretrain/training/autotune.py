@@ -14,11 +14,12 @@ from corpora.artifacts.artifact import read_json, write_json
 from corpora.artifacts.atomic import write_whole
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.common.reporting import note
-from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.data.batches import Batches
 from pretrain.device import compile_problem, synchronize
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.varlen import MAX_SEGMENTS, varlen_works
+from pretrain.shape import EncoderConfig
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
 from pretrain.training.schedule import Budget

@@ -12,7 +12,7 @@ from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
 from embed.vectors.piece_table import FIRST_VECTORS
-from pretrain.config import OBJECTIVES, EncoderConfig, MlmConfig
+from pretrain.config import OBJECTIVES, MlmConfig
 from pretrain.data.batches import Batch, Batches, fixed_batches
 from pretrain.data.masking import capacity
 from pretrain.data.objectives.causal import piece_characters
@@ -23,6 +23,7 @@ from pretrain.data.text import TextSplits, max_segments, pack_text
 from pretrain.device import matmul_peak, reset_peak_memory
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.flops import row_flops
+from pretrain.shape import EncoderConfig
 from pretrain.training.autotune import (
     TUNED_FILE,
     StepTimer,

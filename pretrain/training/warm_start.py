@@ -17,8 +17,9 @@ from embed.svd.piece_text import PieceText
 from embed.svd.train import SvdConfig, text_vectors
 from embed.vectors.piece_table import FIRST_VECTORS
 from embed.vectors.word_vectors import WordVectors
-from pretrain.config import INIT_STD, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import INIT_STD
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
 _SHARED = 0.5  # of the pieces must occur in the words of a run

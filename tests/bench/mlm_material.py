@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
-from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.data.batches import Batch, Batches
 from pretrain.data.masking import Masking, capacity
 from pretrain.data.objectives.masked import MaskedPieces
@@ -18,6 +18,7 @@ from pretrain.data.packing import PackedRows
 from pretrain.device import Stopwatch, synchronize
 from pretrain.huggingface.layouts import huggingface_form
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
 from pretrain.training.step import Stepper, StepSettings

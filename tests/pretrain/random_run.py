@@ -10,9 +10,9 @@ from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import Pieces, learn_pieces
-from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
+from pretrain.shape import EncoderConfig
 
 TEXT = """The cat sat on the mat. My naïve friend ate $5 cats, quickly and unbelievably walking!
 Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё» не всё: 1991 год.

@@ -14,11 +14,11 @@ from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
 from embed.contextual.pooling import PoolConfig, pool_words
-from pretrain.config import EncoderConfig
 from pretrain.inference.mlm_encoder import encoder_class
 from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
+from pretrain.shape import EncoderConfig
 
 TEXT = """\
 The carpenter found an old saw in the shed. She saw the river and the mountains from there.

@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.config import EncoderConfig
 from pretrain.model.mixers.base import (
     AttentionInputs,
     Mixer,
@@ -19,6 +18,7 @@ from pretrain.model.mixers.base import (
     segment_starts,
     take_slots,
 )
+from pretrain.shape import EncoderConfig
 
 _SHUT = -1e4  # what a gate is given to be exactly 0, in any precision
 

@@ -14,7 +14,7 @@ from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
 from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
 from embed.registry import MODEL_FORMATS
-from pretrain.config import PRESETS, EncoderConfig, MlmConfig
+from pretrain.config import PRESETS, MlmConfig
 from pretrain.huggingface.export import write_huggingface
 from pretrain.huggingface.layouts import huggingface_form, layout_problem
 from pretrain.inference.mlm_encoder import open_causal
@@ -22,6 +22,7 @@ from pretrain.inference.sampling import GenerateConfig
 from pretrain.model import encoder
 from pretrain.model.encoder import MaskedLanguageModel, init_weights
 from pretrain.model.weights import load_model
+from pretrain.shape import EncoderConfig
 from pretrain.training.optimizer import make_optimizer, state_arrays
 from tests.pretrain.random_run import TEXT, learned_pieces, random_model, random_run, seal
 

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from corpora.common.errors import SettingError
-from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.mixers import MIXERS
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 from tests.pretrain.model.test_encoder import LAYOUTS, LENGTH, masked_batch, packed_rows
 from tests.pretrain.model.test_encoder import small_model as bidirectional
 

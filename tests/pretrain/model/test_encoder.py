@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from corpora.common.errors import SettingError
-from pretrain.config import PRESETS, EncoderConfig, MlmConfig
+from pretrain.config import PRESETS, MlmConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.layers import FeedForward
 from pretrain.model.positions import sinusoids
+from pretrain.shape import EncoderConfig
 
 LENGTH = 24
 LAYOUTS = [

@@ -8,12 +8,13 @@ import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import nn
 
 from corpora.common.errors import SettingError
-from pretrain.config import EncoderConfig, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.mixers import MIXERS
 from pretrain.model.attention import build_attention_inputs
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.mixers.base import AttentionInputs, take_slots
 from pretrain.model.mixers.recurrent import places_with_gaps
+from pretrain.shape import EncoderConfig
 
 DIM = 8
 OTHERS = [name for name in MIXERS if name != "attention"]

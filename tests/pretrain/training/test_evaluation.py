@@ -9,9 +9,9 @@ import torch
 
 from corpora.common.errors import SettingError
 from corpora.tokenizer.pieces import FIRST_PIECE
-from pretrain.config import EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 from pretrain.training.evaluation import MlmScore, evaluate, unigram_score
 from pretrain.training.prepare import held_out_batches
 from tests.pretrain.letters import LETTERS, packed

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from pretrain.config import EncoderConfig
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 from pretrain.training.optimizer import (
     load_state,
     make_optimizer,

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from corpora.common.errors import FirthError
-from pretrain.config import EncoderConfig
 from pretrain.data.batches import Batch
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import EncoderConfig
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import make_optimizer
 from pretrain.training.step import Stepper, StepSettings, dropout_seed

@@ -10,10 +10,11 @@ import torch
 from corpora.common.errors import FirthError, SettingError
 from corpora.tokenizer.pieces import FIRST_PIECE
 from embed.vectors.word_vectors import WordVectors
-from pretrain.config import INIT_STD, MlmConfig
+from pretrain.config import MlmConfig
 from pretrain.data.packing import piece_counts
 from pretrain.data.text import learn_text_pieces, open_text, pack_text
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.shape import INIT_STD
 from pretrain.training.warm_start import start_from, vectors_from_run, vectors_from_text
 from tests.pretrain.small_training import SMALL, corpus_of
 
