@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import functools
 import importlib.metadata
 import os
 import platform
@@ -36,6 +37,7 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
+@functools.cache  # packages and code of a process stay as they were when it started
 def _package_versions() -> dict[str, str]:
     """Return the versions of packages that results may depend on."""
     versions = {}
@@ -45,6 +47,7 @@ def _package_versions() -> dict[str, str]:
     return versions
 
 
+@functools.cache
 def _git_state() -> dict[str, Any] | None:
     """Return commit and dirty flag; None outside a git checkout."""
     root = Path(__file__).resolve().parents[2]

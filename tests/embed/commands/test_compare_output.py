@@ -145,11 +145,16 @@ def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
     assert done.stderr == f"Error: {failure}\n"
 
 
-def test_an_unwritable_picture_does_not_affect_other_outputs(runs, pairs, tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    out = tmp_path / "kept"
+def test_a_picture_that_cannot_be_written_does_not_affect_other_outputs(
+    runs, pairs, tmp_path, monkeypatch
+):
+    def full(_):
+        raise OSError(28, "No space left on device")
 
-    done = ask(*runs, "--similarity", pairs, "--plot", tmp_path / "file" / "a.svg", "--out", out)
+    out = tmp_path / "kept"
+    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
+
+    done = ask(*runs, "--similarity", pairs, "--plot", tmp_path / "a.svg", "--out", out)
 
     assert done.exit_code == 1
     assert "spearman" in done.stdout

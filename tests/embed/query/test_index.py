@@ -188,7 +188,9 @@ def test_a_run_that_cannot_be_written_has_its_index_in_the_cache(
     run, library, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(index_module.os, "access", lambda path, mode: False)  # root may write all
+    monkeypatch.setattr(
+        index_module.os, "access", lambda path, mode: path != run
+    )  # root may write all
     index = make_index(run)
     assert index.path.parent == tmp_path / "cache" / "indexes"
     assert not (run / FOLDER).exists()
