@@ -24,6 +24,7 @@ from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from embed.vectors.training import run_folder, warn_of_little_text
+from embed.vectors.word_vectors import open_start
 from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import choose_device, device_name, explain_out_of_memory
@@ -40,6 +41,7 @@ from pretrain.training.warm_start import (
     AUTO,
     NONE,
     check_source,
+    make_word_start,
     open_first_vectors,
     start_from,
 )
@@ -87,8 +89,9 @@ def train_mlm(
         By ``objective``, on the device of the training. With ``out``, its ``path`` is the run:
         ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
         ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``
-        float32 (V, D), ``centers.npy`` float32 (4, D / 2) of joined vectors, ``first_vectors.npy``
-        float32 (P, D) of the pieces unless the start was random, and ``checksums.json``.
+        float32 (V, S + D), ``centers.npy`` float32 (4, D) of joined vectors, ``checksums.json``.
+        Unless the start was random, ``first_vectors.npy`` float32 (P, D) of the pieces, and the
+        vectors of words without context: ``start``, a run, and ``start_pieces.npy`` float32 (P, S).
 
     Raises
     ------
@@ -233,7 +236,8 @@ def _write_vectors(
 ) -> dict[str, Any]:
     """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
-    start = None if config.init == NONE else open_first_vectors(partial)
+    make_word_start(partial, corpus, config, pieces, torch.get_num_threads())
+    start = open_start(partial, pieces)
     encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)

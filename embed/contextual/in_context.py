@@ -165,7 +165,7 @@ def masked_states(
 
     With ``centers`` it is joined with the word's vector.
     """
-    # places: int64 (n,), of the word in each sentence; returns float32 (n, D), joined (n, 2 D)
+    # places: int64 (n,), of the word in each sentence; returns float32 (n, D), joined (n, S + D)
     if not isinstance(encoder, JoinableEncoder):
         raise SettingError("this encoder cannot mask words; pass vectors of `source=states`")
     tokens = offsets_of(map(len, sentences))[:-1] + places

@@ -1,6 +1,6 @@
 """Joined vectors: what a word is in any text, and what its contexts expect in its place.
 
-The first half is a vector without context, the second the mean state of the masked word, which
+The first part is a vector without context, the second the mean state of the masked word, which
 says what else could stand there.
 """
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from embed.vectors.search import unit_length
 
-SHARE = 0.7  # length of the second half, the first having 1: measured, docs/methods/mlm.md
+SHARE = 0.7  # length of the second part, the first having 1: measured, docs/methods/mlm.md
 _GROUPS = 4  # words of 1, 2, 3, and of 4 or more pieces
 
 
@@ -35,10 +35,10 @@ def joined(
     static: np.ndarray, states: np.ndarray, n_pieces: np.ndarray, centers: np.ndarray
 ) -> np.ndarray:
     """Return vectors without context beside states, less their centers; of fixed lengths."""
-    # static, states: float32 (n, D); n_pieces: int64 (n,); centers: float32 (4, D)
-    # returns float32 (n, 2 D)
-    halves = unit_length(static), SHARE * unit_length(states - centers[_groups(n_pieces)])
-    return np.concatenate(halves, axis=1).astype(np.float32, copy=False)
+    # static: float32 (n, S); states: float32 (n, D); n_pieces: int64 (n,); centers: float32 (4, D)
+    # returns float32 (n, S + D)
+    parts = unit_length(static), SHARE * unit_length(states - centers[_groups(n_pieces)])
+    return np.concatenate(parts, axis=1).astype(np.float32, copy=False)
 
 
 def _groups(n_pieces: np.ndarray) -> np.ndarray:

@@ -80,7 +80,7 @@ def pool_run(
     -------
     Path
         ``out``: ``config.json``, which names the encoder's run, ``provenance.json``,
-        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D), ``centers.npy`` float32 (4, D / 2) of
+        ``vocabulary.tsv``, ``vectors.npy`` float32 (V, D), ``centers.npy`` float32 (4, C) of
         joined vectors, ``checksums.json``.
 
     Raises

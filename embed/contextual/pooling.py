@@ -438,13 +438,16 @@ def _join(
     words_at_once: int,
     scratch: Scratch,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joined vectors, float32 (V, 2 D), and what was subtracted from their second half."""
+    """Return joined vectors, float32 (V, S + D), and what was subtracted from their states."""
     assert isinstance(encoder, JoinableEncoder)
     n_pieces = encoder.n_pieces(words)
     centers = centers_of(states, n_pieces)
-    matrix = scratch.empty((len(words), 2 * states.shape[1]), np.float32)
+    matrix = np.empty((0, 0), np.float32)
     for first in range(0, len(words), words_at_once):
         some = slice(first, first + words_at_once)
         static = encoder.static_embeddings(words[some])
-        matrix[some] = joined(static, states[some], n_pieces[some], centers)
+        part = joined(static, states[some], n_pieces[some], centers)
+        if not matrix.size:
+            matrix = scratch.empty((len(words), part.shape[1]), np.float32)
+        matrix[some] = part
     return matrix, centers

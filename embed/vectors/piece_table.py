@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # numba comes with it
     from corpora.tokenizer.pieces import Pieces
 
 TOKENIZER = "tokenizer.json"
+START = "start"  # folder of a masked LM: a run of the words without context
+START_PIECES = "start_pieces.npy"  # of the pieces, by those of the words
 FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its training
 PIECE_VECTORS = "pieces.npy"  # of a run whose words are composed of them
 
@@ -31,6 +33,24 @@ def means_of_pieces(
     several = np.flatnonzero(lengths > 1)
     means[several] /= lengths[several, None].astype(dtype)
     return means
+
+
+def rows_from_words(
+    words: Sequence[str], counts: np.ndarray, matrix: np.ndarray, pieces: "Pieces"
+) -> np.ndarray:
+    """Return for each piece the mean of the words that contain it, by frequency; 0 without any."""
+    # counts: int64 (n,); matrix: float32 (n, D); returns float32 (P, D)
+    from scipy import sparse
+
+    from corpora.tokenizer.pieces import FIRST_PIECE
+
+    ids, offsets = pieces.split(words)
+    weights = np.repeat(counts.astype(np.float32), np.diff(offsets))
+    occurs = sparse.csr_array((weights, ids, offsets), shape=(len(words), len(pieces))).T
+    totals = occurs.sum(1)
+    totals[:FIRST_PIECE] = 0
+    sums: np.ndarray = occurs @ matrix
+    return np.divide(sums, totals[:, None], where=totals[:, None] > 0, out=np.zeros_like(sums))
 
 
 class PieceTable:

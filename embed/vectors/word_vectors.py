@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,11 +23,20 @@ from embed.vectors.neighbors import (
     similarity,
     vector_of,
 )
-from embed.vectors.piece_table import FIRST_VECTORS, PIECE_VECTORS, PieceTable
+from embed.vectors.piece_table import (
+    FIRST_VECTORS,
+    PIECE_VECTORS,
+    START,
+    START_PIECES,
+    PieceTable,
+)
 from embed.vectors.run_files import open_array, run_options
 from embed.vectors.search import unit_length, zero_rows
 from embed.vectors.subwords import SubwordTable, parse_subwords
 from embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
+
+if TYPE_CHECKING:  # numba comes with it
+    from corpora.tokenizer.pieces import Pieces
 
 MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
@@ -65,8 +74,9 @@ class WordVectors:
         Context vectors, if they are not stored in a run.
     pieces : PieceTable, optional
         The pieces that vectors of unseen words are composed of.
-    centers : float32 (4, D / 2), optional
-        What was subtracted from the second half of joined vectors, if it is not stored in a run.
+    centers : float32 (4, C), optional
+        What was subtracted from the second part of joined vectors, of C dimensions, if it is not
+        stored in a run.
 
     Raises
     ------
@@ -250,16 +260,16 @@ class WordVectors:
 
     @cached_property
     def start(self) -> "WordVectors | None":
-        """What training a masked LM began with: of each word the mean of its pieces' vectors.
+        """What the words of a masked LM are without context; see :func:`open_start`.
 
         None if they are no run of a masked LM that was started from vectors.
         """
-        table = None if self.path is None else PieceTable.open(self.path, FIRST_VECTORS)
-        if table is None or not table.rows.any():
+        start = None if self.path is None else open_start(self.path)
+        if start is None:
             return None
         return WordVectors(
             self.vocabulary,
-            table.means(list(self.vocabulary)),
+            start.rows(self.vocabulary),
             counts=self.counts,
             text=self._text,
             name=f"{self.name} start",
@@ -267,11 +277,11 @@ class WordVectors:
 
     @cached_property
     def centers(self) -> np.ndarray | None:
-        """What was subtracted from the second half of joined vectors, float32 (4, D / 2)."""
+        """What was subtracted from the second part of joined vectors, float32 (4, C)."""
         if self.path is None or not (self.path / CENTERS).is_file():
             return self._centers
         centers: np.ndarray = open_array(self.path / CENTERS, np.float32, 2)
-        if centers.shape != (4, self.dim / 2):
+        if len(centers) != 4 or centers.shape[1] > self.dim:
             raise ArtifactError(
                 f"{self.path / CENTERS}: has shape {centers.shape}, which does not fit vectors of "
                 f"{self.dim} dimensions; pool the run again"
@@ -329,6 +339,28 @@ class WordVectors:
         if not is_dense(self.matrix):
             vector = vector.toarray().ravel()
         return np.array(vector, dtype=np.float32)
+
+    def rows(self, words: Sequence[str]) -> np.ndarray:
+        """Return the vectors of words; of those without one the mean of their pieces.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Exactly as spelled in the vocabulary, if they are there.
+
+        Returns
+        -------
+        float32 (n, D)
+            Zero if a word has no vector and no known pieces.
+        """
+        found = np.zeros((len(words), self.dim), np.float32)
+        numbers = [self.row(word) for word in words]
+        own = [at for at, row in enumerate(numbers) if row is not None]
+        found[own] = self.matrix[[numbers[at] for at in own]]
+        others = np.flatnonzero(~found.any(1)).tolist()
+        if others and self.pieces is not None:
+            found[others] = self.pieces.means([words[at] for at in others])
+        return found
 
     def words(self, text: str) -> list[str]:
         """Split text into words as the corpus was split.
@@ -548,6 +580,25 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
         longest=longest,
         name=str(run),
     )
+
+
+def open_start(run: Path, pieces: "Pieces | None" = None) -> WordVectors | None:
+    """Open what words are without context in a run of a masked LM; None if it started at random.
+
+    Their count vectors, and of other words the mean of their pieces. In runs of earlier versions,
+    of every word the mean of its pieces' vectors before training. ``pieces`` are the run's, if they
+    were read before.
+    """
+    if table := PieceTable.open(run, START_PIECES, pieces):
+        words = WordVectors.open(run / START)
+        words.pieces = table
+        return words
+    table = PieceTable.open(run, FIRST_VECTORS, pieces)
+    if table is None or not table.rows.any():
+        return None
+    # in memory, since the run may be temporary
+    nothing = np.empty((0, table.rows.shape[1]), np.float32)
+    return WordVectors([], nothing, pieces=table.in_memory())
 
 
 def _open_matrix(run: Path) -> Any:

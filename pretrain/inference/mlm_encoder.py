@@ -11,8 +11,8 @@ import torch
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
-from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from embed.vectors.run_files import run_options
+from embed.vectors.word_vectors import open_start
 from pretrain.device import choose_device
 from pretrain.inference.causal_encoder import CausalEncoder
 from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
@@ -202,7 +202,7 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> TrainedEncode
     text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
     settings = TextSettings.from_json(text)
-    table = PieceTable.open(run, FIRST_VECTORS, pieces)
-    start = None if table is None else np.array(table.rows)  # since the run may be temporary
     opened = encoder_class(model.config)
-    return opened(model, pieces, settings, name=str(run), path=run.absolute(), start=start)
+    return opened(
+        model, pieces, settings, name=str(run), path=run.absolute(), start=open_start(run, pieces)
+    )

@@ -11,6 +11,7 @@ import torch
 from corpora.common.errors import SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import CLS, MASK, SEP, SPECIAL, UNK, Pieces
+from embed.vectors.word_vectors import WordVectors
 from pretrain.inference.states import piece_states
 from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
 from pretrain.mixers import MIXERS
@@ -46,8 +47,8 @@ class TrainedEncoder:
         Slots per batch; by default what is fastest on the device.
     path : Path, optional
         Directory of the run it was opened from.
-    start : float32 (V, D), optional
-        The vectors of the pieces that training started from.
+    start : WordVectors, optional
+        What words are without context, by :func:`embed.vectors.word_vectors.open_start`.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class TrainedEncoder:
         name: str = "model",
         slots: int | None = None,
         path: Path | None = None,
-        start: np.ndarray | None = None,
+        start: WordVectors | None = None,
     ) -> None:
         self.model = model.eval()
         self.pieces = pieces
@@ -67,7 +68,7 @@ class TrainedEncoder:
         self.name = name
         self.slots = slots
         self.path = path
-        self._start = start if start is not None and start.any() else None
+        self._start = start
 
     def __fspath__(self) -> str:
         if self.path is None:
@@ -219,7 +220,7 @@ class TrainedEncoder:
         return text.word_means(rows)
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Look up words in the vectors that training started from.
+        """Look up what words are without context.
 
         Parameters
         ----------
@@ -228,13 +229,11 @@ class TrainedEncoder:
 
         Returns
         -------
-        float32 (n_words, D)
-            Mean over the pieces of each word; the input embeddings if training started at random.
+        float32 (n_words, S)
+            Their count vectors, or means over the pieces of words without one; the input embeddings
+            if training started at random.
         """
-        if self._start is None:
-            return self.input_embeddings(words)
-        text = PiecedText.split(self.pieces, [words])
-        return text.word_means(self._start[text.ids])
+        return self.input_embeddings(words) if self._start is None else self._start.rows(words)
 
     def n_pieces(self, words: Sequence[str]) -> np.ndarray:
         """Count the pieces of words.

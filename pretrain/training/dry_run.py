@@ -26,7 +26,7 @@ from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tu
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
-from pretrain.training.warm_start import NONE, check_source
+from pretrain.training.warm_start import AUTO, NONE, check_source, start_config
 
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
@@ -102,9 +102,15 @@ def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
         tokenizer = (Path(folder) / "pieces").stat().st_size
     dim = config.dim
     assert dim is not None
-    first = 0 if config.init == NONE else 4 * dim * len(pieces)
     lines = len(word_lines(view.words, view.counts))
-    return 8 * dim * len(view.words) + first + tokenizer + lines + _ABOUT
+    width, start = dim, 0
+    if config.init == AUTO:
+        svd = start_config(corpus, config)
+        assert svd.dim is not None
+        width, n_words = svd.dim, min(svd.max_vocabulary, len(view.words))
+        start = 4 * width * (n_words + len(pieces)) + lines * n_words // len(view.words)
+    first = 0 if config.init == NONE else 4 * dim * len(pieces)
+    return 4 * (width + dim) * len(view.words) + start + first + tokenizer + lines + _ABOUT
 
 
 def _meta_model(timer: StepTimer) -> MaskedLanguageModel:

@@ -1,25 +1,31 @@
 """The first vectors of the pieces: from counts of the same text, or from a run of word vectors."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from corpora.artifacts.arrays import map_array, save_array
+from corpora.artifacts.artifact import new_artifact
 from corpora.artifacts.atomic import write_whole
 from corpora.common.errors import FirthError, SettingError
 from corpora.common.reporting import note
 from corpora.store.view import View
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 from embed.formats.vector_files import load_vectors
+from embed.registry import METHODS
 from embed.svd.piece_text import PieceText
-from embed.svd.train import SvdConfig, text_vectors
-from embed.vectors.piece_table import FIRST_VECTORS
+from embed.svd.train import METHOD as SVD
+from embed.svd.train import SvdConfig, make_svd_run, text_vectors
+from embed.vectors.piece_table import FIRST_VECTORS, START, START_PIECES, rows_from_words
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import MlmConfig
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.shape import INIT_STD
+
+if TYPE_CHECKING:
+    from corpora.store.corpus import Corpus
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
 _SHARED = 0.5  # of the pieces must occur in the words of a run
@@ -35,8 +41,49 @@ def write_first_vectors(
     if config.init == AUTO:
         vectors = vectors_from_text(text, pieces, config.dim, seed=config.seed, threads=threads)
     else:
-        vectors = vectors_from_run(config.init, text, pieces, config.dim)
+        words = words_from_run(config.init, text, config.dim)
+        vectors = vectors_from_words(words, pieces, run=config.init)
+        start = path.parent / START
+        if not start.exists():
+            with new_artifact(start, {"command": "train-mlm", "init": config.init}) as partial:
+                words.save(partial)
     write_whole(path, lambda new: save_array(new, vectors))
+
+
+def make_word_start(
+    run: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, threads: int
+) -> None:
+    """Make the vectors that words have without context, unless training started at random.
+
+    With defaults of ``train-svd``, or those of the run that training started from. Pieces get the
+    mean of the words that contain them. A text too short to count has none.
+    """
+    start = run / START
+    if config.init == AUTO and not start.exists():
+        _count_words(start, corpus, config, threads)
+    if start.exists():
+        words = WordVectors.open(start)
+        assert words.counts is not None
+        rows = rows_from_words(list(words), words.counts, words.matrix, pieces)
+        write_whole(run / START_PIECES, lambda new: save_array(new, rows))
+
+
+def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None) -> SvdConfig:
+    """Return how words are counted: the defaults of ``train-svd``, as wide as the words allow."""
+    width = METHODS[SVD].width_for(corpus.training_tokens)
+    n_words = len(corpus.view(min_count=config.min_count, punctuation="drop").counts)
+    return SvdConfig(
+        dim=min(width, n_words), min_count=config.min_count, seed=config.seed, threads=threads,
+        device="cpu",
+    )  # fmt: skip
+
+
+def _count_words(start: Path, corpus: "Corpus", config: MlmConfig, threads: int) -> None:
+    """Make a run of count vectors with defaults of ``train-svd``, if the text is long enough."""
+    try:
+        make_svd_run(corpus, start_config(corpus, config, threads), start)
+    except FirthError as error:  # too short a text
+        note(f"without context, words are the means of their pieces: {error}")
 
 
 def open_first_vectors(directory: Path) -> np.ndarray:
@@ -83,32 +130,33 @@ def _open_source(run: str, dim: int) -> WordVectors:
     return vectors
 
 
-def vectors_from_run(run: str, view: View, pieces: Pieces, dim: int) -> np.ndarray:
-    """Return for each piece the mean of the vectors of the words that contain it, by frequency.
-
-    Pieces of no word that has a vector get 0. Raise if these are most, or at another width.
-    """
-    # returns float32 (V, dim)
+def words_from_run(run: str, view: View, dim: int) -> WordVectors:
+    """Return the words of a text that have a vector in a run; raise if it has another width."""
     vectors = _open_source(run, dim)
     found = [(row, vectors.vector(word)) for row, word in enumerate(view.words)]
     known = [(row, vector) for row, vector in found if vector is not None]
     matrix = np.array([vector for _, vector in known], np.float32).reshape(-1, dim)
     if not np.isfinite(matrix).all():
         raise SettingError(f"`init={run}`: holds NaN or infinity; train it again")
-    chosen = [row for row, _ in known]
-    ids, offsets = pieces.split([view.words[row] for row in chosen])
-    weights = np.repeat(view.counts[chosen].astype(np.float32), np.diff(offsets))
-    occurs = sparse.csr_array((weights, ids, offsets), shape=(len(chosen), len(pieces))).T
-    totals = occurs.sum(1)
-    totals[:FIRST_PIECE] = 0
-    n_known, n_pieces = np.count_nonzero(totals), len(pieces) - FIRST_PIECE
+    rows = [row for row, _ in known]
+    return WordVectors([view.words[row] for row in rows], matrix, counts=view.counts[rows])
+
+
+def vectors_from_words(words: WordVectors, pieces: Pieces, *, run: str) -> np.ndarray:
+    """Return for each piece the mean of the vectors of the words that contain it, by frequency.
+
+    Pieces of no word get 0. Raise if these are most.
+    """
+    # returns float32 (P, D)
+    assert words.counts is not None
+    rows = rows_from_words(words.vocabulary, words.counts, words.matrix, pieces)
+    n_known, n_pieces = np.count_nonzero(rows.any(1)), len(pieces) - FIRST_PIECE
     if n_known < _SHARED * n_pieces:
         raise SettingError(
             f"`init={run}`: its words contain {n_known:,} of the {n_pieces:,} pieces of the text; "
             "pass a run of a text like this one, or `init=auto`"
         )
-    sums: np.ndarray = occurs @ matrix
-    return np.divide(sums, totals[:, None], where=totals[:, None] > 0, out=np.zeros_like(sums))
+    return rows
 
 
 def start_from(model: MaskedLanguageModel, vectors: np.ndarray, counts: torch.Tensor) -> None:

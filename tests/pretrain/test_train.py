@@ -17,6 +17,7 @@ from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.tokenizer.json_format import open_pieces
 from embed.svd.train import SvdConfig, make_svd_run
+from embed.vectors.run_files import run_options
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
@@ -34,8 +35,8 @@ from tests.pretrain.small_training import SMALL, corpus_of, tree_corpus_of
 
 FILES = [
     "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
-    "metrics.jsonl", "model.safetensors", "provenance.json", "tokenizer.json", "vectors.npy",
-    "vocabulary.tsv",
+    "metrics.jsonl", "model.safetensors", "provenance.json", "start", "start_pieces.npy",
+    "tokenizer.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def test_the_config_holds_every_resolved_setting(corpus, run):
 
 def test_every_word_has_a_vector(corpus, run):
     vectors = WordVectors.open(run)
-    assert vectors.matrix.shape == (40, 32)
+    assert vectors.matrix.shape == (40, 56)
     assert np.isfinite(vectors.matrix).all()
     assert sorted(vectors.vocabulary) == sorted(f"word{n}" for n in range(40))
 
@@ -176,7 +177,7 @@ def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
     assert (encoder.score(follows) > encoder.score(strays)).mean() > 0.8
     stored = json.loads((tmp_path / "run" / "config.json").read_text())
     assert stored["pooling"]["source"] == "joined"  # as of masked pieces
-    assert WordVectors.open(tmp_path / "run").matrix.shape == (40, 64)
+    assert WordVectors.open(tmp_path / "run").matrix.shape == (40, 72)
 
 
 def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, tmp_path):
@@ -217,9 +218,14 @@ def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_p
 
 def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
     vectors, start = WordVectors.open(run), WordVectors.open(run).start
+    counted = WordVectors.open(run / "start")  # what train-svd makes, as wide as there are words
+    assert run_options(run / "start")["method"] == "svd"
     assert start.name == f"{run} start"
-    assert start.matrix.shape == (len(vectors), 16)
-    joined = vectors.matrix[:, :16]  # the start, at length 1
+    width = start.dim
+    assert width == len(counted) <= len(vectors)
+    assert vectors.dim == width + 16
+    np.testing.assert_array_equal(start[list(counted)], counted.matrix)
+    joined = vectors.matrix[:, :width]  # the start, at length 1
     lengths = np.linalg.norm(start.matrix, axis=1, keepdims=True)
     np.testing.assert_allclose(joined * lengths, start.matrix, rtol=1e-4, atol=1e-6)
     assert list(start.vocabulary) == list(vectors.vocabulary)
@@ -261,7 +267,7 @@ def test_the_warm_up_is_no_part_of_a_step(corpus, tmp_path, monkeypatch):
 def test_a_training_starts_from_the_vectors_of_a_run(corpus, tmp_path):
     svd = make_svd_run(corpus, SvdConfig(dim=16, min_count=1, threads=1), tmp_path / "svd")
     made = make_mlm_run(corpus, small(init=str(svd), steps=1), tmp_path / "mlm")
-    start, source = WordVectors.open(made).start, WordVectors.open(svd)
+    source, first = WordVectors.open(svd), np.load(made / "first_vectors.npy")
     pieces = open_pieces(made / "tokenizer.json")
     split = {word: pieces.split([word])[0].tolist() for word in source}
     sums, totals = np.zeros((60, 16)), np.zeros(60)
@@ -269,9 +275,11 @@ def test_a_training_starts_from_the_vectors_of_a_run(corpus, tmp_path):
         for piece in split[word]:
             sums[piece] += count * source[word]
             totals[piece] += count
-    for word in source:
-        expected = np.mean([sums[piece] / totals[piece] for piece in split[word]], axis=0)
-        np.testing.assert_allclose(start[word], expected, rtol=1e-3, atol=1e-4)
+    for piece in np.flatnonzero(totals):
+        np.testing.assert_allclose(first[piece], sums[piece] / totals[piece], rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(np.load(made / "start_pieces.npy"), first)
+    start = WordVectors.open(made).start
+    np.testing.assert_array_equal(start[list(source)], source[list(source)])
 
 
 # ---- interrupted
@@ -599,7 +607,7 @@ def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at
     message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
     assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different dim;")
     out = make_mlm_run(corpus, small(dim=8), tmp_path / "run", force=True)
-    assert WordVectors.open(out).matrix.shape == (40, 16)
+    assert WordVectors.open(out).matrix.shape == (40, 48)
 
 
 @pytest.mark.parametrize(

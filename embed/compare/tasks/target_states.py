@@ -48,7 +48,7 @@ def masked_target_states(
     centers: np.ndarray | None,
 ) -> np.ndarray:
     """Return the same of words that are masked one by one; joined with their vectors."""
-    # centers: of joined vectors; returns float32 (n_targets, D), joined (n_targets, 2 D)
+    # centers: of joined vectors; returns float32 (n_targets, D), joined (n_targets, S + D)
     found = _find(encoder, targets)
     sentences = [words for words, places in found for _ in places]
     places = np.concatenate([places for _, places in found])

@@ -47,7 +47,7 @@ def test_a_run_records_its_corpus_by_path_and_fingerprint(corpus, run):
 def test_a_trained_run_is_pooled_without_naming_its_corpus(corpus, run, tmp_path):
     result = pool(run, tmp_path / "pooled")
     assert result.exit_code == 0, result.output
-    assert result.stdout == f"{tmp_path / 'pooled'}: 40 words, 32 dimensions\n"
+    assert result.stdout == f"{tmp_path / 'pooled'}: 40 words, 56 dimensions\n"
     verify(tmp_path / "pooled")
     assert config_of(tmp_path / "pooled")["corpus"] == config_of(run)["corpus"]
     # the defaults are those by which training itself pooled

@@ -68,7 +68,7 @@ def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     assert loss.n_units > 1
     assert 0 < loss.standard_error < loss.mean
     assert result.stdout == (
-        f"{out}: 40 words, 32 dimensions, held-out loss {loss}{loss.warning} (unigram "
+        f"{out}: 40 words, 56 dimensions, held-out loss {loss}{loss.warning} (unigram "
         f"baseline {last['unigram_loss']:.{loss.decimals}f}), "
         f"accuracy {last['held_out_accuracy']:.1%} ({last['unigram_accuracy']:.1%})\n"
         "too little training text to judge the method: 1.54k tokens; results become meaningful "
@@ -94,7 +94,7 @@ def test_a_long_training_is_not_called_too_short(trained):
 
 def test_the_runs_vectors_answer_queries(trained):
     vectors = load_vectors(trained[0])
-    assert vectors.matrix.shape == (40, 32)
+    assert vectors.matrix.shape == (40, 56)
     result = invoke("neighbors", trained[0], "word1", "-k", "2", "--json")
     assert result.exit_code == 0
     assert len(json.loads(result.stdout)["word1"]) == 2

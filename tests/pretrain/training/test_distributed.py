@@ -119,7 +119,7 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(root, corpus, 
 
     status, output, errors = finish(start(command))
     assert status == 0, errors
-    assert output.startswith(f"{two}: 40 words, 32 dimensions, held-out loss ")
+    assert output.startswith(f"{two}: 40 words, 56 dimensions, held-out loss ")
     assert output.count("held-out loss") == 1  # only the first process prints
 
     one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")

@@ -15,7 +15,12 @@ from pretrain.data.packing import piece_counts
 from pretrain.data.text import learn_text_pieces, open_text, pack_text
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.shape import INIT_STD
-from pretrain.training.warm_start import start_from, vectors_from_run, vectors_from_text
+from pretrain.training.warm_start import (
+    start_from,
+    vectors_from_text,
+    vectors_from_words,
+    words_from_run,
+)
 from tests.pretrain.small_training import SMALL, corpus_of
 
 DIM = 16
@@ -66,12 +71,17 @@ def test_vectors_of_the_text_are_the_svd_of_its_pieces(text):
     assert not found[:FIRST_PIECE].any()
 
 
+def vectors_from_run(path, view, pieces):
+    """Vectors of pieces from a file of word vectors, as a training makes them."""
+    return vectors_from_words(words_from_run(str(path), view, DIM), pieces, run=str(path))
+
+
 def test_vectors_that_are_not_finite_are_refused(text, tmp_path):
     view = text[0].train
     matrix = np.full((len(view.words), DIM), np.nan, np.float32)
     WordVectors(view.words, matrix).to_gensim().save_word2vec_format(tmp_path / "run.txt")
     with pytest.raises(FirthError, match=r"run\.txt"):
-        vectors_from_run(str(tmp_path / "run.txt"), view, text[1], DIM)
+        vectors_from_run(tmp_path / "run.txt", view, text[1])
 
 
 def test_columns_beyond_the_number_of_pieces_are_zero(text):
@@ -110,7 +120,7 @@ def test_a_piece_starts_from_the_words_of_a_run_that_contain_it(text, tmp_path):
     words = [*view.words[5:], "elsewhere"]  # five are missing
     vectors = WordVectors(words, rng.normal(size=(len(words), DIM)).astype(np.float32))
     vectors.to_gensim().save_word2vec_format(tmp_path / "run.txt")
-    found = vectors_from_run(str(tmp_path / "run.txt"), view, pieces, DIM)
+    found = vectors_from_run(tmp_path / "run.txt", view, pieces)
 
     sums, totals = np.zeros((len(pieces), DIM)), np.zeros(len(pieces))
     for word, count in zip(view.words[5:], view.counts[5:], strict=True):
@@ -134,4 +144,4 @@ def test_a_run_that_does_not_fit_is_refused(text, tmp_path, words, dim, message)
     matrix = np.ones((len(words), dim), np.float32)
     WordVectors(words, matrix).to_gensim().save_word2vec_format(tmp_path / "run.txt")
     with pytest.raises(SettingError, match="`init=.*run.txt`: .*" + message):
-        vectors_from_run(str(tmp_path / "run.txt"), text[0].train, text[1], DIM)
+        vectors_from_run(tmp_path / "run.txt", text[0].train, text[1])
