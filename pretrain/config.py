@@ -14,6 +14,7 @@ from pretrain.scores import SCORES
 from pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
 
 OBJECTIVES = ("masked", "causal")
+NEARBY, RANDOM = ATTENTION_STARTS = ("nearby", "random")
 _OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
@@ -23,6 +24,7 @@ _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 _CONV_WIDTH = 7  # the widest for which torch has a fast kernel on a CPU
 _OF_ATTENTION = (
     "heads", "attention_score", "positions", "attention_span", "global_every", "attention_edges",
+    "attention_start",
 )  # fmt: skip
 
 
@@ -120,6 +122,12 @@ class MlmConfig:
         "Attend only along the edges of the dependency trees of a CoNLL-U corpus, from a word to "
         "its head, its children and itself: all attention heads, or the first N of each layer.",
         metavar="tree[:N]",
+    )
+    attention_start: str | None = setting(
+        None,
+        "Where attention heads look before training: those of every second layer at the pieces "
+        "nearby (the default with rotary positions and scaled-dot scores), or at random.",
+        choices=ATTENTION_STARTS,
     )
     norm: str = setting(
         "pre",
@@ -273,7 +281,14 @@ class MlmConfig:
         parse_rates(self.mask_rate)
         parse_every("checkpoint_every", self.checkpoint_every)
         parse_every("evaluate_every", self.evaluate_every)
-        self._check_unused(self.encoder(n_pieces=1))
+        shape = self.encoder(n_pieces=1)
+        self._check_unused(shape)
+        if self.attention_start == NEARBY and not shape.can_look_nearby:
+            raise SettingError(
+                f"`attention_start={NEARBY}`: heads can start at the pieces nearby with "
+                "`mixer=attention`, `positions=rotary`, `attention_score=scaled-dot` and without "
+                "`attention_edges`; leave it out"
+            )
 
     def _check_unused(self, shape: EncoderConfig) -> None:
         """Raise if a setting is given that does nothing with these mixers or this objective."""
@@ -288,6 +303,7 @@ class MlmConfig:
             unused |= dict.fromkeys(_OF_MASKS, reason)
         # as they are in a resolved config
         resolved = {"heads": PRESETS[self.preset].heads, "positions": "none"}
+        resolved["attention_start"] = RANDOM
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, reason in unused.items():
             if (value := getattr(self, name)) not in (defaults[name], resolved.get(name)):
@@ -318,6 +334,7 @@ class MlmConfig:
             dim=shape.dim,
             feed_forward_dim=shape.feed_forward_dim,
             positions=shape.positions,
+            attention_start=NEARBY if shape.nearby_heads else RANDOM,
             conv_width=shape.conv_width,
             feed_forward=shape.feed_forward,
             learning_rate=self.learning_rate or rate,
@@ -364,7 +381,7 @@ class MlmConfig:
         attends = any(MIXERS[mixer].attends for mixer in mixers)
         positions = self.positions or (positions if attends else "none")
         convolves = any(MIXERS[mixer].convolves for mixer in mixers)
-        return EncoderConfig(
+        shape = EncoderConfig(
             n_pieces=n_pieces,
             layers=layers,
             heads=self.heads or preset.heads,
@@ -386,6 +403,8 @@ class MlmConfig:
             # this is the same proportion without the common factor, which the norm removes
             sinusoid_scale=INIT_STD if positions == "sinusoidal" else None,
         )
+        nearby = shape.can_look_nearby and self.attention_start != RANDOM
+        return dataclasses.replace(shape, nearby_heads=nearby)
 
 
 def parse_mixers(text: str, layers: int) -> tuple[str, ...]:

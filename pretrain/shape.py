@@ -46,6 +46,8 @@ class EncoderConfig:
     # whether a slot sees only itself and what is before it; absent from runs of earlier versions
     causal: bool = False
     attention_edges: str | None = None  # absent from runs of earlier versions
+    # whether heads started at the slots nearby; absent from runs of earlier versions
+    nearby_heads: bool = False
 
     def __post_init__(self) -> None:
         _check_count("layers", self.layers)
@@ -127,8 +129,9 @@ class EncoderConfig:
                 _check_count(name, getattr(self, name))
         if not isinstance(self.attention_edges, str | None):
             raise SettingError(f"attention_edges must be a text, got {self.attention_edges!r}")
-        if not isinstance(self.causal, bool):
-            raise SettingError(f"causal must be true or false, got {self.causal!r}")
+        for name in ("causal", "nearby_heads"):
+            if not isinstance(getattr(self, name), bool):
+                raise SettingError(f"{name} must be true or false, got {getattr(self, name)!r}")
         scale = self.sinusoid_scale
         if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
             raise SettingError(f"sinusoid_scale must be above 0, got {scale!r}")
@@ -185,6 +188,12 @@ class EncoderConfig:
         return parse_edges(self.attention_edges, self.heads) if self.attention_edges else 0
 
     @property
+    def can_look_nearby(self) -> bool:
+        """Whether heads can start at the slots nearby: products, by distance, in whole segments."""
+        plain = self.attention_score == "scaled-dot" and self.attention_edges is None
+        return plain and self.positions == "rotary" and ATTENTION in self.mixers
+
+    @property
     def key_dim(self) -> int:
         """Dimension of each head's keys: half if they share the state with the values."""
         return self.head_dim // 2 if SCORES[self.attention_score].splits else self.head_dim
@@ -213,8 +222,9 @@ class EncoderConfig:
             del fields[SINUSOID_SCALE]
         if self.conv_width is None:
             del fields["conv_width"]
-        if not self.causal:
-            del fields["causal"]
+        for name in ("causal", "nearby_heads"):
+            if not fields[name]:
+                del fields[name]
         if self.attention_edges is None:
             del fields["attention_edges"]
         return fields

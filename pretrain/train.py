@@ -31,6 +31,7 @@ from pretrain.device import choose_device, device_name, explain_out_of_memory
 from pretrain.inference.mlm_encoder import encoder_class, open_run
 from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.nearby_heads import look_nearby
 from pretrain.model.weights import WEIGHTS, read_model, save_model
 from pretrain.shape import SINUSOID_SCALE
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
@@ -200,6 +201,8 @@ def _train(
     model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(partial), setup.counts.cpu())
+    if model.config.nearby_heads:
+        look_nearby(model)
     model = model.to(device)
     with _display(group) as show:
         run_training(model, setup, group, show)
@@ -224,7 +227,11 @@ def _describe(
         **dataclasses.asdict(config),
         "encoder": encoder.to_json(),
         "decided": dataclasses.asdict(tuned),
-        "pooling": _write_vectors(partial, corpus, config, pieces, device) if pool else None,
+        "pooling": (
+            _write_vectors(partial, corpus, config, pieces, device, tuned.step_settings.dtype)
+            if pool
+            else None
+        ),
         "corpus": corpus.reference,
         "text": corpus.text.to_json(),
     }
@@ -232,13 +239,15 @@ def _describe(
 
 
 def _write_vectors(
-    partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device
-) -> dict[str, Any]:
+    partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device,
+    dtype: torch.dtype,
+) -> dict[str, Any]:  # fmt: skip
     """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
     make_word_start(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial, pieces)
-    encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start)
+    # in half precision, if training was: averages of many states lose nothing by it
+    encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start, dtype=dtype)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.vectors.save(partial)

@@ -32,6 +32,7 @@ _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
         "mixer": "attention",
         "conv_width": None,
         "objective": "masked",
+        "attention_start": "random",
     },
 }
 _LOCK = ".lock"

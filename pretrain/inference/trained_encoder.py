@@ -16,6 +16,7 @@ from pretrain.inference.states import piece_states
 from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
 from pretrain.mixers import MIXERS
 from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.nearby_heads import common_direction
 
 # The fastest: fits a CPU's caches (16,384 slots are half as fast), and fills a GPU.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 16}
@@ -31,7 +32,7 @@ class Prediction(NamedTuple):
 class TrainedEncoder:
     """A trained encoder with its pieces: ContextualEncoder and AttentionReader.
 
-    Computes in float32. Sentences of similar length are read together, each in its own row.
+    Sentences of similar length are read together, each in its own row.
 
     Parameters
     ----------
@@ -49,6 +50,8 @@ class TrainedEncoder:
         Directory of the run it was opened from.
     start : WordVectors, optional
         What words are without context, by :func:`embed.vectors.word_vectors.open_start`.
+    dtype : torch.dtype
+        Precision of large matrix products, where states of words are computed.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class TrainedEncoder:
         slots: int | None = None,
         path: Path | None = None,
         start: WordVectors | None = None,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         self.model = model.eval()
         self.pieces = pieces
@@ -69,6 +73,7 @@ class TrainedEncoder:
         self.slots = slots
         self.path = path
         self._start = start
+        self._dtype = dtype
 
     def __fspath__(self) -> str:
         if self.path is None:
@@ -211,13 +216,16 @@ class TrainedEncoder:
         Returns
         -------
         float32 (n_words, D)
-            Mean over the pieces of each word.
+            Mean over the pieces of each word, without the direction that was added to all.
         """
         text = PiecedText.split(self.pieces, [words])
         table = self.model.pieces.weight.detach()
         with torch.inference_mode():
-            rows = table[torch.from_numpy(text.ids).to(table.device)].cpu().numpy()
-        return text.word_means(rows)
+            rows = table[torch.from_numpy(text.ids).to(table.device)].cpu()
+            if self.model.config.nearby_heads:
+                common = common_direction(self.dim)
+                rows -= (rows @ common)[:, None] * common
+        return text.word_means(rows.numpy())
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look up what words are without context.
@@ -307,9 +315,11 @@ class TrainedEncoder:
 
     def _mean_states(self, rows: WindowRows, layers: Sequence[int]) -> torch.Tensor:
         """Return the states of rows, mean over layers, float32 (B, T, D)."""
-        found = self.model.states(
-            rows.ids, rows.positions, rows.segments, layers=max(layers), tree=rows.tree
-        )
+        half = self._dtype == torch.bfloat16
+        with torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=half):
+            found = self.model.states(
+                rows.ids, rows.positions, rows.segments, layers=max(layers), tree=rows.tree
+            )
         return torch.stack([found[layer] for layer in layers]).mean(0)
 
     def _row(self, words: Sequence[str]) -> list[int]:

@@ -16,8 +16,11 @@ from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import read_metrics
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.tokenizer.json_format import open_pieces
+from embed.contextual.pooled_run import pool_run
+from embed.contextual.pooling import PoolConfig
 from embed.svd.train import SvdConfig, make_svd_run
 from embed.vectors.run_files import run_options
+from embed.vectors.search import unit_length
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
@@ -211,6 +214,14 @@ def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_p
     exact, rounded = (list(scores(run).values())[-1] for run in runs)
     assert rounded == pytest.approx(exact, abs=0.02)
     assert rounded != exact
+
+
+def test_vectors_pooled_in_half_precision_are_near_the_exact_ones(corpus, tmp_path):
+    rounded = make_mlm_run(corpus, small(dtype="bfloat16"), tmp_path / "run")
+    exact = pool_run(rounded, PoolConfig(min_count=1), tmp_path / "exact", corpus=corpus)
+    found, expected = (unit_length(WordVectors.open(run).matrix) for run in (rounded, exact))
+    assert (found != expected).any()
+    assert (found * expected).sum(axis=1).min() > 0.999
 
 
 # ---- the start
