@@ -63,9 +63,9 @@ class PoolConfig:
     source: str = setting(
         AUTO,
         "What is averaged: states of a word's occurrences, states in its place where it is masked, "
-        "or its pieces' input embeddings. Joined is the masked states beside the vectors that "
-        "training started from (the input embeddings if it started at random); auto is joined, "
-        "but states with `layers` and for a Hugging Face folder.",
+        "or its pieces' input embeddings. Joined is the masked states beside the words' count "
+        "vectors (the input embeddings if training started at random); auto is joined, but states "
+        "with `layers` and for a Hugging Face folder.",
         choices=(AUTO, JOINED, STATES, _MASKED, TABLE),
     )
     layers: str = setting(

@@ -1,7 +1,8 @@
 """Word vectors of a masked LM, made in several ways from one run of a tuning text: which is best?
 
-The start, the input embeddings, mean states, mean states of masked words, and joined vectors with
-other numbers of contexts, other lengths of the second half, and other centers. ``firth train-mlm``
+The counts of words and of pieces, the input embeddings, mean states, mean states of masked words,
+and joined vectors with other numbers of contexts, other lengths of the second part, and other
+centers. ``firth train-mlm``
 makes RUN, whose corpus is read again.
 
     python tests/bench/bench_pooling.py out/AB-mlm --json docs/results/mlm-pooling.json
@@ -22,6 +23,7 @@ from corpora.common.console import print_table
 from embed.contextual import joined
 from embed.contextual.pooled_run import open_training_corpus
 from embed.contextual.pooling import PoolConfig, pool_words
+from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from embed.vectors.word_vectors import WordVectors
 from pretrain.inference.mlm_encoder import MlmEncoder, open_run
 
@@ -32,14 +34,17 @@ SHARES = (0.35, 0.5, 0.7, 1.0, 1.4)
 
 
 def ways(
-    encoder: MlmEncoder, pool: Callable[..., WordVectors]
+    run: Path, encoder: MlmEncoder, pool: Callable[..., WordVectors]
 ) -> Iterator[tuple[str, int | None, np.ndarray]]:
     """Yield the name of a way, the number of contexts, and the vectors that it makes."""
     states = pool(source="states")
     words = list(states.vocabulary)
     static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
-    table = encoder.input_embeddings(words)
-    yield "start", None, static
+    table, first = encoder.input_embeddings(words), PieceTable.open(run, FIRST_VECTORS)
+    assert first is not None
+    pieces = first.means(words)
+    yield "counts of words", None, static
+    yield "counts of pieces", None, pieces
     yield "input embeddings", None, table
     yield "states", 10, np.asarray(states.matrix)
     masked = {n: np.asarray(pool(source="masked", contexts_per_word=n).matrix) for n in CONTEXTS}
@@ -47,11 +52,12 @@ def ways(
     for n_contexts, found in masked.items():
         yield "joined", n_contexts, join(static, found, n_pieces)
     for share in SHARES:
-        yield f"joined, length {share:g}", 10, join(static, masked[10], n_pieces, share=share)
+        yield f"joined, length {share:g}", 30, join(static, masked[30], n_pieces, share=share)
     one = np.ones_like(n_pieces)
-    yield "joined, one center", 10, join(static, masked[10], one)
-    yield "joined, no center", 10, join(static, masked[10], n_pieces, center=False)
-    yield "joined with the input embeddings", 10, join(table, masked[10], n_pieces)
+    yield "joined, one center", 30, join(static, masked[30], one)
+    yield "joined, no center", 30, join(static, masked[30], n_pieces, center=False)
+    yield "joined with the counts of pieces", 30, join(pieces, masked[30], n_pieces)
+    yield "joined with the input embeddings", 30, join(table, masked[30], n_pieces)
 
 
 def join(
@@ -82,7 +88,7 @@ def main() -> None:
         return vectors
 
     found = []
-    for name, contexts, matrix in ways(encoder, pool):
+    for name, contexts, matrix in ways(arguments.run, encoder, pool):
         vectors = WordVectors(vocabulary, matrix, text=corpus.text)
         scores = harness.score_by_set(tasks, vectors)
         mean = float(np.mean([score or 0.0 for score in scores.values()]))
