@@ -17,7 +17,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import CHANGES
+from recipe_changes import CHANGES, HEADS
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -48,7 +48,7 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "Muon 1e-2": {"muon_rate": 0.01, **_ONCE},
     "Muon 4e-2": {"muon_rate": 0.04, **_ONCE},
     "batch 16": {"batch": 16, **_ONCE},
-    **{name: {"change": name, **_ONCE} for name in CHANGES if name},
+    **{name: {"change": name, **_ONCE} for name in CHANGES if name and name not in HEADS},
     "weight decay .01": {},
     "rate x2": {"times": 2},
     "rate x4": {"times": 4},
@@ -58,15 +58,22 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "skip-gram of words": {"init": "skip-gram"},
     "SVD of words": {"init": "svd"},
 }
-RECIPES: dict[str, dict[str, Any]] = {
+_RANDOM_HEADS: dict[str, dict[str, Any]] = {
     **{name: {**options, "weight_decay": 0.01} for name, options in _LITTLE_DECAY.items()},
-    "default": {},
+    "random heads": {},
     "weight decay .3": {"weight_decay": 0.3},
     "masks .40 to .15, weight decay .1": {"mask_rate": "0.40:0.15"},
     "batch 16, weight decay .1": {"batch": 16, **_ONCE},
     **{f"start {std}": {"change": std} for std in ("std .04", "std .08", "std .16", "std .32")},
     "half rates": {"rates": 0.5},  # of Muon and AdamW
     "quarter rates": {"rates": 0.25},
+}
+RECIPES: dict[str, dict[str, Any]] = {
+    **{name: {**options, "attention_start": "random"} for name, options in _RANDOM_HEADS.items()},
+    "default": {},
+    "nearby heads, random table": {"init": "none"},
+    **{name: {"change": name} for name in HEADS},
+    "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),

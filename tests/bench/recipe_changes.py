@@ -16,7 +16,7 @@ from corpora.store.view import View
 from corpora.tokenizer.pieces import Pieces
 from pretrain.data import masking
 from pretrain.data.batches import Batches
-from pretrain.model import encoder
+from pretrain.model import encoder, nearby_heads
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training import loop, optimizer, warm_start
 from pretrain.training.optimizer import Optimizers
@@ -71,6 +71,13 @@ def without_first_direction(known: np.ndarray) -> np.ndarray:
 def first_std(std: float) -> Change:
     """Return a start with another standard deviation."""
     return lambda: patch.object(warm_start, "INIT_STD", std)
+
+
+def heads(**constants: float) -> Change:
+    """Return another start of the heads that look nearby."""
+    return lambda: patch.multiple(
+        nearby_heads, **{f"_{k.upper()}": v for k, v in constants.items()}
+    )
 
 
 def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change:
@@ -212,7 +219,13 @@ def _copy(values: list[Tensor], model: MaskedLanguageModel) -> None:
             weight.copy_(value)
 
 
+HEADS: dict[str, Change] = {
+    "heads, sharper": heads(sharpness=5.0),
+    "heads of all layers": heads(every=1),
+    "heads of the first layer": heads(every=1000),
+}
 CHANGES: dict[str, Change] = {
+    **HEADS,
     "": first_vectors(np.copy),
     "shuffled": first_vectors(shuffled),
     "noise": first_vectors(noise),
