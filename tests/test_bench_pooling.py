@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embed.contextual.pooling import PoolConfig, pool_words
+from embed.vectors.piece_table import PieceTable
 from tests.pretrain.small_run import small_corpus, small_encoder
 
 BENCH = Path(__file__).parent / "bench"
@@ -26,10 +27,12 @@ def test_the_default_is_among_the_ways_and_all_others_differ(bench, tmp_path):
     def pool(**options):
         return pool_words(encoder, corpus, PoolConfig(min_count=1, **options)).vectors
 
-    found = {(name, n): matrix for name, n, matrix in bench.ways(encoder, pool)}
+    rows = np.random.default_rng(4).normal(size=(len(encoder.pieces), 6)).astype(np.float32)
+    ways = bench.ways(encoder, PieceTable(encoder.pieces, rows), pool)
+    found = {(name, n): matrix for name, n, matrix in ways}
     default = np.asarray(pool().matrix)
     np.testing.assert_allclose(found["joined", 30], default, atol=1e-6)
-    np.testing.assert_allclose(found["joined, length 0.7", 10], found["joined", 10], atol=1e-6)
-    # as this encoder started at random, its start is its input embeddings
-    np.testing.assert_array_equal(found["start", None], found["input embeddings", None])
+    np.testing.assert_allclose(found["joined, length 0.7", 30], found["joined", 30], atol=1e-6)
+    # as this encoder started at random, its words have no vectors but its input embeddings
+    np.testing.assert_array_equal(found["counts of words", None], found["input embeddings", None])
     assert len({matrix.tobytes() for matrix in found.values()}) >= len(found) - 4

@@ -5,6 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pretrain.model.encoder import MaskedLanguageModel
+from pretrain.model.nearby_heads import look_nearby
+from pretrain.shape import EncoderConfig
+from tests.pretrain.small_run import SHAPE
 from tests.pretrain.small_training import SMALL, corpus_of
 
 BENCH = Path(__file__).parent / "bench"
@@ -38,18 +42,33 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     corpus = corpus_of(tmp_path)
     options = {**SMALL, "evaluate_every": "6"}
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
-               "growing batches", "averaged weights")  # fmt: skip
-    names = ("default", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
+               "growing batches", "averaged weights", "default")  # fmt: skip
+    names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:
         recipe = {key: value for key, value in bench.RECIPES[name].items() if key != "times"}
         found[name] = bench.train(corpus, options | recipe, tmp_path / name)
     assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * len(names)
     first = {name: each["losses"]["0"] for name, each in found.items()}
-    assert first["default"] == first["Muon 1e-2"]
+    assert first["random heads"] == first["Muon 1e-2"] != first["default"]
     assert first["random, AdamW"] == pytest.approx(np.log(60), abs=0.1)
     assert len({each["losses"]["12"] for each in found.values()}) == len(names)
     assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
+
+
+def test_starts_of_heads_differ(bench):
+    import recipe_changes
+
+    def weights(change):
+        model = MaskedLanguageModel(EncoderConfig(n_pieces=80, **{**SHAPE, "layers": 3}), seed=3)
+        with recipe_changes.CHANGES[change]():
+            look_nearby(model)
+        return [block.mixer.qkv.weight.detach().numpy().tobytes() for block in model.core.blocks]
+
+    found = {change: weights(change) for change in ("", *recipe_changes.HEADS)}
+    assert len(set(map(tuple, found.values()))) == len(found)
+    layers = [np.not_equal(found[""], each).astype(int).tolist() for each in found.values()]
+    assert layers == [[0, 0, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]]
 
 
 def test_a_measured_cell_is_not_measured_again(bench):

@@ -2,8 +2,7 @@
 
 The counts of words and of pieces, the input embeddings, mean states, mean states of masked words,
 and joined vectors with other numbers of contexts, other lengths of the second part, and other
-centers. ``firth train-mlm``
-makes RUN, whose corpus is read again.
+centers. ``firth train-mlm`` makes RUN, whose corpus is read again.
 
     python tests/bench/bench_pooling.py out/AB-mlm --json docs/results/mlm-pooling.json
 """
@@ -34,15 +33,13 @@ SHARES = (0.35, 0.5, 0.7, 1.0, 1.4)
 
 
 def ways(
-    run: Path, encoder: MlmEncoder, pool: Callable[..., WordVectors]
+    encoder: MlmEncoder, first: PieceTable, pool: Callable[..., WordVectors]
 ) -> Iterator[tuple[str, int | None, np.ndarray]]:
     """Yield the name of a way, the number of contexts, and the vectors that it makes."""
     states = pool(source="states")
     words = list(states.vocabulary)
     static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
-    table, first = encoder.input_embeddings(words), PieceTable.open(run, FIRST_VECTORS)
-    assert first is not None
-    pieces = first.means(words)
+    table, pieces = encoder.input_embeddings(words), first.means(words)
     yield "counts of words", None, static
     yield "counts of pieces", None, pieces
     yield "input embeddings", None, table
@@ -75,6 +72,8 @@ def main() -> None:
     """Pool and score."""
     arguments = harness.parse(__doc__, more=_own_options)
     encoder, corpus = open_run(arguments.run, "cpu"), open_training_corpus(arguments.run)
+    first = PieceTable.open(arguments.run, FIRST_VECTORS)
+    assert first is not None, f"{arguments.run} was trained with --init none"
     tasks, seconds = roles.read_sets(SETS, role=ROLE), {}
     vocabulary: list[str] = []
 
@@ -88,7 +87,7 @@ def main() -> None:
         return vectors
 
     found = []
-    for name, contexts, matrix in ways(arguments.run, encoder, pool):
+    for name, contexts, matrix in ways(encoder, first, pool):
         vectors = WordVectors(vocabulary, matrix, text=corpus.text)
         scores = harness.score_by_set(tasks, vectors)
         mean = float(np.mean([score or 0.0 for score in scores.values()]))
