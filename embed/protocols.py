@@ -164,7 +164,7 @@ class JoinableEncoder(MaskedEncoder, Protocol):
     """An encoder whose masked states can be put beside vectors without context."""
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Return the vectors of words that training started from, or the input embeddings.
+        """Return the vectors of words without context, or their input embeddings.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class JoinableEncoder(MaskedEncoder, Protocol):
         Returns
         -------
         ndarray
-            float32 (n_words, D): means over the pieces of each word.
+            float32 (n_words, S): count vectors, or means over the pieces of words without one.
         """
 
     def n_pieces(self, words: Sequence[str]) -> np.ndarray:

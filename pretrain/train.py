@@ -33,6 +33,7 @@ from pretrain.inference.trained_encoder import TrainedEncoder
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.nearby_heads import look_nearby
 from pretrain.model.weights import WEIGHTS, read_model, save_model
+from pretrain.scores import SCORES
 from pretrain.shape import SINUSOID_SCALE
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
 from pretrain.training.distributed import ProcessGroup, process_group
@@ -42,7 +43,7 @@ from pretrain.training.warm_start import (
     AUTO,
     NONE,
     check_source,
-    make_word_start,
+    count_words,
     open_first_vectors,
     start_from,
 )
@@ -91,8 +92,8 @@ def train_mlm(
         ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
         ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``
         float32 (V, S + D), ``centers.npy`` float32 (4, D) of joined vectors, ``checksums.json``.
-        Unless the start was random, ``first_vectors.npy`` float32 (P, D) of the pieces, and the
-        vectors of words without context: ``start``, a run, and ``start_pieces.npy`` float32 (P, S).
+        Unless the start was random, ``first_vectors.npy`` float32 (P, D) of the pieces, and
+        ``start``, a run of the words without context, S wide.
 
     Raises
     ------
@@ -244,14 +245,16 @@ def _write_vectors(
 ) -> dict[str, Any]:  # fmt: skip
     """Pool contextual states into one vector per word; return the description of the pooling."""
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
-    make_word_start(partial, corpus, config, pieces, torch.get_num_threads())
-    start = open_start(partial, pieces)
-    # in half precision, if training was: averages of many states lose nothing by it
+    count_words(partial, corpus, config, pieces, torch.get_num_threads())
+    start = open_start(partial)
+    # in half precision, if training was: means of many states lose nothing by it, but a rounded
+    # score may choose another slot
+    dtype = torch.float32 if SCORES[config.attention_score].random else dtype
     encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start, dtype=dtype)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)
     pooled.vectors.save(partial)
-    return pooled.info
+    return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}
 
 
 def _pooling(config: MlmConfig) -> PoolConfig:

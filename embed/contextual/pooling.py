@@ -121,8 +121,9 @@ def pool_words(
     encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
     blocks, which ``sum_blocks`` may compute elsewhere, are added in the order of the text.
 
-    Memory: what ``memory`` (embed.contextual) says, and 12 bytes per word and dimension, 20 if they
-    are joined, or less where ``scratch`` has arrays in files. The vectors are the same bytes.
+    Memory: what ``memory`` (embed.contextual) says, and 12 bytes per word and dimension of the
+    states, if they are joined 4 more and 4 of the vectors without context, or less where
+    ``scratch`` has arrays in files. The vectors are the same bytes.
     """
     scratch = scratch or Scratch()
     source = _choose_source(config, encoder)

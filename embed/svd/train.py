@@ -57,6 +57,10 @@ _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
+class NothingCountedError(FirthError):
+    """A text is too short: no words occur together, or no more often than by chance."""
+
+
 @describe_settings
 @dataclass(frozen=True, kw_only=True)
 class SvdConfig:
@@ -432,7 +436,7 @@ def count_words(
                 progress=show,
             )
     if not counts.starts[-1]:
-        raise FirthError(
+        raise NothingCountedError(
             f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
             "wider `boundary` or a smaller `min_count`"
         )
@@ -460,7 +464,7 @@ def weigh(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
         )
     if not matrix.nnz:
-        raise FirthError(
+        raise NothingCountedError(
             "no PMI is positive: no words occur together more often than by chance; pass more text"
         )
     return matrix

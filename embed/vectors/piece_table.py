@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # numba comes with it
 
 TOKENIZER = "tokenizer.json"
 START = "start"  # folder of a masked LM: a run of the words without context
-START_PIECES = "start_pieces.npy"  # of the pieces, by those of the words
 FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its training
 PIECE_VECTORS = "pieces.npy"  # of a run whose words are composed of them
 
@@ -70,17 +69,14 @@ class PieceTable:
         self.name = name
 
     @classmethod
-    def open(cls, run: Path, file: str, pieces: "Pieces | None" = None) -> "PieceTable | None":
-        """Open the vectors of a run's pieces, memory-mapped; None if it has none.
-
-        ``pieces`` are the run's, if they were read before.
-        """
+    def open(cls, run: Path, file: str) -> "PieceTable | None":
+        """Open the vectors of a run's pieces, memory-mapped; None if it has none."""
         if not (run / file).is_file():
             return None
         from corpora.tokenizer.json_format import open_pieces
 
         rows = open_array(run / file, np.float32, 2)
-        return cls(pieces or open_pieces(run / TOKENIZER), rows, name=str(run / file))
+        return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
 
     def means(self, words: Sequence[str]) -> np.ndarray:
         """Return the mean of each word's pieces, float32 (n, D)."""

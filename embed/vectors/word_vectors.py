@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +27,12 @@ from embed.vectors.piece_table import (
     FIRST_VECTORS,
     PIECE_VECTORS,
     START,
-    START_PIECES,
     PieceTable,
 )
 from embed.vectors.run_files import open_array, run_options
 from embed.vectors.search import unit_length, zero_rows
 from embed.vectors.subwords import SubwordTable, parse_subwords
 from embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
-
-if TYPE_CHECKING:  # numba comes with it
-    from corpora.tokenizer.pieces import Pieces
 
 MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
@@ -228,6 +224,11 @@ class WordVectors:
         return html_table(columns, rows, repr(self).strip("<>"))
 
     @property
+    def _parts(self) -> SubwordTable | PieceTable | None:
+        """What vectors of unseen words are composed of."""
+        return self.subwords or self.pieces
+
+    @property
     def composed_of(self) -> str:
         """What vectors of unseen words are composed of."""
         return SubwordTable.made_of if self.pieces is None else PieceTable.made_of
@@ -262,7 +263,7 @@ class WordVectors:
     def start(self) -> "WordVectors | None":
         """What the words of a masked LM are without context; see :func:`open_start`.
 
-        None if they are no run of a masked LM that was started from vectors.
+        None if they are no run of a masked LM, or its training started at random.
         """
         start = None if self.path is None else open_start(self.path)
         if start is None:
@@ -332,8 +333,7 @@ class WordVectors:
         """
         row = self.row(word)
         if row is None:
-            parts = self.subwords or self.pieces
-            composed = None if parts is None else parts.compose(word)
+            composed = None if self._parts is None else self._parts.compose(word)
             return None if composed is None or not composed.any() else composed
         vector = self.matrix[row]
         if not is_dense(self.matrix):
@@ -341,7 +341,7 @@ class WordVectors:
         return np.array(vector, dtype=np.float32)
 
     def rows(self, words: Sequence[str]) -> np.ndarray:
-        """Return the vectors of words; of those without one the mean of their pieces.
+        """Return the vectors of words; of unseen and zero ones composed of n-grams or pieces.
 
         Parameters
         ----------
@@ -351,15 +351,16 @@ class WordVectors:
         Returns
         -------
         float32 (n, D)
-            Zero if a word has no vector and no known pieces.
+            Zero if a word has no vector and no known n-grams or pieces.
         """
         found = np.zeros((len(words), self.dim), np.float32)
         numbers = [self.row(word) for word in words]
         own = [at for at, row in enumerate(numbers) if row is not None]
-        found[own] = self.matrix[[numbers[at] for at in own]]
-        others = np.flatnonzero(~found.any(1)).tolist()
-        if others and self.pieces is not None:
-            found[others] = self.pieces.means([words[at] for at in others])
+        rows = self.matrix[[numbers[at] for at in own]]
+        found[own] = rows if is_dense(self.matrix) else rows.toarray()
+        for at in np.flatnonzero(~found.any(1)).tolist():
+            composed = None if self._parts is None else self._parts.compose(words[at])
+            found[at] = 0 if composed is None else composed
         return found
 
     def words(self, text: str) -> list[str]:
@@ -582,18 +583,15 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
     )
 
 
-def open_start(run: Path, pieces: "Pieces | None" = None) -> WordVectors | None:
+def open_start(run: Path) -> WordVectors | None:
     """Open what words are without context in a run of a masked LM; None if it started at random.
 
     Their count vectors, and of other words the mean of their pieces. In runs of earlier versions,
-    of every word the mean of its pieces' vectors before training. ``pieces`` are the run's, if they
-    were read before.
+    and of texts too short to count, of every word the mean of its pieces' vectors before training.
     """
-    if table := PieceTable.open(run, START_PIECES, pieces):
-        words = WordVectors.open(run / START)
-        words.pieces = table
-        return words
-    table = PieceTable.open(run, FIRST_VECTORS, pieces)
+    if (run / START).is_dir():
+        return WordVectors.open(run / START)
+    table = PieceTable.open(run, FIRST_VECTORS)
     if table is None or not table.rows.any():
         return None
     # in memory, since the run may be temporary

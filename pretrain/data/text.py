@@ -7,6 +7,7 @@ import torch
 
 from corpora.common.errors import SettingError
 from corpora.common.reporting import note
+from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
 from pretrain.config import MlmConfig
 from pretrain.data.packing import PackedRows
@@ -27,6 +28,7 @@ class TextSplits:
 
     train: "View"
     held_out: "View"
+    settings: TextSettings
 
 
 def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
@@ -57,7 +59,7 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
         boundary=cast("Boundary", config.boundary),
         documents="all",
     )
-    return TextSplits(every.select("train"), every.select("held-out"))
+    return TextSplits(every.select("train"), every.select("held-out"), corpus.text)
 
 
 def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:

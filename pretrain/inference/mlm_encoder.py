@@ -204,5 +204,5 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> TrainedEncode
     settings = TextSettings.from_json(text)
     opened = encoder_class(model.config)
     return opened(
-        model, pieces, settings, name=str(run), path=run.absolute(), start=open_start(run, pieces)
+        model, pieces, settings, name=str(run), path=run.absolute(), start=open_start(run)
     )

@@ -20,7 +20,7 @@ from pretrain.model.layers import Block
 from pretrain.model.positions import angles
 from pretrain.shape import EncoderConfig
 
-_EVERY = 2  # layers; the others start at random
+_EVERY = 2  # layers of those that attend; the others start at random
 _SHARPNESS = 3.0  # by how much the slot looked at scores higher than its neighbors
 _SHARE = 0.5  # of the variance of an embedding that is common to all
 _LEAST_ANGLE = 0.2  # radians a slot: slower planes hardly tell neighbors apart
@@ -28,7 +28,7 @@ _SEED = 7
 
 
 def look_nearby(model: MaskedLanguageModel) -> None:
-    """Let the heads of every second layer start at the slots before and after, the nearest first.
+    """Let the heads of every second layer of attention start at the slots around, nearest first.
 
     Adds a direction to all embeddings, which shifts all logits alike, and so changes no prediction.
     """
@@ -37,10 +37,11 @@ def look_nearby(model: MaskedLanguageModel) -> None:
     with torch.no_grad():
         length = table.std() * (config.dim * _SHARE / (1 - _SHARE)) ** 0.5
         table += length * common
-        for block, mixer in list(zip(model.core.blocks, config.mixers, strict=True))[::_EVERY]:
-            if mixer == ATTENTION:
-                assert isinstance(block, Block)
-                _aim(block.mixer, common, config)
+        layers = [number for number, mixer in enumerate(config.mixers) if mixer == ATTENTION]
+        for number in layers[::_EVERY]:
+            block = model.core.blocks[number]
+            assert isinstance(block, Block)
+            _aim(block.mixer, common, config)
 
 
 def common_direction(dim: int) -> Tensor:

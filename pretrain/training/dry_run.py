@@ -104,13 +104,16 @@ def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
     assert dim is not None
     lines = len(word_lines(view.words, view.counts))
     width, start = dim, 0
-    if config.init == AUTO:
-        svd = start_config(corpus, config)
-        assert svd.dim is not None
-        width, n_words = svd.dim, min(svd.max_vocabulary, len(view.words))
-        start = 4 * width * (n_words + len(pieces)) + lines * n_words // len(view.words)
-    first = 0 if config.init == NONE else 4 * dim * len(pieces)
-    return 4 * (width + dim) * len(view.words) + start + first + tokenizer + lines + _ABOUT
+    if config.init != NONE:
+        at_most, least = None, 1
+        if config.init == AUTO:
+            svd = start_config(corpus, config)
+            assert svd.dim is not None
+            width, at_most, least = svd.dim, svd.max_vocabulary, config.min_count
+        counted = corpus.view(min_count=least, max_vocabulary=at_most, punctuation="drop")
+        start = 4 * width * (len(counted.words) + len(pieces)) + 4 * dim * len(pieces)
+        start += tokenizer + len(word_lines(counted.words, counted.counts))
+    return 4 * (width + dim) * len(view.words) + start + tokenizer + lines + _ABOUT
 
 
 def _meta_model(timer: StepTimer) -> MaskedLanguageModel:

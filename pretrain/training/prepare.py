@@ -11,7 +11,6 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
-from embed.vectors.piece_table import FIRST_VECTORS
 from pretrain.config import OBJECTIVES, MlmConfig
 from pretrain.data.batches import Batch, Batches, fixed_batches
 from pretrain.data.masking import capacity
@@ -95,7 +94,7 @@ def prepare(
     if config.init != NONE:
 
         def start() -> None:
-            write_first_vectors(directory / FIRST_VECTORS, config, text.train, pieces, threads)
+            write_first_vectors(directory, config, text, pieces, threads)
 
         group.run_first(start, lambda: None)
     seconds = time.monotonic() - begun

@@ -1,26 +1,45 @@
 """The first vectors of the pieces: from counts of the same text, or from a run of word vectors."""
 
+import contextlib
+import dataclasses
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.artifact import new_artifact
+from corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
 from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import FirthError, SettingError
+from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.store.view import View
+from corpora.text.segment import TextSettings
+from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 from embed.formats.vector_files import load_vectors
-from embed.registry import METHODS
 from embed.svd.piece_text import PieceText
 from embed.svd.train import METHOD as SVD
-from embed.svd.train import SvdConfig, make_svd_run, text_vectors
-from embed.vectors.piece_table import FIRST_VECTORS, START, START_PIECES, rows_from_words
+from embed.svd.train import (
+    NothingCountedError,
+    SvdConfig,
+    checked_view,
+    text_vectors,
+    with_width,
+)
+from embed.vectors.piece_table import (
+    FIRST_VECTORS,
+    PIECE_VECTORS,
+    START,
+    TOKENIZER,
+    PieceTable,
+    rows_from_words,
+)
 from embed.vectors.word_vectors import WordVectors
 from pretrain.config import MlmConfig
+from pretrain.data.text import TextSplits
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.shape import INIT_STD
 
@@ -32,58 +51,80 @@ _SHARED = 0.5  # of the pieces must occur in the words of a run
 
 
 def write_first_vectors(
-    path: Path, config: MlmConfig, text: View, pieces: Pieces, threads: int
+    run: Path, config: MlmConfig, text: TextSplits, pieces: Pieces, threads: int
 ) -> None:
-    """Make first vectors as the settings say, unless an earlier call did."""
+    """Make first vectors as the settings say, unless an earlier call did.
+
+    If they are those of a run, the words of the text that it has are kept, too.
+    """
+    path = run / FIRST_VECTORS
     if path.is_file():
         return
     assert config.dim is not None
     if config.init == AUTO:
-        vectors = vectors_from_text(text, pieces, config.dim, seed=config.seed, threads=threads)
+        vectors = vectors_from_text(
+            text.train, pieces, config.dim, seed=config.seed, threads=threads
+        )
     else:
-        words = words_from_run(config.init, text, config.dim)
+        words = words_from_run(config.init, text.train, config.dim)
         vectors = vectors_from_words(words, pieces, run=config.init)
-        start = path.parent / START
-        if not start.exists():
-            with new_artifact(start, {"command": "train-mlm", "init": config.init}) as partial:
-                words.save(partial)
+        with _new_start(run) as start:
+            _save_words(start, words, PieceTable(pieces, vectors), text.settings, {})
     write_whole(path, lambda new: save_array(new, vectors))
 
 
-def make_word_start(
+def count_words(
     run: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, threads: int
 ) -> None:
-    """Make the vectors that words have without context, unless training started at random.
+    """Make the vectors that words have without context, unless an earlier call did.
 
-    With defaults of ``train-svd``, or those of the run that training started from. Pieces get the
-    mean of the words that contain them. A text too short to count has none.
+    With the defaults of ``train-svd``. Pieces get the mean of the words that contain them. A text
+    too short to count has none.
     """
-    start = run / START
-    if config.init == AUTO and not start.exists():
-        _count_words(start, corpus, config, threads)
-    if start.exists():
-        words = WordVectors.open(start)
-        assert words.counts is not None
-        rows = rows_from_words(list(words), words.counts, words.matrix, pieces)
-        write_whole(run / START_PIECES, lambda new: save_array(new, rows))
+    if config.init != AUTO or (run / START).exists():
+        return
+    svd = start_config(corpus, config, threads)
+    try:
+        with _new_start(run) as start:
+            view, n_words = checked_view(corpus, svd)
+            matrix, _ = text_vectors(view, svd, n_words, name=str(corpus.path), directory=start)
+            words = WordVectors(view.words[:n_words], matrix, counts=view.counts[:n_words])
+            rows = rows_from_words(words.vocabulary, view.counts[:n_words], matrix, pieces)
+            options = {"method": SVD, **dataclasses.asdict(svd)}
+            _save_words(start, words, PieceTable(pieces, rows), corpus.text, options)
+    except NothingCountedError:
+        note("too few words occur together to count, so they have the mean of their pieces")
 
 
 def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None) -> SvdConfig:
     """Return how words are counted: the defaults of ``train-svd``, as wide as the words allow."""
-    width = METHODS[SVD].width_for(corpus.training_tokens)
+    svd = with_width(
+        SvdConfig(min_count=config.min_count, seed=config.seed, threads=threads, device="cpu"),
+        corpus,
+    )
+    assert svd.dim is not None
     n_words = len(corpus.view(min_count=config.min_count, punctuation="drop").counts)
-    return SvdConfig(
-        dim=min(width, n_words), min_count=config.min_count, seed=config.seed, threads=threads,
-        device="cpu",
-    )  # fmt: skip
+    return dataclasses.replace(svd, dim=min(svd.dim, n_words))
 
 
-def _count_words(start: Path, corpus: "Corpus", config: MlmConfig, threads: int) -> None:
-    """Make a run of count vectors with defaults of ``train-svd``, if the text is long enough."""
-    try:
-        make_svd_run(corpus, start_config(corpus, config, threads), start)
-    except FirthError as error:  # too short a text
-        note(f"without context, words are the means of their pieces: {error}")
+@contextlib.contextmanager
+def _new_start(run: Path) -> Iterator[Path]:
+    """Yield a folder that becomes the run of the words without context."""
+    start = run / START
+    # of a training that was killed; this one has the lock of the whole run
+    shutil.rmtree(artifact_paths(start)[1], ignore_errors=True)
+    with new_artifact(start, {"command": "train-mlm"}, force=True) as partial:
+        yield partial
+
+
+def _save_words(
+    start: Path, words: WordVectors, table: PieceTable, text: TextSettings, options: dict[str, Any]
+) -> None:
+    """Write words and their pieces, of which unseen words have the mean."""
+    words.save(start)
+    save_pieces(table.pieces, start / TOKENIZER, text)
+    save_array(start / PIECE_VECTORS, table.rows)
+    write_json(start / "config.json", {"format": 1, **options, "text": text.to_json()})
 
 
 def open_first_vectors(directory: Path) -> np.ndarray:
@@ -106,7 +147,7 @@ def vectors_from_text(
     config = SvdConfig(dim=width, seed=seed, threads=threads, device="cpu")
     try:
         vectors, _ = text_vectors(text, config, len(text.counts), name="the text")
-    except FirthError:  # too short a text
+    except NothingCountedError:
         note("`init=auto`: too few pieces occur together to count, so the first vectors are random")
         return np.zeros((len(text.counts), dim), np.float32)
     return np.pad(vectors, ((0, 0), (0, dim - width)))

@@ -38,7 +38,7 @@ from tests.pretrain.small_training import SMALL, corpus_of, tree_corpus_of
 
 FILES = [
     "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
-    "metrics.jsonl", "model.safetensors", "provenance.json", "start", "start_pieces.npy",
+    "metrics.jsonl", "model.safetensors", "provenance.json", "start",
     "tokenizer.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
@@ -257,6 +257,35 @@ def test_first_vectors_are_made_once(corpus, run, tmp_path, stop_at):
         same_weights(make_mlm_run(corpus, small(), tmp_path / "run"), run)
 
 
+def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
+    corpus, run, tmp_path, monkeypatch
+):
+    def killed(*arguments, **options):
+        raise StoppedError
+
+    monkeypatch.setattr("pretrain.train.pool_words", killed)
+    with pytest.raises(StoppedError):
+        make_mlm_run(corpus, small(), tmp_path / "run")
+    monkeypatch.undo()
+    partial = tmp_path / "run.partial"
+    (partial / "start").rename(partial / "start.partial")
+    made = make_mlm_run(corpus, small(), tmp_path / "run")
+    assert not (made / "start.partial").exists()
+    for name in ("start/vectors.npy", "start/pieces.npy", "vectors.npy"):
+        np.testing.assert_array_equal(np.load(made / name), np.load(run / name))
+
+
+def test_a_training_ends_if_words_cannot_be_counted_for_another_reason(
+    corpus, tmp_path, monkeypatch
+):
+    def full(*arguments, **options):
+        raise ArtifactError("the disk is full")
+
+    monkeypatch.setattr(warm_start, "rows_from_words", full)
+    with pytest.raises(ArtifactError, match="the disk is full"):
+        make_mlm_run(corpus, small(), tmp_path / "run")
+
+
 def test_a_text_without_co_occurrences_starts_at_random(tmp_path, capsys):
     corpus = corpus_of(tmp_path, ["a", "b", "c", "d"] * 40)
     out = make_mlm_run(corpus, small(pieces="auto", steps=2), tmp_path / "run")
@@ -288,7 +317,7 @@ def test_a_training_starts_from_the_vectors_of_a_run(corpus, tmp_path):
             totals[piece] += count
     for piece in np.flatnonzero(totals):
         np.testing.assert_allclose(first[piece], sums[piece] / totals[piece], rtol=1e-3, atol=1e-4)
-    np.testing.assert_array_equal(np.load(made / "start_pieces.npy"), first)
+    np.testing.assert_array_equal(np.load(made / "start" / "pieces.npy"), first)
     start = WordVectors.open(made).start
     np.testing.assert_array_equal(start[list(source)], source[list(source)])
 

@@ -65,7 +65,7 @@ def require_fit(
 
 
 def _of_start(run: Path, size: OpenedSize) -> int:
-    """Return the bytes of what the training of a masked LM began with, which is compared, too."""
+    """Return the bytes of the words of a masked LM without context, which are compared, too."""
     has_start = (run / FIRST_VECTORS).is_file()
     return (_BY_START_WORD + 24 * size.dim) * size.words if has_start else 0
 

@@ -35,7 +35,7 @@ IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
 _CHOSEN = "defaults_chosen"
-_START = " start"  # suffix of the names of what masked LMs were started from
+_START = " start"  # suffix of the names of the words of masked LMs without context
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -53,7 +53,7 @@ class Opened:
 
 
 def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -> Opened:
-    """Open runs, with ``starts`` also what masked LMs among them were started from.
+    """Open runs, with ``starts`` also the words of masked LMs without context.
 
     Raise ArtifactError if a run is damaged or replaced while it is read.
     """
@@ -88,7 +88,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
             contextual[start] = run.start
             # chosen defaults are those of the pooling, which the start does without
             facts = {key: value for key, value in about[name].items() if key != _CHOSEN}
-            about[start] = {**facts, "method": "start of a masked LM"}
+            about[start] = {**facts, "method": "words of a masked LM without context"}
             if name in fingerprints:
                 fingerprints[start] = f"{fingerprints[name]}{_START}"
     return Opened(contextual, about, groups, _with_layers(fingerprints, contextual), paths)

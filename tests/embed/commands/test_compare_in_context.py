@@ -118,7 +118,7 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     assert done.exit_code == 0, done.output
     scores = {each["run"]: each["score"] for each in json.loads(done.stdout)["results"]}
     assert scores[f"{trained} start"] != scores[str(trained)]
-    assert "start of a masked LM" in page.read_text(encoding="utf-8")
+    assert "words of a masked LM without context" in page.read_text(encoding="utf-8")
 
 
 def test_every_contextual_set_also_scores_static_vectors(run, static, sets):

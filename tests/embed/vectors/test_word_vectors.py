@@ -215,6 +215,21 @@ def test_a_run_with_ngrams_composes_unseen_words(with_subwords, tmp_path):
     assert opened.vector("xx") is None
 
 
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_matrix])
+def test_rows_are_the_vectors_of_words_and_zero_for_others(kind):
+    matrix = kind(np.array([[1, 2], [0, 3]], np.float32))
+    found = WordVectors(["a", "b"], matrix).rows(["b", "none", "a", "b"])
+    assert found.tolist() == [[0, 3], [0, 0], [1, 2], [0, 3]]
+
+
+def test_rows_of_unseen_and_of_zero_words_are_composed(with_subwords):
+    vectors = WordVectors.open(with_subwords).in_memory()
+    words = [vectors.vocabulary[1], "riv", vectors.vocabulary[0]]
+    vectors.matrix[0] = 0
+    expected = [vectors[words[0]], *map(vectors.subwords.compose, words[1:])]
+    np.testing.assert_array_equal(vectors.rows(words), expected)
+
+
 def test_without_ngrams_only_words_with_a_row_have_a_vector(vectors):
     assert one_hot(["a", "b"]).vector("b").tolist() == [0, 1]
     assert one_hot(["a", "b"]).vector("c") is None
