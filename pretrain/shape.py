@@ -74,8 +74,8 @@ class EncoderConfig:
             )
         if self.positions == "rotary" and self.key_dim % 2:
             raise SettingError(
-                f"`positions=rotary` needs an even dimension per head, and `dim={self.dim}` by "
-                f"`heads={self.heads}` is {self.key_dim}; pass another number of heads"
+                f"`positions=rotary` needs keys of an even dimension, and `heads={self.heads}` of "
+                f"`dim={self.dim}` have {self.key_dim}; pass another number of heads"
             )
         if self.positions == "relative" and not score.products:
             raise SettingError(

@@ -32,6 +32,7 @@ _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
         "mixer": "attention",
         "conv_width": None,
         "objective": "masked",
+        "attention_edges": None,
         "attention_start": "random",
     },
 }
@@ -133,10 +134,21 @@ def remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
+def refuse_unwritable(out: Path) -> None:
+    """Raise if ``out``, which does not exist, cannot be made."""
+    folder = next(each for each in out.absolute().parents if each.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        reason = "no permission to write" if folder.is_dir() else "not a folder"
+        raise ArtifactError(f"{out}: cannot be written: {folder}: {reason}; choose another OUT")
+
+
 def refuse_existing(out: Path, force: bool) -> None:
-    """Raise if ``out`` exists, unless ``force`` is set and it is an artifact or empty."""
+    """Raise if ``out`` exists, unless ``force`` is set and it is an artifact or empty, or if it
+    cannot be made.
+    """
     with _disk_errors(out, every=True):
         if not out.exists():
+            refuse_unwritable(out)
             return
         if not force:
             raise ArtifactError(f"{out}: already exists; choose another `out` or pass `force=True`")

@@ -10,7 +10,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from corpora.artifacts.artifact import missing_parents, remove_empty, sync_path, sync_tree
+from corpora.artifacts.artifact import (
+    missing_parents,
+    refuse_unwritable,
+    remove_empty,
+    sync_path,
+    sync_tree,
+)
 from corpora.common.errors import ArtifactError
 
 
@@ -46,10 +52,7 @@ def refuse_overwrite(out: Path, force: bool, may_replace: Sequence[str] = ()) ->
     ``force`` permits files, and folders of ``may_replace`` files.
     """
     if not out.exists():
-        folder = next(each for each in out.absolute().parents if each.exists())
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            reason = "no permission to write" if folder.is_dir() else "not a folder"
-            raise ArtifactError(f"{out}: cannot be written: {folder}: {reason}; choose another OUT")
+        refuse_unwritable(out)
         return
     if not force:
         raise ArtifactError(f"{out}: already exists; choose another OUT or pass `force=True`")

@@ -21,8 +21,9 @@ _FORMER_SHARE = 0.01  # the default of ``held_out`` before corpora recorded thei
 def up_to_date(out: Path, request: Request) -> bool:
     """Return whether the corpus at a path has the settings and sources of a request.
 
-    It may keep text without being asked to. Sources are compared by size and time, or else by
-    content; standard input always differs.
+    It may keep text without being asked to. One of CoNLL-U must have read the heads of words, as
+    earlier versions did not. Sources are compared by size and time, or else by content; standard
+    input always differs.
     """
     if not is_corpus(out):
         return False
@@ -35,6 +36,8 @@ def up_to_date(out: Path, request: Request) -> bool:
     if request.options.keep_text and not Corpus(out, manifest).keeps_text:
         return False
     files = source_files(request.sources, exclude=out)
+    if "reads_heads" not in manifest and any(".conllu" in file.name for file in files):
+        return False
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 

@@ -453,6 +453,7 @@ class _Builder:
             **({"phrases": self.phrases} if self.phrases else {}),
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
+            "reads_heads": True,  # those of earlier versions have none
             "sources": sources,
             "document_sources": list(self.source_numbers),
             "shards": self.entries,

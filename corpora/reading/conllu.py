@@ -43,7 +43,7 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
 
     A multiword token yields its surface form, or the lemmas of its words; empty nodes are
     skipped. ``missing_lemmas`` counts words whose lemma is ``_``, replaced by the form. Heads are
-    kept if any is given.
+    kept if any is given; ``no_trees`` counts sentences whose heads are no tree, and so unknown.
     """
     data, counts = raw.checked()
     builder = _DocumentBuilder(raw)
@@ -57,6 +57,8 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
     builder.end_document()
     if builder.missing_lemmas:
         counts["missing_lemmas"] = builder.missing_lemmas
+    if builder.no_trees:
+        counts["no_trees"] = builder.no_trees
     parts = builder.documents
     documents = offsets_of(map(len, parts))
     positions = np.array(builder.positions, np.int64)
@@ -82,6 +84,7 @@ class _DocumentBuilder:
         self.ids: list[str] = []
         self.continues = False
         self.missing_lemmas = 0
+        self.no_trees = 0
         self.heads: list[int] = []  # of every token, see :class:`TextBlock`
         self._source = raw.source
         self._column = _COLUMNS[raw.options.field or "form"]
@@ -89,7 +92,7 @@ class _DocumentBuilder:
         self._paragraphs: list[list[str]] = [[]]
         self._tokens: list[str] = []
         self._covered = 0  # last word number inside the current multiword token
-        self._tree = SentenceTree(raw.source)
+        self._tree = SentenceTree()
 
     def comment(self, line: str, number: int) -> None:
         """Start a new document or paragraph if the comment marks one."""
@@ -122,7 +125,7 @@ class _DocumentBuilder:
         if not is_covered:
             self._tokens.append(self._selected(cells))
         if not dash and int(first):
-            self._tree.add(int(first), cells[_HEAD], len(self._tokens) - 1, number)
+            self._tree.add(int(first), cells[_HEAD], len(self._tokens) - 1)
 
     def _selected(self, cells: list[str]) -> str:
         """Return the selected column; a missing lemma is replaced by the form."""
@@ -136,8 +139,10 @@ class _DocumentBuilder:
         """Finish the current sentence, if any."""
         if self._tokens:
             self._paragraphs[-1].append(TOKEN_END.decode().join(self._tokens))
-            self.heads += self._tree.distances(len(self._tokens))
-        self._tokens, self._covered, self._tree = [], 0, SentenceTree(self._source)
+            distances = self._tree.distances(len(self._tokens))
+            self.no_trees += distances is None
+            self.heads += distances or [0] * len(self._tokens)
+        self._tokens, self._covered, self._tree = [], 0, SentenceTree()
 
     def end_document(self) -> None:
         """Finish the current document; one without tokens is dropped."""

@@ -30,6 +30,7 @@ _TALLY_NOTES = {
     "replaced_characters": "lone surrogates were replaced by U+FFFD",
     "dropped_bytes": "bytes of control and unassigned characters (including U+FFFD) were dropped",
     "missing_lemmas": "words without a lemma were kept as their form",
+    "no_trees": "sentences have heads that are no tree, which are left out",
     "missing_fields": "missing values of kept fields were left empty",
     "redirects": "redirects were skipped",
     "other_namespaces": "pages of other namespaces were skipped",
@@ -231,7 +232,7 @@ class Corpus:
     def share_with_heads(self) -> float:
         """Share of tokens whose syntactic head is known and not the root."""
         known = sum(np.count_nonzero(shard.heads) for shard in self.shards if shard.keeps_heads)
-        return known / max(1, self.n_tokens)
+        return known / max(1, sum(len(shard.ids) for shard in self.shards))
 
     @cached_property
     def stored(self) -> StoredText:

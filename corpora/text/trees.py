@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SourceError
 
-_REMEDY = "correct it, or leave it open (_)"
+_WRONG = -1  # a head that is no word number
+_MOST_DIGITS = 10
 
 
 class ParsedSentence(list[str]):
@@ -25,61 +25,56 @@ class ParsedSentence(list[str]):
 class SentenceTree:
     """The heads of the words of a CoNLL-U sentence, collected line by line."""
 
-    def __init__(self, source: object) -> None:
-        self._source = source  # in messages
-        # of each word, by its number: the number of its head (0 for a root), the place of the token
-        # that it is part of, and its line
+    def __init__(self) -> None:
+        # of each word, by its number: the number of its head (0 for a root or an open head), and
+        # the place of the token that it is part of
         self._heads: dict[int, int] = {}
         self._tokens: dict[int, int] = {}
-        self._lines: dict[int, int] = {}
+        self._open: set[int] = set()
 
-    def add(self, word: int, head: str, token: int, line: int) -> None:
-        """Add a word; its head may be left open (``_``). Raises SourceError."""
-        self._lines[word] = line
-        if head != "_" and not head.isdecimal():
-            raise self._error(word, f"the head {head!r} is not a word number; {_REMEDY}")
-        self._heads[word] = 0 if head == "_" else int(head)
+    def add(self, word: int, head: str, token: int) -> None:
+        """Add a word; its head may be left open (``_``)."""
+        if head == "_":
+            self._open.add(word)
+        is_number = head.isdecimal() and len(head) < _MOST_DIGITS
+        self._heads[word] = int(head) if is_number else 0 if head == "_" else _WRONG
         self._tokens[word] = token
 
-    def distances(self, n_tokens: int) -> list[int]:
-        """Return the distance of each token to its head; raise SourceError if they are no tree.
+    def distances(self, n_tokens: int) -> list[int] | None:
+        """Return the distance of each token to its head; None if they are no tree.
 
         A token of several words has the head of that nearest to the root, so that the tokens are
         a tree as well.
         """
-        for word, head in self._heads.items():
-            if head and head not in self._heads:
-                raise self._error(word, f"the head {head} is not in the sentence; {_REMEDY}")
-        depths, cyclic = word_depths(self._heads)
-        if cyclic is not None:
-            raise self._error(cyclic, f"the heads of word {cyclic} form a cycle; {_REMEDY}")
+        if not set(self._heads.values()) <= {0, *self._heads}:
+            return None
+        depths = word_depths(self._heads)
+        if depths is None:
+            return None
         found = [0] * n_tokens
-        for word in sorted(self._heads, key=depths.__getitem__, reverse=True):  # the last counts
+        # the last counts
+        for word in sorted(self._heads, key=lambda word: (word not in self._open, -depths[word])):
             token, head = self._tokens[word], self._heads[word]
             found[token] = self._tokens[head] - token if head else 0
         return found
 
-    def _error(self, word: int, what: str) -> SourceError:
-        """Return an error that names file and line of a word."""
-        return SourceError(f"{self._source}:{self._lines[word]}: {what}")
 
+def word_depths(heads: Mapping[int, int]) -> dict[int, int] | None:
+    """Return the number of words from each word up to 0, the root; None if some form a cycle.
 
-def word_depths(heads: Mapping[int, int]) -> tuple[dict[int, int], int | None]:
-    """Return the number of words from each word up to 0, the root, and a word in a cycle, if any.
-
-    >>> word_depths({1: 2, 2: 0, 3: 2}), word_depths({1: 2, 2: 1})[1]
-    (({0: 0, 2: 1, 1: 2, 3: 2}, None), 1)
+    >>> word_depths({1: 2, 2: 0, 3: 2}), word_depths({1: 2, 2: 1})
+    ({0: 0, 2: 1, 1: 2, 3: 2}, None)
     """
     depths = {0: 0}
     for word in heads:
         path: dict[int, None] = {}
         while word not in depths:
             if word in path:
-                return depths, word
+                return None
             path[word] = None
             word = heads[word]
         depths.update(zip(reversed(path), itertools.count(depths[word] + 1), strict=False))
-    return depths, None
+    return depths
 
 
 def part_heads(heads: np.ndarray, n_parts: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import SettingError, SourceError
 from corpora.common.options import check, setting
 from corpora.common.reporting import Progress, no_progress
-from embed.contextual.pooling import AUTO, parse_layers
+from embed.contextual.pooling import AUTO, needs_trees, parse_layers
 from embed.protocols import ContextualEncoder
 
 _DIGITS = 6  # decimals of a number in JSON
@@ -78,6 +78,7 @@ def encode_file(
     """
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
+    refuse_trees(encoder)
     encode_blocks = encode_blocks or functools.partial(_encode_here, encoder)
     form = Form(out.suffix, config.per)
     with atomic_output(out, force) as partial:
@@ -104,6 +105,15 @@ def _encode_here(
         yield lines, rows_of(lines, encoder.encode(lines, layers), form)
         n_words += sum(map(len, lines))
         show(n_words)
+
+
+def refuse_trees(encoder: ContextualEncoder) -> None:
+    """Raise if an encoder needs dependency trees, which plain text has not."""
+    if needs_trees(encoder):
+        raise SettingError(
+            "the encoder attends along the edges of trees, and plain text has none; pass a run "
+            "trained without `attention_edges`"
+        )
 
 
 def refuse_suffix(out: Path) -> None:

@@ -21,7 +21,14 @@ from corpora.common.cluster import open_executor
 from corpora.common.errors import SettingError
 from corpora.common.reporting import Progress, no_progress
 from corpora.text.trees import ParsedSentence
-from embed.contextual.encoded_text import EncodeConfig, Form, Lines, encode_file, rows_of
+from embed.contextual.encoded_text import (
+    EncodeConfig,
+    Form,
+    Lines,
+    encode_file,
+    refuse_trees,
+    rows_of,
+)
 from embed.contextual.encoders import encoder_fingerprint, encoder_run, open_encoder
 from embed.contextual.pooling import Block, BlockSums, sum_states
 from embed.protocols import ContextualEncoder
@@ -114,6 +121,7 @@ def encode_on(
     refuse_overwrite(out, force)  # before workers start
     run = encoder_run(run).resolve()
     encoder = open_encoder(run, "cpu")
+    refuse_trees(encoder)
     maker = {"command": "encode", "run": encoder_fingerprint(run), **asdict(config)}
     with open_executor(cluster) as executor, scratch_of_file(out, maker, force=force) as scratch:
         assert executor

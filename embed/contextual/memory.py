@@ -20,6 +20,7 @@ _SLOTS = 2048  # of a batch on a CPU
 _AT_ONCE = 1 << 15  # words that are encoded at once
 _PIECES = 3  # of a word, on average, at most
 _BY_TOKEN = 40  # of a shard: rows, words, selected ones
+_BY_HEAD = 64  # of a shard: the tree of each token, if the encoder reads trees
 _BY_TYPE = 330  # of the corpus: strings, a dictionary
 _BY_WORD = 330  # that gets a vector: strings, counts, pieces
 _BY_CONTEXT = 8
@@ -56,8 +57,15 @@ def memory_needed(run: Path, corpus: "Corpus", config: PoolConfig) -> int:
     contexts = config.contexts_per_word or MASKED_CONTEXTS
     words = len(view.words) * (_BY_WORD + _BY_CONTEXT * contexts)
     types = _BY_TYPE * len(corpus.vocabulary)
-    text = _BY_TOKEN * max(len(shard.ids) for shard in corpus.shards)
+    by_token = _BY_TOKEN + (_BY_HEAD if _reads_trees(run) else 0)
+    text = by_token * max(len(shard.ids) for shard in corpus.shards)
     return _PROGRAM + _of_encoder(run) + words + types + text
+
+
+def _reads_trees(run: Path) -> bool:
+    """Return whether the encoder of a run attends along the edges of trees."""
+    shape = {} if is_huggingface(run) else run_options(run).get("encoder")
+    return isinstance(shape, dict) and "attention_edges" in shape
 
 
 def _of_encoder(run: Path) -> int:

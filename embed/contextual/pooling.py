@@ -143,8 +143,9 @@ def pool_words(
         masked = source in MASKING
         n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = _SentenceSelection.make(
-            corpus, words, counts, n_contexts, seed=config.seed, masked=masked
-        )
+            corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
+            trees=needs_trees(encoder) and corpus.keeps_heads,
+        )  # fmt: skip
         sum_blocks = sum_blocks or functools.partial(_sum_here, encoder)
         matrix = _mean_states(sum_blocks, layers, selection, show, tokens_at_once, scratch)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
@@ -154,6 +155,11 @@ def pool_words(
         matrix, centers = _join(encoder, words, matrix, words_at_once, scratch)
     vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
     return Pooled(vectors, info)
+
+
+def needs_trees(encoder: ContextualEncoder) -> bool:
+    """Return whether an encoder reads sentences with dependency trees only."""
+    return bool(getattr(encoder, "needs_trees", False))
 
 
 def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:
@@ -228,9 +234,9 @@ class _SentenceSelection:
     levels: np.ndarray  # uint8 (V,)
     last_keys: np.ndarray  # uint64 (V,): a sentence up to a word's key is selected
     seed: int
-    masked: (
-        bool  # whether words are masked: then occurrences of words that have enough are left out
-    )
+    # whether words are masked: then occurrences of words that have enough are left out
+    masked: bool
+    trees: bool = False  # whether sentences have their dependency trees
     n_sentences: int = 0
     n_tokens: int = 0
 
@@ -244,6 +250,7 @@ class _SentenceSelection:
         *,
         seed: int,
         masked: bool,
+        trees: bool,
     ) -> "_SentenceSelection":
         """Select sentences in two passes over the corpus."""
         text = corpus.view(
@@ -259,16 +266,18 @@ class _SentenceSelection:
         n_sentences = n_tokens = 0
         for rows, offsets, _, _ in selection.shards():
             n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)
-        return dataclasses.replace(selection, n_sentences=n_sentences, n_tokens=n_tokens)
+        return dataclasses.replace(
+            selection, trees=trees, n_sentences=n_sentences, n_tokens=n_tokens
+        )
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
         """Yield the selected sentences: text rows, offsets, and of each token its word and head.
 
-        The word is the pooled one; heads are None if the corpus keeps none.
+        The word is the pooled one; heads are None without trees.
         """
         from embed.contextual.pooling_kernels import mark_selected
 
-        trees = self.text.heads() if self.text.keeps_heads else itertools.repeat(None)
+        trees = self.text.heads() if self.trees else itertools.repeat(None)
         for (rows, words, offsets, keys), heads in zip(
             self._shards_with_keys(), trees, strict=False
         ):

@@ -51,7 +51,7 @@ def predictor(model: MaskedLanguageModel) -> Predictor:
         at, end = (torch.from_numpy(1 + each).to(device)[:, None] for each in (first, stop))
         columns = torch.arange(rows.ids.shape[1], device=device)
         masked = rows.ids.masked_fill((columns >= at) & (columns < end), MASK)
-        states = model(masked, rows.positions, rows.segments, at)
+        states = model(masked, rows.positions, rows.segments, at, tree=rows.tree)
         found = model.logits(states[:, 0]).log_softmax(-1)
         right: np.ndarray = found.gather(1, rows.ids.gather(1, at))[:, 0].double().cpu().numpy()
         return right

@@ -105,6 +105,11 @@ class TrainedEncoder:
         """Longest sequence in pieces, without [CLS] and [SEP]."""
         return self.model.config.max_length - 2
 
+    @property
+    def needs_trees(self) -> bool:
+        """Whether it reads sentences with dependency trees only."""
+        return self.model.config.attention_edges is not None
+
     def words(self, text: str) -> list[str]:
         """Segment text into words like the encoder's corpus.
 

@@ -1,5 +1,6 @@
 """train_mlm: the files of a run, resuming to the same bits, refusals before any work."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -606,6 +607,14 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
     assert (run / "model.safetensors").stat() == before
 
 
+OF_THE_FIRST_VERSION = (
+    "preset layers heads dim feed_forward_dim attention_score positions attention_span "
+    "global_every norm feed_forward dropout pieces piece_model sequence_length boundary mask_rate "
+    "masking mask_share random_share steps epochs tokens minutes batch micro_batch learning_rate "
+    "schedule warmup weight_decay clip min_count max_vocabulary dtype compile seed"
+)
+
+
 def leave_to_an_earlier_version(corpus, config, out, stop_at, *names):
     """End a training after its first checkpoint, and take settings out that were added later."""
     planted = stop_at(7, die)
@@ -630,11 +639,13 @@ def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
 
 
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
-    config, out = small(init="none", optimizer="adamw", checkpoint_every="5"), tmp_path / "run"
-    added = ("init", "optimizer", "muon_rate", "mixer", "conv_width", "objective")
+    recipe = {"init": "none", "optimizer": "adamw", "attention_start": "random"}
+    config, out = small(**recipe, checkpoint_every="5"), tmp_path / "run"
+    kept = {*OF_THE_FIRST_VERSION.split(), *train._CHANGEABLE}
+    added = {field.name for field in dataclasses.fields(MlmConfig)} - kept
     leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
     message = problem(ArtifactError, corpus, small(), out)
-    assert "left unfinished with different init, optimizer;" in message
+    assert "left unfinished with different attention_start, init, optimizer;" in message
     whole = make_mlm_run(corpus, config, tmp_path / "whole")
     same_weights(make_mlm_run(corpus, config, out), whole)
 

@@ -110,16 +110,17 @@ def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
 
 
 def _heads(rows: Sequence[Row]) -> np.ndarray:
-    """Return the signed distance of each word of CoNLL-U to its head, int64 (n_words,)."""
+    """Return the signed distance of each word of CoNLL-U to its head, 0 where they are no tree."""
+    # returns int64 (n_words,)
     found: list[int] = []
-    tree, n_words = SentenceTree(rows[0].path), 0
+    tree, n_words = SentenceTree(), 0
     for row in [*rows, rows[-1]._replace(text="")]:  # the last sentence may end with the file
         cells = row.text.split("\t")
         if not row.text.strip():
-            found += tree.distances(n_words)
-            tree, n_words = SentenceTree(row.path), 0
+            found += tree.distances(n_words) or [0] * n_words
+            tree, n_words = SentenceTree(), 0
         elif cells[0].isdecimal():
-            tree.add(int(cells[0]), cells[_HEAD], n_words, row.number)
+            tree.add(int(cells[0]), cells[_HEAD], n_words)
             n_words += 1
     return np.array(found, dtype=np.int64)
 

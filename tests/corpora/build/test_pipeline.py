@@ -274,6 +274,17 @@ def test_up_to_date_detects_every_change(tmp_path):
     assert not up_to_date(tmp_path / "nowhere", request(source))
 
 
+def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
+    source = tmp_path / "trees.conllu"
+    source.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
+    made = build_corpus(request(source), tmp_path / "new")
+    assert up_to_date(made.path, request(source))
+    manifest = json.loads((made.path / "manifest.json").read_text())
+    del manifest["reads_heads"]  # as an earlier version left it
+    (made.path / "manifest.json").write_text(json.dumps(manifest))
+    assert not up_to_date(made.path, request(source))
+
+
 def test_an_existing_corpus_is_not_overwritten(tmp_path):
     corpus = build(tmp_path)
     with pytest.raises(ArtifactError) as refusal:

@@ -36,9 +36,9 @@ def test_tokens_of_several_words_are_a_tree_over_edges_between_their_words(seed)
     heads = random_heads(12, rng)
     tokens = np.cumsum(rng.integers(0, 2, 12)).tolist()  # neighbors may share one
     tokens = [token - tokens[0] for token in tokens]
-    tree = SentenceTree("a")
+    tree = SentenceTree()
     for word, (head, token) in enumerate(zip(heads, tokens, strict=True), 1):
-        tree.add(word, str(head), token, word)
+        tree.add(word, str(head), token)
 
     distances = tree.distances(tokens[-1] + 1)
 

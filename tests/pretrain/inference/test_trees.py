@@ -6,7 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
+from cli import main as cli
 from corpora.common.errors import SettingError
 from corpora.text.trees import ParsedSentence
 from corpora.tokenizer.pieces import CLS, MASK, SEP
@@ -24,7 +26,7 @@ RNG = np.random.default_rng(1)
 SENTENCES = [ENCODER.words(sentence) for sentence in TEXT.replace("\n", " ").split(". ")]
 SENTENCES = [sentence[:5] for sentence in SENTENCES if sentence]  # fit a row
 NUMBERS = [random_heads(len(sentence), RNG) for sentence in SENTENCES]
-NO_TREE = "this encoder attends along the edges of trees (`attention_edges=tree:1`), and the text "
+NO_TREE = "this encoder attends along the edges of trees (`attention_edges=tree:1`), and plain "
 
 
 def parsed(words, numbers):
@@ -101,6 +103,21 @@ def test_text_without_trees_is_refused(use):
         use()
     assert str(error.value).startswith(NO_TREE)
     assert "edges" in str(layout_problem(ENCODER.model.config))
+
+
+def test_a_text_is_refused_before_it_is_encoded(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
+    run = write_run(tmp_path / "run", ENCODER, corpus)
+    for options in ([], ["--cluster", "local:2"]):
+        more = ["--out", str(tmp_path / "out.npz"), *options]
+        result = CliRunner().invoke(cli, ["encode", str(run), str(tmp_path / "text.txt"), *more])
+        assert "the encoder attends along the edges of trees" in result.stderr
+        assert not [*tmp_path.glob("out*"), *tmp_path.glob(".out*")]
+
+
+def test_sentences_with_trees_are_scored():
+    assert np.isfinite(ENCODER.score(TREES)).all()
 
 
 def test_words_are_pooled_with_the_trees_of_the_corpus(tmp_path):

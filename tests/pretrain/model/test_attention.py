@@ -309,8 +309,8 @@ def test_segments_see_nothing_of_each_other_in_half_precision_and_with_noise(sha
         (
             {"attention_score": "key-value", "dim": 12, "heads": 2},
             (
-                "`positions=rotary` needs an even dimension per head, and `dim=12` by `heads=2` is "
-                "3; pass another number of heads"
+                "`positions=rotary` needs keys of an even dimension, and `heads=2` of `dim=12` "
+                "have 3; pass another number of heads"
             ),
         ),
         *(

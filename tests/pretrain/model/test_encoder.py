@@ -350,8 +350,8 @@ def test_defaults_implied_by_norm_can_be_overridden():
         (
             {"dim": 6, "heads": 2},
             (
-                "`positions=rotary` needs an even dimension per head, and `dim=6` by `heads=2` is "
-                "3; pass another number of heads"
+                "`positions=rotary` needs keys of an even dimension, and `heads=2` of `dim=6` "
+                "have 3; pass another number of heads"
             ),
         ),
         (
