@@ -34,6 +34,7 @@ COMMANDS = {
     "train-nplm": "{folder}/corpus --epochs 1 --dim 20 --min-count 1 --threads 1",
     "train-autoencoder": "{folder}/corpus --epochs 2 --dim 20 --min-count 1 --threads 1",
     "train-mlm": f"{{folder}}/corpus {' '.join(as_words(SMALL))}",
+    "train-mlm --init": f"{{folder}}/corpus --init {{folder}}/words {' '.join(as_words(SMALL))}",
 }
 
 
@@ -48,7 +49,8 @@ def folder(tmp_path_factory):
     """A folder with a text of 60,000 words and a corpus of it."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "text.txt").write_text(text_of(3_000))
-    build_corpus(request_of(folder / "text.txt"), folder / "corpus")
+    corpus = build_corpus(request_of(folder / "text.txt"), folder / "corpus")
+    make_svd_run(corpus, SvdConfig(dim=SMALL["dim"], min_count=3, threads=1), folder / "words")
     return folder
 
 

@@ -2,9 +2,11 @@
 
 import math
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from corpora.common.estimate import Estimate
@@ -14,7 +16,7 @@ from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.vectors.wordlist import word_lines
 from pretrain.config import MlmConfig
-from pretrain.data.text import learn_text_pieces, open_text
+from pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from pretrain.device import (
     choose_device,
     explain_out_of_memory,
@@ -26,7 +28,7 @@ from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tu
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
-from pretrain.training.warm_start import AUTO, NONE, check_source, start_config
+from pretrain.training.warm_start import AUTO, NONE, check_source, start_config, words_from_run
 
 if TYPE_CHECKING:
     from corpora.store.corpus import Corpus
@@ -80,7 +82,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         "mfu": round(batch * workload.row_flops / step_seconds / workload.peak, 4),
     }
     return Estimate(
-        disk=4 * n_parameters + _vector_bytes(corpus, pieces, config),
+        disk=4 * n_parameters + _vector_bytes(corpus, text, pieces, config),
         temporary=12 * n_parameters,  # a checkpoint: weights and two moments of each
         memory=peak_memory(device) if device.type == "cuda" else peak.bytes,
         seconds=seconds,
@@ -92,7 +94,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     )
 
 
-def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
+def _vector_bytes(corpus: "Corpus", text: TextSplits, pieces: Pieces, config: MlmConfig) -> int:
     """Return the bytes of a run besides its weights."""
     view = corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
@@ -105,15 +107,27 @@ def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
     lines = len(word_lines(view.words, view.counts))
     width, start = dim, 0
     if config.init != NONE:
-        at_most, least = None, 1
-        if config.init == AUTO:
-            svd = start_config(corpus, config)
-            assert svd.dim is not None
-            width, at_most, least = svd.dim, svd.max_vocabulary, config.min_count
-        counted = corpus.view(min_count=least, max_vocabulary=at_most, punctuation="drop")
-        start = 4 * width * (len(counted.words) + len(pieces)) + 4 * dim * len(pieces)
-        start += tokenizer + len(word_lines(counted.words, counted.counts))
+        words, counts, width = _words_without_context(corpus, text, config)
+        start = 4 * width * (len(words) + len(pieces)) + 4 * dim * len(pieces)
+        start += tokenizer + len(word_lines(words, counts))
     return 4 * (width + dim) * len(view.words) + start + tokenizer + lines + _ABOUT
+
+
+def _words_without_context(
+    corpus: "Corpus", text: TextSplits, config: MlmConfig
+) -> tuple[Sequence[str], np.ndarray, int]:
+    """Return the words that a run has without context, their counts, int64 (n,), and the width."""
+    assert config.dim is not None
+    if config.init != AUTO:
+        found = words_from_run(config.init, text.train, config.dim)
+        assert found.counts is not None
+        return found.vocabulary, found.counts, config.dim
+    svd = start_config(corpus, config)
+    assert svd.dim is not None
+    view = corpus.view(
+        min_count=config.min_count, max_vocabulary=svd.max_vocabulary, punctuation="drop"
+    )
+    return view.words, view.counts, svd.dim
 
 
 def _meta_model(timer: StepTimer) -> MaskedLanguageModel:
