@@ -277,7 +277,7 @@ class KnowsOneWord(torch.nn.Module):
         self.config, self.pieces = ENCODER.model.config, ENCODER.model.pieces
         self.first, self.second = first, second
 
-    def forward(self, ids, positions, segments, chosen):
+    def forward(self, ids, positions, segments, chosen, tree=None):
         """Return logits, (B, 1, V)."""
         n_pieces = self.config.n_pieces
         found = torch.zeros(len(ids), 1, n_pieces)
