@@ -302,8 +302,8 @@ class MlmConfig:
             reason = f"nothing is masked with `objective={self.objective}`"
             unused |= dict.fromkeys(_OF_MASKS, reason)
         # as they are in a resolved config
-        resolved = {"heads": PRESETS[self.preset].heads, "positions": "none"}
-        resolved["attention_start"] = RANDOM
+        heads = PRESETS[self.preset].heads
+        resolved = {"heads": heads, "positions": "none", "attention_start": RANDOM}
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, reason in unused.items():
             if (value := getattr(self, name)) not in (defaults[name], resolved.get(name)):

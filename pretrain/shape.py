@@ -218,15 +218,9 @@ class EncoderConfig:
     def to_json(self) -> dict[str, Any]:
         """Return the fields for ``config.json``."""
         fields = {**dataclasses.asdict(self), "mixers": list(self.mixers)}
-        if self.sinusoid_scale is None:
-            del fields[SINUSOID_SCALE]
-        if self.conv_width is None:
-            del fields["conv_width"]
-        for name in ("causal", "nearby_heads"):
-            if not fields[name]:
+        for name in (SINUSOID_SCALE, "conv_width", "causal", "attention_edges", "nearby_heads"):
+            if fields[name] is None or fields[name] is False:  # as in runs of earlier versions
                 del fields[name]
-        if self.attention_edges is None:
-            del fields["attention_edges"]
         return fields
 
     @classmethod

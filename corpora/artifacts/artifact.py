@@ -143,9 +143,7 @@ def refuse_unwritable(out: Path) -> None:
 
 
 def refuse_existing(out: Path, force: bool) -> None:
-    """Raise if ``out`` exists, unless ``force`` is set and it is an artifact or empty, or if it
-    cannot be made.
-    """
+    """Raise if ``out`` cannot be made, or exists; ``force`` permits artifacts and empty folders."""
     with _disk_errors(out, every=True):
         if not out.exists():
             refuse_unwritable(out)

@@ -30,7 +30,7 @@ _TALLY_NOTES = {
     "replaced_characters": "lone surrogates were replaced by U+FFFD",
     "dropped_bytes": "bytes of control and unassigned characters (including U+FFFD) were dropped",
     "missing_lemmas": "words without a lemma were kept as their form",
-    "no_trees": "sentences have heads that are no tree, which are left out",
+    "no_trees": "sentences were read without their heads, which form no tree",
     "missing_fields": "missing values of kept fields were left empty",
     "redirects": "redirects were skipped",
     "other_namespaces": "pages of other namespaces were skipped",

@@ -10,8 +10,8 @@ import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
 
-_WRONG = -1  # a head that is no word number
-_MOST_DIGITS = 10
+_NO_WORD = -1  # what the head of a word is if the file names no word
+_MOST_DIGITS = 10  # of the number of a word
 
 
 class ParsedSentence(list[str]):
@@ -36,8 +36,9 @@ class SentenceTree:
         """Add a word; its head may be left open (``_``)."""
         if head == "_":
             self._open.add(word)
+            head = "0"
         is_number = head.isdecimal() and len(head) < _MOST_DIGITS
-        self._heads[word] = int(head) if is_number else 0 if head == "_" else _WRONG
+        self._heads[word] = int(head) if is_number else _NO_WORD
         self._tokens[word] = token
 
     def distances(self, n_tokens: int) -> list[int] | None:

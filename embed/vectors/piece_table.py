@@ -83,6 +83,15 @@ class PieceTable:
         ids, offsets = self.pieces.split(words)
         return means_of_pieces(self.rows[ids], offsets, np.float64).astype(np.float32)
 
+    def compose_all(self, words: Sequence[str]) -> np.ndarray:
+        """Return the mean of each word's pieces, float32 (n, D); 0 if a piece is unknown."""
+        from corpora.tokenizer.pieces import UNK
+
+        found = self.means(words)
+        ids, offsets = self.pieces.split(words)
+        found[np.logical_or.reduceat(ids == UNK, offsets[:-1])] = 0
+        return found
+
     def compose(self, word: str) -> np.ndarray | None:
         """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""
         from corpora.tokenizer.pieces import UNK

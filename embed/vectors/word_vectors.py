@@ -224,11 +224,6 @@ class WordVectors:
         return html_table(columns, rows, repr(self).strip("<>"))
 
     @property
-    def _parts(self) -> SubwordTable | PieceTable | None:
-        """What vectors of unseen words are composed of."""
-        return self.subwords or self.pieces
-
-    @property
     def composed_of(self) -> str:
         """What vectors of unseen words are composed of."""
         return SubwordTable.made_of if self.pieces is None else PieceTable.made_of
@@ -333,7 +328,8 @@ class WordVectors:
         """
         row = self.row(word)
         if row is None:
-            composed = None if self._parts is None else self._parts.compose(word)
+            parts = self.subwords or self.pieces
+            composed = None if parts is None else parts.compose(word)
             return None if composed is None or not composed.any() else composed
         vector = self.matrix[row]
         if not is_dense(self.matrix):
@@ -358,9 +354,13 @@ class WordVectors:
         own = [at for at, row in enumerate(numbers) if row is not None]
         rows = self.matrix[[numbers[at] for at in own]]
         found[own] = rows if is_dense(self.matrix) else rows.toarray()
-        for at in np.flatnonzero(~found.any(1)).tolist():
-            composed = None if self._parts is None else self._parts.compose(words[at])
-            found[at] = 0 if composed is None else composed
+        others = np.flatnonzero(~found.any(1)).tolist()
+        if others and self.pieces is not None:  # of most words, if they are many
+            found[others] = self.pieces.compose_all([words[at] for at in others])
+        elif self.subwords is not None:
+            for at in others:
+                composed = self.subwords.compose(words[at])
+                found[at] = 0 if composed is None else composed
         return found
 
     def words(self, text: str) -> list[str]:

@@ -172,6 +172,7 @@ def test_the_vectors_without_context_are_those_of_the_start_unless_it_was_random
     means = [start[ids[a:b]].mean(axis=0) for a, b in pairwise(bounds)]
     expected = [counted[0], means[1]]  # "sawmill" has none of its own
     np.testing.assert_allclose(begun.static_embeddings(words), expected, atol=1e-6)
+    assert not begun.static_embeddings(["図書館"]).any()  # a piece is unknown
     found = ENCODER.static_embeddings(words)
     np.testing.assert_array_equal(found, ENCODER.input_embeddings(words))
 
