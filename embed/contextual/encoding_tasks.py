@@ -30,7 +30,8 @@ from embed.contextual.encoded_text import (
     rows_of,
 )
 from embed.contextual.encoders import encoder_fingerprint, encoder_run, open_encoder
-from embed.contextual.pooling import Block, BlockSums, sum_states
+from embed.contextual.pooling import BlockSums, sum_states
+from embed.contextual.sentence_selection import Block
 from embed.protocols import ContextualEncoder
 from embed.vectors.one_thread import ONE_THREAD
 

@@ -5,22 +5,18 @@ Representations via Reductions to Static Embeddings"), section 3: mean over cont
 over pieces.
 """
 
-import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
 from corpora.common.errors import SettingError
 from corpora.common.options import check, describe_settings, setting
 from corpora.common.reporting import Progress, no_progress, note
-from corpora.text.trees import ParsedSentence
 from embed.contextual.joined import centers_of, joined
+from embed.contextual.sentence_selection import NOT_POOLED, Block, SentenceSelection
 from embed.protocols import (
     ContextualEncoder,
     InputEmbeddings,
@@ -30,7 +26,6 @@ from embed.protocols import (
 )
 from embed.svd.scratch import Scratch
 from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import index_words
 
 if TYPE_CHECKING:  # numba comes with it
     from corpora.store.corpus import Corpus, View
@@ -45,10 +40,7 @@ _NEEDED: dict[str, type] = {
 # of each word; measured, docs/methods/mlm.md
 _CONTEXTS = 10
 MASKED_CONTEXTS = 30
-_NOT_POOLED = -1
 
-# sentences, and the pooled word of each of their tokens, int32 (n_tokens,)
-Block = tuple[Sequence[Sequence[str]], np.ndarray]
 # words, int32 (n,), the sums of their states, float64 (n, D), and how many these are, int64 (n,)
 BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
 # from blocks, layers, whether words are masked, progress and tokens in all
@@ -142,7 +134,7 @@ def pool_words(
     else:
         masked = source in MASKING
         n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
-        selection = _SentenceSelection.make(
+        selection = SentenceSelection.make(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
             trees=needs_trees(encoder) and corpus.keeps_heads,
         )  # fmt: skip
@@ -219,122 +211,10 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
     return tuple(layers)
 
 
-@dataclass(frozen=True)
-class _SentenceSelection:
-    """The sentences to encode.
-
-    Sentences are visited in order of their keys. A sentence is selected if one of its words has
-    fewer than ``n_contexts`` occurrences in the sentences selected before it. By the same
-    rule all earlier sentences with this word were selected, so one key per word
-    suffices: the key at which the word has enough occurrences.
-    """
-
-    text: "View"
-    word_of: np.ndarray  # int32 (n_types,): the pooled word of each row of the text
-    levels: np.ndarray  # uint8 (V,)
-    last_keys: np.ndarray  # uint64 (V,): a sentence up to a word's key is selected
-    seed: int
-    # whether words are masked: then occurrences of words that have enough are left out
-    masked: bool
-    trees: bool = False  # whether sentences have their dependency trees
-    n_sentences: int = 0
-    n_tokens: int = 0
-
-    @classmethod
-    def make(
-        cls,
-        corpus: "Corpus",
-        words: list[str],
-        counts: np.ndarray,
-        n_contexts: int,
-        *,
-        seed: int,
-        masked: bool,
-        trees: bool,
-    ) -> "_SentenceSelection":
-        """Select sentences in two passes over the corpus."""
-        text = corpus.view(
-            min_count=1, max_vocabulary=None, punctuation="keep", boundary="sentence"
-        )
-        row_of = index_words(text.words)
-        word_of = np.full(len(text.words), _NOT_POOLED, dtype=np.int32)
-        word_of[[row_of[word] for word in words]] = np.arange(len(words))
-        levels = _frequency_levels(counts, n_contexts)
-        last_keys = np.zeros(len(levels), dtype=np.uint64)
-        selection = cls(text, word_of, levels, last_keys, seed, masked)
-        selection._find_last_keys(np.minimum(counts, n_contexts))
-        n_sentences = n_tokens = 0
-        for rows, offsets, _, _ in selection.shards():
-            n_sentences, n_tokens = n_sentences + len(offsets) - 1, n_tokens + len(rows)
-        return dataclasses.replace(
-            selection, trees=trees, n_sentences=n_sentences, n_tokens=n_tokens
-        )
-
-    def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
-        """Yield the selected sentences: text rows, offsets, and of each token its word and head.
-
-        The word is the pooled one; heads are None without trees.
-        """
-        from embed.contextual.pooling_kernels import mark_selected
-
-        trees = self.text.heads() if self.trees else itertools.repeat(None)
-        for (rows, words, offsets, keys), heads in zip(
-            self._shards_with_keys(), trees, strict=False
-        ):
-            selected = np.empty(len(keys), dtype=bool)
-            mark_selected(words, offsets, keys, self.last_keys, selected)
-            lengths = np.diff(offsets)
-            tokens = np.repeat(selected, lengths)
-            chosen = words[tokens]
-            if self.masked:
-                late = np.repeat(keys, lengths)[tokens] > self.last_keys[chosen]
-                chosen[late] = _NOT_POOLED
-            own_heads = None if heads is None else heads[tokens]
-            yield rows[tokens], offsets_of(lengths[selected]), chosen, own_heads
-
-    def _find_last_keys(self, wanted: np.ndarray) -> None:
-        """Find the key at which each word has enough contexts."""
-        from embed.contextual.pooling_kernels import keep_lowest
-
-        starts = offsets_of(wanted)
-        lowest = np.empty(starts[-1], dtype=np.uint64)
-        filled = np.zeros(len(wanted), dtype=np.int64)
-        for _, words, offsets, keys in self._shards_with_keys():
-            keep_lowest(words, offsets, keys, starts, filled, lowest)
-        assert np.array_equal(filled, wanted)  # a view counts exactly the tokens of its shards
-        self.last_keys[:] = lowest[starts[:-1]]
-
-    def _shards_with_keys(
-        self,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield text rows, pooled words, offsets and sentence keys, shard by shard."""
-        from embed.contextual.pooling_kernels import sentence_keys
-
-        first, seed = 0, np.uint64(self.seed)
-        for rows, offsets in self.text.shards():
-            words = self.word_of[rows]
-            keys = np.empty(len(offsets) - 1, dtype=np.uint64)
-            sentence_keys(words, offsets, self.levels, seed, np.uint64(first), keys)
-            yield rows, words, offsets, keys
-            first += len(keys)
-
-
-def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
-    """Return log2(count / contexts) rounded up, uint8 (V,); 0 if all sentences are needed.
-
-    Visiting rare words' sentences first also serves frequent words: on 20 million tokens a fifth
-    fewer sentences are encoded than in random order.
-    """
-    from embed.contextual.pooling_kernels import LEVEL_BITS
-
-    doublings = np.ceil(np.log2(counts / contexts))
-    return np.clip(doublings, 0, 2**LEVEL_BITS - 2).astype(np.uint8)
-
-
 def _mean_states(
     sum_blocks: SumBlocks,
     layers: tuple[int, ...],
-    selection: _SentenceSelection,
+    selection: SentenceSelection,
     show: Progress,
     tokens_at_once: int,
     scratch: Scratch,
@@ -342,7 +222,7 @@ def _mean_states(
     """Return the mean state of each word, float32 (V, D)."""
     counts = np.zeros(len(selection.levels), dtype=np.int64)
     sums = np.zeros((0, 0))
-    blocks = _sentences(selection, tokens_at_once)
+    blocks = selection.blocks(tokens_at_once)
     for words, of_block, found in sum_blocks(
         blocks, layers, selection.masked, show, selection.n_tokens
     ):
@@ -354,19 +234,6 @@ def _mean_states(
     means = scratch.empty(sums.shape, np.float32)
     np.divide(sums, counts[:, None], out=means, casting="same_kind")  # in float64, then rounded
     return means
-
-
-def _sentences(selection: _SentenceSelection, tokens_at_once: int) -> Iterator[Block]:
-    """Yield the selected sentences in blocks."""
-    names = selection.text.words
-    for shard in selection.shards():
-        for rows, offsets, words, heads in _blocks(*shard, tokens_at_once):
-            tokens = [names[row] for row in rows.tolist()]
-            sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
-            if heads is not None:
-                trees = np.split(heads, offsets[1:-1])
-                sentences = [*map(ParsedSentence, sentences, trees)]
-            yield sentences, words
 
 
 def _sum_here(
@@ -392,7 +259,7 @@ def sum_states(
     from embed.contextual.pooling_kernels import add_states
 
     sentences, words = block
-    pooled = np.flatnonzero(words != _NOT_POOLED)
+    pooled = np.flatnonzero(words != NOT_POOLED)
     if masked:
         assert isinstance(encoder, MaskedEncoder)
         states = encoder.encode_masked(sentences, pooled, layers)
@@ -402,24 +269,6 @@ def sum_states(
     sums, counts = np.zeros((len(found), states.shape[1])), np.zeros(len(found), np.int64)
     add_states(numbers.astype(np.int32), states, sums, counts)
     return found, sums, counts
-
-
-def _blocks(
-    rows: np.ndarray,
-    offsets: np.ndarray,
-    words: np.ndarray,
-    heads: np.ndarray | None,
-    tokens_at_once: int,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield blocks of whole sentences, at most ``tokens_at_once`` tokens unless one is longer."""
-    first = 0
-    while first < len(offsets) - 1:
-        full = np.searchsorted(offsets, offsets[first] + tokens_at_once, side="right") - 1
-        last = max(first + 1, int(full))
-        own = slice(offsets[first], offsets[last])
-        bounds = offsets[first : last + 1] - offsets[first]
-        yield rows[own], bounds, words[own], None if heads is None else heads[own]
-        first = last
 
 
 def _input_embeddings(

@@ -6,8 +6,9 @@ quality    each mixer trained for --steps, and again for as many steps as --minu
            speed that --dry-run measures: held-out loss; minimal pairs, tags, tags of ambiguous
            words by a probe; similarity of pooled words; slots a second, weights.
 
-A training is a cell of the JSON; cells that are there are not measured again. With --page the
-tables of the page are written from the cells.
+A training is a cell of the JSON; cells that are there are not measured again. The first cell also
+has the baselines, which are the same for all. With --page the tables of the page are written from
+the cells.
 
     python tests/bench/bench_encoders.py --json docs/results/encoders.json --page docs/encoders.md
     python tests/bench/bench_encoders.py --parts quality --mixers lstm --preset tiny --steps 100
@@ -18,6 +19,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,8 @@ def quality(
     cell: Mapping[str, Any],
     arguments: argparse.Namespace,
     planned: Mapping[str, Any],
+    *,
+    baselines: bool,
 ) -> dict[str, Any]:
     """Train an encoder with the budget of a cell, and score it; return the figures of its row."""
     options = options_of(cell, arguments)
@@ -108,7 +112,10 @@ def quality(
         steps = max(1, round(60 * cell["amount"] / a_step))
     with tempfile.TemporaryDirectory() as folder:
         run = make_mlm_run(corpus, MlmConfig(**options, steps=steps), Path(folder) / "run")
-        found = mlm_quality.quality(run, [], _sets(arguments.pairs))
+        sets = _sets(arguments.pairs)
+        if not baselines:
+            sets = replace(sets, baselines="none")
+        found = mlm_quality.quality(run, [], sets)
     training = found["training"]
     results = [each for each in found["results"] if _place(each) in SCORES.values()]
     return {
@@ -208,7 +215,8 @@ def main() -> None:
                 speeds[speed_name(cell)] = measure_speed(corpus, cell, arguments)
         save()
         for cell in wanted:
-            row = quality(corpus, cell, arguments, speeds[speed_name(cell)])
+            planned, first = speeds[speed_name(cell)], not found["cells"]
+            row = quality(corpus, cell, arguments, planned, baselines=first)
             found["cells"].append({**cell, **row})
             save()
         for budget in arguments.budgets:
