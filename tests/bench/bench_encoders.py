@@ -6,9 +6,8 @@ quality    each mixer trained for --steps, and again for as many steps as --minu
            speed that --dry-run measures: held-out loss; minimal pairs, tags, tags of ambiguous
            words by a probe; similarity of pooled words; slots a second, weights.
 
-A training is a cell of the JSON; cells that are there are not measured again. The first cell also
-has the baselines, which are the same for all. With --page the tables of the page are written from
-the cells.
+A training is a cell of the JSON; cells that are there are not measured again. With --page the
+tables of the page are written from the cells.
 
     python tests/bench/bench_encoders.py --json docs/results/encoders.json --page docs/encoders.md
     python tests/bench/bench_encoders.py --parts quality --mixers lstm --preset tiny --steps 100
@@ -19,7 +18,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,12 @@ from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig
+from embed.compare.inputs.encoder_access import WithEncoder
+from embed.compare.tasks.tagging.task import TaggingTask
+from embed.formats.vector_files import load_vectors
+from embed.vectors.one_thread import ONE_THREAD
 from pretrain.config import MlmConfig
+from pretrain.inference.mlm_encoder import open_run
 from pretrain.mixers import MIXERS
 from pretrain.train import make_mlm_run
 from pretrain.training.dry_run import estimate_mlm
@@ -51,8 +55,6 @@ TWO_TAGS = "two-tags"  # comes with Firth
 # Figures of a row: the task and the set of the result, and the metric.
 SCORES = {
     "blimp": ("minimal-pairs", "blimp-reporting", "accuracy"),
-    "tags": ("tagging", "en_ewt-ud-test", "accuracy"),
-    "ambiguous": ("tagging", "two-tags-test", "accuracy_ambiguous"),
     "ws353": ("similarity", "ws353", "spearman"),
     "simlex": ("similarity", "simlex999", "spearman"),
 }
@@ -101,8 +103,6 @@ def quality(
     cell: Mapping[str, Any],
     arguments: argparse.Namespace,
     planned: Mapping[str, Any],
-    *,
-    baselines: bool,
 ) -> dict[str, Any]:
     """Train an encoder with the budget of a cell, and score it; return the figures of its row."""
     options = options_of(cell, arguments)
@@ -112,21 +112,45 @@ def quality(
         steps = max(1, round(60 * cell["amount"] / a_step))
     with tempfile.TemporaryDirectory() as folder:
         run = make_mlm_run(corpus, MlmConfig(**options, steps=steps), Path(folder) / "run")
-        sets = _sets(arguments.pairs)
-        if not baselines:
-            sets = replace(sets, baselines="none")
-        found = mlm_quality.quality(run, [], sets)
-    training = found["training"]
-    results = [each for each in found["results"] if _place(each) in SCORES.values()]
+        scores = score(run, arguments.pairs)
     return {
         "steps": steps,
         **{name: planned[name] for name in ("parameters", "tokens_per_second", "dtype", "compile")},
+        **scores,
+    }
+
+
+def score(run: Path, pairs: int) -> dict[str, Any]:
+    """Score a run, but not its start or baselines, which are the same for all mixers."""
+    sets = CompareConfig(**roles.set_options(SETS, role=ROLE), limit=pairs, baselines="none")
+    found = mlm_quality.quality(run, [], sets)
+    training = found["training"]
+    results = [each for each in found["results"] if _place(each) in SCORES.values()]
+    tags = ",".join(str(roles.open_set(name, role=ROLE)) for name in TAGS)
+    return {
         "loss": training["held_out_loss"],
         "loss_error": training["held_out_standard_error"],
         "seconds": training["seconds"],
-        **figures(results, "run"),
+        **figures(results, run.name),
+        "tags": tag_accuracy(run, tags)[0],
+        "ambiguous": tag_accuracy(run, TWO_TAGS)[1],
         "results": results,
     }
+
+
+def tag_accuracy(run: Path, parts: str) -> tuple[float, float]:
+    """Return the accuracy of a linear probe on the states of the layer best in development.
+
+    The second figure is that on words with several tags.
+    """
+    task = TaggingTask.read(Path(parts), CompareConfig(tagging=(parts,)))
+    words = task.words
+    with ONE_THREAD:
+        best, predictions = task.train_sources(
+            WithEncoder(load_vectors(run), partial(open_run, run))
+        )
+    right = predictions[best.source] == words.labels[words.test_words]
+    return float(right.mean()), float(right[words.ambiguous[words.test_words]].mean())
 
 
 def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float | None]:
@@ -138,13 +162,6 @@ def figures(results: Sequence[Mapping[str, Any]], run: str) -> dict[str, float |
 def _place(result: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the task, the set and the metric of a result."""
     return result["task"], result["dataset"], result["metric"]
-
-
-def _sets(pairs: int) -> CompareConfig:
-    """Return the sets; of each paradigm of minimal pairs the first ``pairs``."""
-    files = roles.set_options(SETS, role=ROLE)
-    parts = ",".join(str(roles.open_set(name, role=ROLE)) for name in TAGS)
-    return CompareConfig(**files, tagging=(parts, TWO_TAGS), limit=pairs)
 
 
 def measured(cell: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> bool:
@@ -215,8 +232,7 @@ def main() -> None:
                 speeds[speed_name(cell)] = measure_speed(corpus, cell, arguments)
         save()
         for cell in wanted:
-            planned, first = speeds[speed_name(cell)], not found["cells"]
-            row = quality(corpus, cell, arguments, planned, baselines=first)
+            row = quality(corpus, cell, arguments, speeds[speed_name(cell)])
             found["cells"].append({**cell, **row})
             save()
         for budget in arguments.budgets:

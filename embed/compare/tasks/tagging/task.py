@@ -101,7 +101,7 @@ class TaggingTask:
         started, words = thread_time(), self.words
         with ONE_THREAD:
             with share(0, 0.3):
-                best, by_source = self._train_sources(vectors)
+                best, by_source = self.train_sources(vectors)
             rows = best.inputs.windows(words.offsets, _RADIUS)
             with share(0.3, 0.7):
                 window, window_control = (
@@ -135,7 +135,7 @@ class TaggingTask:
                 )
                 yield layer_source(layer), states
 
-    def _train_sources(
+    def train_sources(
         self, vectors: StaticVectors
     ) -> tuple["_SourceProbe", dict[str, np.ndarray]]:
         """Return the best source on the development part, and the predictions from each."""
