@@ -33,6 +33,7 @@ from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig
+from embed.compare.datasets.word_pairs import find_set
 from embed.compare.inputs.encoder_access import WithEncoder
 from embed.compare.tasks.tagging.task import TaggingTask
 from embed.formats.vector_files import load_vectors
@@ -143,7 +144,7 @@ def tag_accuracy(run: Path, parts: str) -> tuple[float, float]:
 
     The second figure is that on words with several tags.
     """
-    task = TaggingTask.read(Path(parts), CompareConfig(tagging=(parts,)))
+    task = TaggingTask.read(find_set("tagging", parts), CompareConfig())
     words = task.words
     with ONE_THREAD:
         best, predictions = task.train_sources(
