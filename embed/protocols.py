@@ -231,6 +231,10 @@ class StaticLayers(Protocol):
 class AttentionReader(Protocol):
     """The attention weights of an encoder."""
 
+    @property
+    def attention_layers(self) -> Sequence[int]:
+        """The layers that have attention, ascending from 0."""
+
     def attention(self, words: Sequence[str]) -> tuple[list[str], np.ndarray]:
         """Return the attention weights of one sentence.
 
@@ -244,7 +248,8 @@ class AttentionReader(Protocol):
         pieces : list of str
             The T pieces of the sentence.
         weights : ndarray
-            float32 (L, H, T, T) by layer, head, query piece and key piece; rows sum to 1.
+            float32 (L, H, T, T) by layer that has attention, head, query piece and key piece; rows
+            sum to 1.
         """
 
     def words_and_masks(self, text: str) -> list[str]:

@@ -13,7 +13,7 @@ from pretrain.mixers import ATTENTION, MIXERS
 from pretrain.scores import SCORES
 from pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
 
-OBJECTIVES = ("masked", "causal")
+MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")
 NEARBY, RANDOM = ATTENTION_STARTS = ("nearby", "random")
 _OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
 _BUDGETS = ("steps", "epochs", "tokens", "minutes")
@@ -23,9 +23,10 @@ _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
 _GEGLU_MULTIPLE = 64  # kernels are fast at multiples of this width
 _CONV_WIDTH = 7  # the widest for which torch has a fast kernel on a CPU
 _OF_ATTENTION = (
-    "heads", "attention_score", "positions", "attention_span", "global_every", "attention_edges",
+    "heads", "attention_score", "attention_span", "global_every", "attention_edges",
     "attention_start",
 )  # fmt: skip
+_OF_KEYS = ("rotary", "relative")  # positions that only attention sees
 
 
 @dataclass(frozen=True)
@@ -298,16 +299,38 @@ class MlmConfig:
         if not shape.attends:
             reason = f"no layer has attention with `mixer={self.mixer}`"
             unused |= dict.fromkeys(_OF_ATTENTION, reason)
+            if self.positions in _OF_KEYS:
+                unused["positions"] = reason
         if shape.causal:
             reason = f"nothing is masked with `objective={self.objective}`"
             unused |= dict.fromkeys(_OF_MASKS, reason)
         # as they are in a resolved config
         heads = PRESETS[self.preset].heads
-        resolved = {"heads": heads, "positions": "none", "attention_start": RANDOM}
+        resolved = {"heads": heads, "attention_start": RANDOM}
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, reason in unused.items():
             if (value := getattr(self, name)) not in (defaults[name], resolved.get(name)):
                 raise SettingError(f"`{name}={value}`: {reason}; leave it out")
+        if self.attention_span is not None:
+            self._check_span(shape)
+
+    def _check_span(self, shape: EncoderConfig) -> None:
+        """Raise unless some layer has the attention span, and with `global_every` another not."""
+        spans = {
+            shape.span_of(layer)
+            for layer, mixer in enumerate(shape.mixers)
+            if MIXERS[mixer].attends
+        }
+        if spans == {None}:
+            raise SettingError(
+                f"`attention_span={self.attention_span}`: no layer has it with "
+                f"`global_every={self.global_every}` and `mixer={self.mixer}`; leave it out"
+            )
+        if self.global_every is not None and None not in spans:
+            raise SettingError(
+                f"`global_every={self.global_every}`: no layer that it makes global has attention "
+                f"with `mixer={self.mixer}`; leave it out"
+            )
 
     def resolved(self) -> "MlmConfig":
         """Fill in the settings that follow from others.
@@ -395,7 +418,7 @@ class MlmConfig:
             attention_span=self.attention_span,
             global_every=self.global_every,
             dropout=self.dropout,
-            causal=self.objective == "causal",
+            causal=self.objective == CAUSAL,
             attention_edges=self.attention_edges,
             mixers=mixers,
             conv_width=self.conv_width or (_CONV_WIDTH if convolves else None),

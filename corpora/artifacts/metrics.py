@@ -88,18 +88,20 @@ class HeldOutLoss:
 
 def write_unit_losses(run: Path, units: np.ndarray) -> None:
     """Replace the unit losses of a run by those of its last evaluation."""
-    # units: float64 (2, n): summed loss, and number of pairs or pieces, of each held-out unit
+    # units: float64 (2 or 3, n): of each held-out unit the summed loss, the number of pairs or
+    # pieces, and the number of characters that next pieces spell
     write_whole(run / UNIT_LOSSES, lambda new: save_array(new, units))
 
 
 def read_unit_losses(run: Path) -> np.ndarray | None:
-    """Return the unit losses of a finished run, float64 (2, n); None if an earlier version's."""
+    """Return the unit losses of a finished run as written; None if it is an earlier version's."""
+    # float64 (2 or 3, n)
     path, again = run / UNIT_LOSSES, "train the run again"
     if not path.is_file():
         return None
     units = map_array(path, again=again, missing=again)
-    if units.dtype != np.float64 or units.ndim != 2 or len(units) != 2:
-        raise ArtifactError(f"{path}: has shape {units.shape}, not (2, units); {again}")
+    if units.dtype != np.float64 or units.ndim != 2 or len(units) not in (2, 3):
+        raise ArtifactError(f"{path}: has shape {units.shape}, not (2 or 3, units); {again}")
     return units
 
 

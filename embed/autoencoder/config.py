@@ -101,6 +101,12 @@ class AutoencoderConfig:
                 raise SettingError(
                     f"`{name}` needs `kind={kinds[0]}`, got `kind={self.kind}`; leave it out"
                 )
+        smoothing = SvdConfig.context_smoothing
+        if self.rows != "ppmi" and self.context_smoothing != smoothing:
+            raise SettingError(
+                f"`context_smoothing={self.context_smoothing:g}`: only changes PMI, and "
+                f"`rows={self.rows}` has none; leave it out"
+            )
 
     def resolved(self) -> "AutoencoderConfig":
         """Return the config with the defaults of its kind."""

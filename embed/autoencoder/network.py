@@ -1,5 +1,6 @@
 """The networks: from a row's products with the encoder to the code, and on to the last layer."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from embed.autoencoder.sparse_rows import SparseRows
 
 if TYPE_CHECKING:  # it takes seconds to import
     from torch import Tensor
+
+_AVERAGES = ("exp_avg", "exp_avg_sq")  # Adam's, of gradients and of their squares
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class Losses:
     def unexplained(self) -> float:
         """Share of the squares that is not reconstructed."""
         return max(self.error / self.squares, 0.0)  # rounding can leave an error below 0
+
+
+NO_LOSSES = Losses(0.0, 0.0, 0.0)
 
 
 class Network:
@@ -91,6 +97,30 @@ class Network:
         for group, relative in zip(self._optimizer.param_groups, self._relative, strict=True):
             group["lr"] = rate * relative
         self._optimizer.step()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the weights and Adam's averages, which are copies on a GPU only."""
+        found = {}
+        for name, weight in self.weights.items():
+            found[name] = weight.detach()
+            for key in _AVERAGES:
+                if weight in self._optimizer.state:  # not before the first step
+                    found[f"{name}-{key}"] = self._optimizer.state[weight][key]
+        return {name: tensor.cpu().numpy() for name, tensor in found.items()}
+
+    def load(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
+        """Load what :meth:`arrays` returned after some steps."""
+        import torch
+
+        for name, weight in self.weights.items():
+            with torch.no_grad():
+                weight.copy_(torch.tensor(arrays[name]))
+            if step:
+                averages = {key: torch.tensor(arrays[f"{name}-{key}"]) for key in _AVERAGES}
+                state = {"step": torch.tensor(float(step)), **averages}
+                self._optimizer.state[weight] = {
+                    key: tensor.to(weight.device) for key, tensor in state.items()
+                }
 
     def encode(self, rows: SparseRows) -> tuple[np.ndarray, Losses]:
         """Return the codes of rows, the mean ones if variational, and how well they decode."""

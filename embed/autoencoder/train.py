@@ -3,33 +3,36 @@
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corpora.artifacts.artifact import new_artifact, write_json
+from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, Metrics
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.device import choose_device
 from corpora.common.errors import FirthError
+from corpora.common.interrupts import defer_interrupts
 from corpora.common.options import config_of
-from corpora.common.reporting import note, progress
+from corpora.common.reporting import Progress, note, progress
 from corpora.common.threads import thread_count
 from embed.autoencoder.config import AutoencoderConfig
-from embed.autoencoder.network import Losses, Network
+from embed.autoencoder.network import NO_LOSSES, Losses, Network
 from embed.autoencoder.sparse_rows import SparseRows
 from embed.svd.train import weighted_matrix
 from embed.vectors.training import torch_threads, train_vectors
-from embed.vectors.word_vectors import WordVectors
+from embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
     from corpora.store.corpus import Corpus, View
 
 FORMAT = 1
 METHOD = "autoencoder"
+CHECKPOINTS = "checkpoints"
 _ORDER, _NOISE = 1, 2  # keys of the random streams
+_CHECKPOINT_SECONDS = 300.0
 
 
 def train_autoencoder(
@@ -39,10 +42,10 @@ def train_autoencoder(
     *,
     force: bool = False,
 ) -> WordVectors:
-    """Train an auto-encoder of the rows of PPMI or log counts; its codes are word vectors.
+    """Train an auto-encoder of the rows of PPMI or log counts, or resume an interrupted training.
 
-    On the CPU, bit-identical at the same number of threads on the same kind of processor. An
-    interrupted training starts again: it takes minutes.
+    Its codes are word vectors. On the CPU, bit-identical at the same number of threads,
+    interrupted or not, on the same kind of processor.
 
     Parameters
     ----------
@@ -52,7 +55,9 @@ def train_autoencoder(
     config : AutoencoderConfig, optional
         The settings; by default those of ``AutoencoderConfig()``.
     out : str or Path, optional
-        Directory of the run to make. Without it, the vectors are only returned.
+        Directory of the run to make. If a training with the same settings was interrupted, it
+        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
+        interrupted training is lost.
     force : bool
         Overwrite a run at ``out``.
 
@@ -76,27 +81,40 @@ def train_autoencoder(
     settings = config_of(config, AutoencoderConfig)
 
     def train(opened: "Corpus", run: Path) -> Path:
-        return make_autoencoder_run(opened, settings, run, force=force)
+        return make_autoencoder_run(opened, settings, run, force=force, resumable=out is not None)
 
     return train_vectors(train, corpus, out, METHOD, force=force)
 
 
 def make_autoencoder_run(
-    corpus: "Corpus", config: AutoencoderConfig, out: Path, *, force: bool = False
+    corpus: "Corpus",
+    config: AutoencoderConfig,
+    out: Path,
+    *,
+    force: bool = False,
+    resumable: bool = True,
+    checkpoint_seconds: float = _CHECKPOINT_SECONDS,
 ) -> Path:
-    """Count, weight and train; write the codes as a run and return its path."""
+    """Count, weight and train, or resume a training; write the codes as a run, return its path."""
     started, config = now(), config.resolved()
     options = dataclasses.asdict(config)
     maker = {"command": f"train-{METHOD}", "corpus": corpus.fingerprint, **options}
-    with new_artifact(out, maker, force=force) as partial:
+    del maker["threads"], maker["device"]  # a resumed training may use others
+    with new_artifact(
+        out, maker, force=force, resume=CHECKPOINTS if resumable else None
+    ) as partial:
         device = choose_device(config.device)
-        words, matrix = weighted_matrix(corpus, config.counting(), partial)
-        with torch_threads(config.threads):
-            vectors = train_codes(matrix, config, device, partial / METRICS)
-        if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
-            have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
-            note(f"{corpus.path}: {have} no context words and a zero vector")
-        WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(partial)
+        checkpoints = partial / CHECKPOINTS
+        if checkpoints.exists() or not (partial / MATRIX).is_file():
+            checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
+            words, matrix = weighted_matrix(corpus, config.counting(), partial)
+            with torch_threads(config.threads):
+                vectors = train_codes(matrix, config, device, partial, checkpoint_seconds)
+            if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
+                have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
+                note(f"{corpus.path}: {have} no context words and a zero vector")
+            WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(partial)
+            clear_checkpoints(checkpoints)
         head = {"format": FORMAT, "method": METHOD}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
@@ -114,74 +132,133 @@ def open_words(corpus: "Corpus", config: AutoencoderConfig) -> "View":
 
 
 def train_codes(
-    matrix: Any, config: AutoencoderConfig, device: str = "cpu", metrics: Path | None = None
+    matrix: Any,
+    config: AutoencoderConfig,
+    device: str = "cpu",
+    directory: Path | None = None,
+    checkpoint_seconds: float = _CHECKPOINT_SECONDS,
 ) -> np.ndarray:
     """Train a network on the rows of a matrix and return their codes; empty rows have zeros.
 
-    ``metrics`` gains a line per epoch, with the unexplained share of the squares, and the KL
-    divergence per word in nats if the network is variational; the last line is of the finished
-    network, without noise.
+    In a directory, a training that was interrupted there is resumed, and its metrics gain a line
+    per epoch, with the unexplained share of the squares, and the KL divergence per word in nats if
+    the network is variational; the last line is of the finished network, without noise.
     """
     # matrix: scipy.sparse CSR, float32 (V, C); returns float32 (V, D)
-    log = _Log(metrics, config)
-    network = Network(config, matrix.shape[1], _mean_squares(matrix), device)
-    used = np.flatnonzero(np.diff(matrix.indptr))
-    steps = -(-len(used) // config.batch) * config.epochs
-    step = 0
+    training = _Training(matrix, config, device, directory, checkpoint_seconds)
     with progress("training", "steps") as show:
-        for epoch in range(config.epochs):
-            total, began = Losses(0.0, 0.0, 0.0), time.perf_counter()
-            order = np.random.default_rng((_ORDER, config.seed, epoch)).permutation(used)
-            for ids in _parts(order, config.batch):
-                rows, rng = matrix[ids], np.random.default_rng((_NOISE, config.seed, step))
-                whole = seen = SparseRows(rows, device)
-                if config.noise:
-                    seen = SparseRows(_noisy(rows, config.noise, rng), device)
-                total += network.backward(seen, whole, rng)
-                network.step(config.learning_rate * (1 - step / steps))
-                step += 1
-                show(step, steps, f"unexplained {total.unexplained:.4f}")
-            _check_finite(total, epoch, config)
-            log.write(epoch + 1, total, len(used), time.perf_counter() - began)
-    vectors, total = np.zeros((matrix.shape[0], config.dim), np.float32), Losses(0.0, 0.0, 0.0)
-    for ids in _parts(used, config.batch):
-        vectors[ids], losses = network.encode(SparseRows(matrix[ids], device))
-        total += losses
-    _check_finite(total, config.epochs - 1, config)
-    log.write(config.epochs, total, len(used), None)
-    if total.unexplained > 1:
-        note(
-            "the network reconstructs the rows worse than zeros would; pass more `epochs` or a "
-            "smaller `learning_rate`"
-        )
-    return vectors
+        try:
+            training.run(show)
+        except KeyboardInterrupt:
+            training.save()
+            raise
+    return training.codes()
 
 
-def _check_finite(losses: Losses, epoch: int, config: AutoencoderConfig) -> None:
-    """Raise if the training diverged."""
-    if not math.isfinite(losses.error + losses.divergence):
-        raise FirthError(
-            f"training diverged in epoch {epoch + 1}; pass "
-            f"`learning_rate={config.learning_rate / 4:.2g}` or less"
-        )
+class _Training:
+    """A training in progress: the next step, and the losses of the epoch so far."""
 
+    def __init__(
+        self,
+        matrix: Any,
+        config: AutoencoderConfig,
+        device: str,
+        directory: Path | None,
+        checkpoint_seconds: float,
+    ) -> None:
+        self._matrix, self._config, self._device = matrix, config, device
+        self._network = Network(config, matrix.shape[1], _mean_squares(matrix), device)
+        self._used = np.flatnonzero(np.diff(matrix.indptr))
+        self._steps_of_epoch = -(-len(self._used) // config.batch)
+        self._step, self._losses, self._seconds = 0, NO_LOSSES, 0.0
+        self._checkpoints = None if directory is None else directory / CHECKPOINTS
+        self._checkpoint_seconds, self._saved = checkpoint_seconds, time.monotonic()
+        if self._checkpoints and (found := load_checkpoint(self._checkpoints)):
+            arrays, state = found
+            self._step, self._losses = state["step"], Losses(**state["losses"])
+            self._seconds = state["seconds"]
+            self._network.load(arrays, self._step)
+        self._metrics = None
+        if directory is not None:
+            done = self._step // self._steps_of_epoch
+            self._metrics = Metrics(
+                directory / METRICS, lambda line: line["epoch"] <= done and not line["finished"]
+            )
 
-class _Log:
-    """Writes ``metrics.jsonl``."""
+    def run(self, show: Progress) -> None:
+        """Train from the next step to the end."""
+        steps, order, shuffled = self._steps_of_epoch * self._config.epochs, self._used, -1
+        while self._step < steps:
+            epoch, part = divmod(self._step, self._steps_of_epoch)
+            if shuffled != epoch:
+                rng = np.random.default_rng((_ORDER, self._config.seed, epoch))
+                order, shuffled = rng.permutation(self._used), epoch
+            with defer_interrupts():
+                began, size = time.perf_counter(), self._config.batch
+                self._losses += self._learn(order[part * size : (part + 1) * size], steps)
+                self._seconds += time.perf_counter() - began
+                self._step += 1
+                show(self._step, steps, f"unexplained {self._losses.unexplained:.4f}")
+                if part + 1 == self._steps_of_epoch:
+                    self._write(epoch + 1, self._losses, round(self._seconds, 3))
+                    self._losses, self._seconds = NO_LOSSES, 0.0
+            if time.monotonic() - self._saved > self._checkpoint_seconds:
+                self.save()
 
-    def __init__(self, path: Path | None, config: AutoencoderConfig) -> None:
-        self._metrics = None if path is None else Metrics(path, lambda line: False)
-        self._variational = config.beta is not None
+    def codes(self) -> np.ndarray:
+        """Return the codes of all rows, float32 (V, D), and write the metrics of the network."""
+        config, total = self._config, NO_LOSSES
+        vectors = np.zeros((self._matrix.shape[0], config.dim), np.float32)
+        for first in range(0, len(self._used), config.batch):
+            ids = self._used[first : first + config.batch]
+            rows = SparseRows(self._matrix[ids], self._device)
+            vectors[ids], losses = self._network.encode(rows)
+            total += losses
+        self._write(config.epochs, total, None)
+        if total.unexplained > 1:
+            note(
+                "the network reconstructs the rows worse than zeros would; pass more `epochs` or a "
+                "smaller `learning_rate`"
+            )
+        return vectors
 
-    def write(self, epoch: int, losses: Losses, words: int, seconds: float | None) -> None:
-        """Write a line, of an epoch, or of the finished network if it took no seconds."""
+    def save(self) -> None:
+        """Write a checkpoint."""
+        if self._checkpoints is None:
+            return
+        losses = dataclasses.asdict(self._losses)
+        state = {"step": self._step, "losses": losses, "seconds": self._seconds}
+        save_checkpoint(self._checkpoints, self._network.arrays(), state)
+        self._saved = time.monotonic()
+
+    def _learn(self, ids: np.ndarray, steps: int) -> Losses:
+        """Reconstruct some rows and learn from it; return the losses."""
+        config, rows = self._config, self._matrix[ids]
+        rng = np.random.default_rng((_NOISE, config.seed, self._step))
+        whole = seen = SparseRows(rows, self._device)
+        if config.noise:
+            seen = SparseRows(_noisy(rows, config.noise, rng), self._device)
+        losses = self._network.backward(seen, whole, rng)
+        self._network.step(config.learning_rate * (1 - self._step / steps))
+        return losses
+
+    def _write(self, epoch: int, losses: Losses, seconds: float | None) -> None:
+        """Write the line of an epoch, or of the finished network; raise if it diverged."""
+        config = self._config
+        if not math.isfinite(losses.error + losses.divergence):
+            if self._checkpoints is not None:
+                clear_checkpoints(self._checkpoints)
+            raise FirthError(
+                f"training diverged in epoch {epoch}; pass "
+                f"`learning_rate={config.learning_rate / 4:.2g}` or less"
+            )
         if self._metrics is None:
             return
         line: dict[str, Any] = {"epoch": epoch, "unexplained": losses.unexplained}
-        if self._variational:
-            line["divergence"] = losses.divergence / words
+        if config.beta is not None:
+            line["divergence"] = losses.divergence / len(self._used)
         if seconds is not None:
-            line["seconds"] = round(seconds, 3)
+            line["seconds"] = seconds
         self._metrics.write(**line, finished=seconds is None)
 
 
@@ -196,9 +273,3 @@ def _noisy(rows: Any, share: float, rng: np.random.Generator) -> Any:
     seen = rows.copy()
     seen.data *= (rng.random(len(seen.data)) >= share) / np.float32(1 - share)
     return seen
-
-
-def _parts(ids: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Yield consecutive parts of an array."""
-    for first in range(0, len(ids), size):
-        yield ids[first : first + size]

@@ -185,7 +185,11 @@ class Space:
                 f"{len(pieces)} pieces are too many for a table of attention, which shows "
                 f"{_MOST_PIECES}; use a shorter sentence"
             )
-        return {"pieces": pieces, "weights": weights.astype(float).round(_DIGITS).tolist()}
+        return {
+            "pieces": pieces,
+            "layers": list(encoder.attention_layers),
+            "weights": weights.astype(float).round(_DIGITS).tolist(),
+        }
 
     def frequent(self, n: int) -> WordVectors:
         """Return the vectors of the n most frequent words."""

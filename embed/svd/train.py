@@ -156,6 +156,13 @@ class SvdConfig:
     def __post_init__(self) -> None:
         check(self)
         parse_memory(self.memory)
+        if self.weighting != "ppmi":
+            for name in ("context_smoothing", "shift"):
+                if (value := getattr(self, name)) != type(self).__dataclass_fields__[name].default:
+                    raise SettingError(
+                        f"`{name}={value:g}`: only changes PMI, and `weighting={self.weighting}` "
+                        "has none; leave it out"
+                    )
 
 
 def train_svd(

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 @click.option(
     "--layer",
     type=int,
-    help="Only this layer, from 0; all by default. Its states are layer N + 1 of `encode`.",
+    help="Only this layer, from 0; all with attention by default. Its states are layer N + 1 of "
+    "`encode`.",
 )
 @click.option("--head", type=int, help="Only this head, from 0; all by default.")
 @click.option("--out", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file.")

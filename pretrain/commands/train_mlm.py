@@ -1,5 +1,6 @@
 """``firth train-mlm``: train a contextual encoder by masked or causal language modeling."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
         f"({last['unigram_accuracy']:.1%})"
     )
     if bits := last.get("held_out_bits_per_character"):
-        text += f", {bits:.3f} bits per character"
+        error = last.get("held_out_bits_standard_error", math.nan)
+        text += f", {HeldOutLoss(bits, error, loss.n_units)} bits per character"
     if last["tokens"] < enough_tokens:
         text += (
             f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "

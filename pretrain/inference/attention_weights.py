@@ -62,7 +62,7 @@ def attend(
     sentence : str
         Raw text, segmented like the run's corpus; ``[MASK]`` is a mask.
     layer, head : int, optional
-        Return only this layer or head, from 0; by default all.
+        Return only this layer or head, from 0; by default all that have attention.
 
     Returns
     -------
@@ -79,9 +79,10 @@ def attend(
     """
     encoder = open_run(run, "cpu")
     config = encoder.model.config
-    layers = _selected("layer", layer, "layers", config.layers)
+    layers = None if layer is None else _selected("layer", layer, "layers", config.layers)
     heads = _selected("head", head, "heads", config.heads)
     pieces, weights = encoder.attention(encoder.words_and_masks(sentence), layers)
+    layers = layers or tuple(encoder.attention_layers)
     return SentenceAttention(sentence, tuple(pieces), layers, heads, weights[:, heads])
 
 

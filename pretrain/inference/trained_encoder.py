@@ -264,6 +264,12 @@ class TrainedEncoder:
         counts: np.ndarray = np.diff(self.pieces.split(words)[1])
         return counts
 
+    @property
+    def attention_layers(self) -> Sequence[int]:
+        """The layers that have attention, ascending from 0."""
+        mixers = enumerate(self.model.config.mixers)
+        return [layer for layer, mixer in mixers if MIXERS[mixer].attends]
+
     def attention(
         self, words: Sequence[str], layers: Sequence[int] | None = None
     ) -> tuple[list[str], np.ndarray]:
@@ -274,7 +280,7 @@ class TrainedEncoder:
         words : sequence of str
             At least one word or ``[MASK]``; their pieces must fit in a row.
         layers : sequence of int, optional
-            Layers to return, ascending from 0; by default all.
+            Layers to return, ascending from 0; by default all that have attention.
 
         Returns
         -------
@@ -286,28 +292,27 @@ class TrainedEncoder:
         Raises
         ------
         SettingError
-            There are no words, too many pieces, or a layer has no attention.
+            There are no words, too many pieces, or a layer or all layers have no attention.
         """
-        layers = range(self.n_layers) if layers is None else layers
-        self._check_attention(layers)
+        layers = self._with_attention(layers)
         ids = torch.tensor([self._row(words)], device=self._device)
         positions = torch.arange(ids.shape[1], device=self._device)[None]
         with torch.inference_mode():
             weights = self.model.attentions(ids, positions, torch.zeros_like(ids), layers)[:, 0]
         return [self.pieces.names[piece] for piece in ids[0].tolist()], weights.cpu().numpy()
 
-    def _check_attention(self, layers: Sequence[int]) -> None:
-        """Raise if a layer has no attention weights."""
-        mixers = self.model.config.mixers
-        others = [layer for layer in layers if not MIXERS[mixers[layer]].attends]
-        if not others:
-            return
-        attending = [n for n, mixer in enumerate(mixers) if MIXERS[mixer].attends]
-        remedy = f"pass `layer={attending[0]}`" if attending else "train with attention"
-        raise SettingError(
-            f"{self.name}: layer {others[0]} is `mixer={mixers[others[0]]}`, which has no "
-            f"attention weights; {remedy}"
-        )
+    def _with_attention(self, layers: Sequence[int] | None) -> Sequence[int]:
+        """Return the layers, by default all with attention; raise if one or all have none."""
+        attending = self.attention_layers
+        wanted = attending or [0] if layers is None else layers
+        for layer in wanted:
+            if layer not in attending:
+                remedy = f"pass `layer={attending[0]}`" if attending else "train with attention"
+                raise SettingError(
+                    f"{self.name}: layer {layer} is `mixer={self.model.config.mixers[layer]}`, "
+                    f"which has no attention weights; {remedy}"
+                )
+        return wanted
 
     @property
     def _device(self) -> torch.device:

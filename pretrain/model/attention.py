@@ -38,7 +38,7 @@ class SelfAttention(Mixer):
         self.few_keys, self.layer = few_keys, layer
         self.heads, self.head_dim = config.heads, config.key_dim
         self.score, self.fused = config.attention_score, config.fused
-        self.span = config.span_of(layer)
+        self.span, self.causal = config.span_of(layer), config.causal
         self.splits = SCORES[self.score].splits
         self.additive = not SCORES[self.score].products
         if not self.splits:
@@ -61,7 +61,7 @@ class SelfAttention(Mixer):
         if self._uses_blocks(inputs):
             mixed = self._local_attention(q, k, v, inputs)
         elif inputs.bounds is not None:
-            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, inputs.causal)
+            mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, self.causal)
         elif self.relative is not None:  # distances are laid out for all queries
             mixed = self._full_attention(q, k, v, inputs, None)
         else:
@@ -235,7 +235,7 @@ def build_attention_inputs(
     span = config.attention_span
     masked = pattern is not None or config.attention_edges is not None
     if bounds is not None and not masked and config.fused:
-        return AttentionInputs(segments, rotary, bounds=bounds, causal=config.causal)
+        return AttentionInputs(segments, rotary, bounds=bounds)
     local = None
     if span is not None and pattern is None and block_size(span) + 2 * span < length:
         local = _local_mask(segments, span, config.causal)

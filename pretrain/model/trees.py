@@ -17,8 +17,8 @@ def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> 
     if tree is None:
         raise SettingError(
             f"this encoder attends along the edges of trees (`attention_edges="
-            f"{config.attention_edges}`), and plain text has none; use it with `pool` and tagging, "
-            "which read CoNLL-U, or pass an encoder trained without it"
+            f"{config.attention_edges}`), and it is given text without trees; use it with "
+            "`pool_run()` and tagging, which read CoNLL-U, or pass an encoder trained without it"
         )
     limited, n_free = allowed & tree_edges(tree), config.heads - config.tree_heads
     if not n_free:

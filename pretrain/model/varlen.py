@@ -8,6 +8,8 @@ import math
 import torch
 from torch import Tensor
 
+from pretrain.model.mixers.base import segment_starts
+
 MAX_SEGMENTS = 65_535  # per call: CUDA's limit for the second dimension of a grid
 _TOLERANCE, _GRADIENT_TOLERANCE = 0.05, 0.2  # rounding of bfloat16 for values of about 1 and 5
 
@@ -57,9 +59,7 @@ def segment_bounds(segments: Tensor, limit: int) -> Tensor:
     ``limit`` must be at least the number of segments, stretches of padding included.
     """
     # segments: int64 (B, T); returns int32 (limit + 1,)
-    starts = torch.ones_like(segments, dtype=torch.bool)
-    starts[:, 1:] = segments[:, 1:] != segments[:, :-1]
-    n_slots = segments.numel()
+    starts, n_slots = segment_starts(segments), segments.numel()
     slots = torch.arange(n_slots, device=segments.device)
     first = torch.where(starts.flatten(), slots, n_slots).sort().values[:limit]
     end = torch.full((limit + 1 - len(first),), n_slots, device=segments.device)

@@ -25,15 +25,21 @@ class MlmScore:
     n_targets: int  # pieces to predict
     standard_error: float = math.nan  # of the loss, over other text of this kind
     n_units: int = 0  # held-out units with pieces to predict
-    # float64 (2, n): summed loss and number of pieces of each unit
+    # float64 (2 or 3, n): of each unit the summed loss, the number of pieces and, if next pieces
+    # are predicted, of the characters that they spell, with one space for each word
     units: np.ndarray | None = field(default=None, compare=False)
-    # of the text that the pieces spell, one space for each word; NaN if pieces were masked
-    bits_per_character: float = math.nan
 
     @property
     def held_out(self) -> HeldOutLoss:
         """The loss with its error."""
         return HeldOutLoss(self.loss, self.standard_error, self.n_units)
+
+    @property
+    def bits_per_character(self) -> HeldOutLoss | None:
+        """The loss in bits per character; None if pieces were masked."""
+        if self.units is None or len(self.units) < 3:
+            return None
+        return HeldOutLoss.of_units(self.units[0] / math.log(2), self.units[2])
 
     @property
     def perplexity(self) -> float:
@@ -49,29 +55,29 @@ def evaluate(
 ) -> MlmScore:
     """Score a model on fixed batches, uncompiled and without dropout.
 
-    ``characters``, of each piece, turn the loss into bits per character.
+    With the ``characters`` of each piece, also in bits per character.
     """
     # characters: int64 (V,)
-    parts, n_characters = [], 0.0
+    parts = []
     with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
             losses, right = loss_of(model, batch, dtype)
             clusters = torch.zeros_like(batch.chosen) if batch.clusters is None else batch.clusters
             parts.append([losses, right, batch.weights.flatten(), clusters.flatten()])
             if characters is not None:
-                spelled = characters[batch.targets].double() * batch.weights
-                n_characters += float(spelled.sum())
+                parts[-1].append((characters[batch.targets] * batch.weights).flatten())
     # float64 (P,) and int64 (P,): on the CPU, where sums have a fixed order
-    losses, right, weights, clusters = (torch.cat(part).cpu() for part in zip(*parts, strict=True))
+    losses, right, weights, clusters, *spelled = (
+        torch.cat(part).cpu() for part in zip(*parts, strict=True)
+    )
     score = _score(torch.stack([part.double().sum() for part in (losses, right, weights)]))
-    units = torch.stack([clusters.bincount(part.double()) for part in (losses, weights)]).numpy()
-    by_unit = HeldOutLoss.of_units(*units)
-    bits = score.loss * score.n_targets / math.log(2)
+    by_target = (losses, weights, *spelled)
+    units = torch.stack([clusters.bincount(part.double()) for part in by_target]).numpy()
+    by_unit = HeldOutLoss.of_units(units[0], units[1])
     return replace(
         score,
         standard_error=by_unit.standard_error,
         n_units=by_unit.n_units,
-        bits_per_character=bits / n_characters if n_characters else math.nan,
         units=units,
     )
 

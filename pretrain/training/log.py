@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.metrics import Metrics, write_unit_losses
+from corpora.artifacts.metrics import HeldOutLoss, Metrics, write_unit_losses
 from corpora.common.reporting import Progress
 from pretrain.device import Stopwatch, peak_memory
 from pretrain.training.evaluation import MlmScore
@@ -142,11 +142,7 @@ class TrainingLog:
             held_out_targets=score.n_targets,
             unigram_loss=unigram.loss,
             unigram_accuracy=unigram.accuracy,
-            **(
-                {"held_out_bits_per_character": score.bits_per_character}
-                if math.isfinite(score.bits_per_character)
-                else {}
-            ),
+            **_bits_line(score.bits_per_character),
         )
         self._held_out = f"  held-out {score.held_out}"
         self.restart_clock()
@@ -154,3 +150,13 @@ class TrainingLog:
     def restart_clock(self) -> None:
         """Restart the clock, so that other work does not count as training time."""
         self._started = time.perf_counter()
+
+
+def _bits_line(bits: HeldOutLoss | None) -> dict[str, float]:
+    """Return entries for a line of metrics."""
+    if bits is None:
+        return {}
+    return {
+        "held_out_bits_per_character": bits.mean,
+        "held_out_bits_standard_error": bits.standard_error,
+    }

@@ -147,7 +147,6 @@ class _Training:
                 self.score = MlmScore(
                     measured.mean, line["held_out_accuracy"], line["held_out_targets"],
                     measured.standard_error, measured.n_units,
-                    bits_per_character=line.get("held_out_bits_per_character", math.nan),
                 )  # fmt: skip
                 self._evaluated = self._step
                 if line["held_out_targets"] == _n_targets(self._setup.held_out):

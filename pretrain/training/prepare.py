@@ -11,7 +11,7 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
-from pretrain.config import OBJECTIVES, MlmConfig
+from pretrain.config import CAUSAL, MASKED, MlmConfig
 from pretrain.data.batches import Batch, Batches, fixed_batches
 from pretrain.data.masking import capacity
 from pretrain.data.objectives.causal import piece_characters
@@ -41,6 +41,8 @@ from pretrain.training.schedule import Budget, make_budget
 from pretrain.training.warm_start import NONE, write_first_vectors
 
 _HELD_OUT_TARGETS = 8_000  # approximate, masked; enough to estimate the loss within 0.03
+# of next pieces: mostly all of the held-out text, as a part would be another one for other pieces
+_HELD_OUT_SLOTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def prepare(
         seconds=seconds,
         characters=(
             torch.tensor(piece_characters(pieces.names), device=device)
-            if config.objective == "causal"
+            if config.objective == CAUSAL
             else None
         ),
     )
@@ -161,13 +163,15 @@ def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device
 
 
 def held_out_batches(
-    rows: PackedRows, pieces: Pieces, micro_batch: int, objective: str = OBJECTIVES[0]
+    rows: PackedRows, pieces: Pieces, micro_batch: int, objective: str = MASKED
 ) -> list[Batch]:
     """Choose targets in some of the held-out text, the same in every run of an objective."""
-    # the same rows for every objective
-    limit = max(1, _HELD_OUT_TARGETS // capacity(rows.sequence_length, HELD_OUT_RATE))
+    length = rows.sequence_length
+    limit = max(1, _HELD_OUT_TARGETS // capacity(length, HELD_OUT_RATE))
+    if objective == CAUSAL:
+        limit = max(limit, _HELD_OUT_SLOTS // length)
     continues = torch.tensor(pieces.continues, device=rows.device)
-    chooser = CLASSES[objective].for_held_out(continues, rows.sequence_length)
+    chooser = CLASSES[objective].for_held_out(continues, length)
     size = min(micro_batch, limit)
     batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))
     if not any(float(batch.n_targets) for batch in batches):

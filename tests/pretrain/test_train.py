@@ -14,9 +14,10 @@ from safetensors.numpy import load_file
 
 from corpora.artifacts.artifact import verify
 from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import read_metrics
+from corpora.artifacts.metrics import HeldOutLoss, read_metrics, read_unit_losses
 from corpora.common.errors import ArtifactError, FirthError, SettingError
 from corpora.tokenizer.json_format import open_pieces
+from embed.compare.scoring.held_out import held_out_losses
 from embed.contextual.pooled_run import pool_run
 from embed.contextual.pooling import PoolConfig
 from embed.svd.train import SvdConfig, make_svd_run
@@ -200,7 +201,22 @@ def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, 
     nats = last["held_out_loss"] * n_targets
     expected = nats / math.log(2) / len(spelled)
     assert last["held_out_bits_per_character"] == pytest.approx(expected)
+    losses, n_pieces, characters = read_unit_losses(out)
+    assert (n_pieces.sum(), characters.sum()) == (n_targets, len(spelled))
+    error = HeldOutLoss.of_units(losses / math.log(2), characters).standard_error
+    assert last["held_out_bits_standard_error"] == pytest.approx(error)
     assert last["held_out_perplexity"] == pytest.approx(math.exp(last["held_out_loss"]))
+
+
+def test_bits_per_character_are_of_the_same_text_for_other_pieces(corpus, tmp_path):
+    paths = {
+        pieces: make_mlm_run(corpus, small(objective="causal", pieces=pieces), tmp_path / pieces)
+        for pieces in ("30", "60")
+    }
+    losses = [read_unit_losses(path) for path in paths.values()]
+    assert losses[0][1].sum() > losses[1][1].sum()  # smaller pieces, more of them
+    [rows] = held_out_losses(paths, {})
+    assert [(row.run, row.bits) for row in rows] == [("30", True), ("60", True)]
 
 
 def test_masked_pieces_have_no_bits_per_character(run):

@@ -30,6 +30,7 @@ class Attention:
 
     text: str  # the sentence
     pieces: tuple[str, ...]  # its T pieces
+    layers: tuple[int, ...]  # numbers of the L layers that have attention, from 0
     # float32 (L, H, T, T): layer, head, attending piece, attended piece; rows sum to 1
     weights: np.ndarray
 

@@ -59,7 +59,7 @@ def _read(reader: AttentionReader, text: str) -> Attention | str:
         pieces, weights = reader.attention(reader.words_and_masks(text))
     except SettingError as error:  # read the other sentences
         return f"{quoted(text)}: {error}"
-    return Attention(text, tuple(pieces), weights)
+    return Attention(text, tuple(pieces), tuple(reader.attention_layers), weights)
 
 
 def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[ContextAnswer | str] | str:

@@ -107,22 +107,17 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
 def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
     """Turn held-out losses into JSON; a loss or error that is undefined is null."""
     return [
-        {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss)}
+        {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss, row.bits)}
         | ({} if row.deviation is None else {"deviation": _finite(row.deviation)})
-        | ({} if row.behind is None else _loss_json("behind_", row.behind))
-        | (
-            {"bits_per_character": row.bits_per_character}
-            if math.isfinite(row.bits_per_character)
-            else {}
-        )
+        | ({} if row.behind is None else _loss_json("behind_", row.behind, row.bits))
         for row in rows
     ]
 
 
-def _loss_json(prefix: str, loss: HeldOutLoss) -> dict[str, float | None]:
+def _loss_json(prefix: str, loss: HeldOutLoss, bits: bool) -> dict[str, float | None]:
     """Return a loss or difference with its error."""
     return {
-        f"{prefix}loss": _finite(loss.mean),
+        f"{prefix}{'bits_per_character' if bits else 'loss'}": _finite(loss.mean),
         f"{prefix}standard_error": _finite(loss.standard_error),
     }
 
@@ -136,19 +131,15 @@ def print_held_out(rows: Sequence[HeldOutRow]) -> None:
     """Print the held-out losses of comparable runs, best first."""
     names = short_names([row.run for row in rows], name_room(_LONGEST))
     rows = sorted(rows, key=lambda row: row.loss.mean)
-    bits = any(math.isfinite(row.bits_per_character) for row in rows)
+    unit = "bits per character" if rows[0].bits else "loss"
     print_table(
-        (
-            *("held-out loss", "loss", "over seeds", "difference from the best"),
-            *(["bits per character"] if bits else []),
-        ),
+        ("held-out loss", unit, "over seeds", "difference from the best"),
         [
             [
                 names[row.run],
                 str(row.loss),
                 "" if row.deviation is None else f"±{row.deviation:.4f}",
                 "" if row.behind is None else str(row.behind),
-                *([f"{row.bits_per_character:.3f}"] if bits else []),
             ]
             for row in rows
         ],

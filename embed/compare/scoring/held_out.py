@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics, read_unit_losses
+from corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
 from corpora.artifacts.seeds import read_training
 from embed.registry import METHODS
 
@@ -25,32 +25,37 @@ class HeldOutRow:
     loss: HeldOutLoss
     deviation: float | None  # standard deviation over seeds; None for a single run
     behind: HeldOutLoss | None  # loss minus that of the best, with its paired error; None for it
-    bits_per_character: float = math.nan  # mean over seeds; NaN unless next pieces were predicted
+    bits: bool = False  # whether in bits per character, not in nats per pair or piece
 
 
 def held_out_losses(
     paths: Mapping[str, Path], groups: Mapping[str, Sequence[str]]
 ) -> Iterator[list[HeldOutRow]]:
-    """Yield the losses of every two or more runs that were measured on the same text."""
+    """Yield the losses of every two or more runs that were measured on the same text.
+
+    In bits per character those of runs that predict the next piece, whatever their pieces are.
+    """
     owner = {run: name for name, runs in groups.items() for run in runs}
     comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
-    bits: dict[str, list[float]] = {}
     counts: dict[Hashable, np.ndarray] = {}
+    in_bits: set[Hashable] = set()
     for name, path in paths.items():
         units = read_unit_losses(path)
-        key = None if units is None else _key(path, units[1])
-        if units is not None and key is not None:
-            counts[key] = units[1]
-            row = owner.get(name, name)
-            comparable.setdefault(key, {}).setdefault(row, []).append(units[0])
-            bits.setdefault(row, []).append(_bits_per_character(path))
-    for key, losses in comparable.items():
-        if len(losses) > 1:
-            rows = compare_losses({run: np.array(of) for run, of in losses.items()}, counts[key])
-            yield [
-                dataclasses.replace(row, bits_per_character=float(np.mean(bits[row.run])))
-                for row in rows
-            ]
+        if units is None:
+            continue
+        losses, of, bits = units[0], units[-1], len(units) == 3
+        key = _key(path, of, bits)
+        if key is None:
+            continue
+        counts[key] = of
+        if bits:
+            in_bits.add(key)
+            losses = losses / math.log(2)
+        comparable.setdefault(key, {}).setdefault(owner.get(name, name), []).append(losses)
+    for key, by_run in comparable.items():
+        if len(by_run) > 1:
+            rows = compare_losses({run: np.array(of) for run, of in by_run.items()}, counts[key])
+            yield [dataclasses.replace(row, bits=key in in_bits) for row in rows]
 
 
 def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
@@ -86,19 +91,13 @@ def _variance(values: np.ndarray) -> float:
     return float(values.var(ddof=1)) if len(values) > 1 else 0.0
 
 
-def _bits_per_character(run: Path) -> float:
-    """Return those of a run's last evaluation; NaN if it measured none."""
-    found = [line.get("held_out_bits_per_character") for line in read_metrics(run / METRICS)]
-    return next((bits for bits in reversed(found) if bits is not None), math.nan)
-
-
-def _key(run: Path, counts: np.ndarray) -> Hashable | None:
+def _key(run: Path, counts: np.ndarray, bits: bool) -> Hashable | None:
     """Return what comparable losses have in common; None if a run does not say it."""
     training = read_training(run)
     if training is None or training.method not in METHODS or not (run / CHECKSUMS).is_file():
         return None
     files = read_json(run / CHECKSUMS)
     settings = getattr(METHODS[training.method].config_class(), "loss_settings", ())
-    entries = next((files[name] for name in _ENTRIES if name in files), None)
+    entries = next((files[name] for name in _ENTRIES if name in files and not bits), None)
     values = tuple(training.options.get(name) for name in settings)
-    return training.method, training.corpus, entries, values, counts.tobytes()
+    return training.method, training.corpus, entries, values, bits, counts.tobytes()

@@ -382,14 +382,14 @@ function showSentence(run, text) {
 }
 
 /** Return a table of attention, with selects for layer and head. */
-function attentionTable({ pieces, weights }) {
-  const choices = (label, n) => {
-    const options = Array.from({ length: n }, (_, i) => make("option", { value: i }, String(i + 1)));
+function attentionTable({ pieces, layers, weights }) {
+  const choices = (label, numbers) => {
+    const options = Array.from(numbers, (number, i) => make("option", { value: i }, String(number)));
     const select = make("select", { id: `attention-${label}`, onchange: () => draw() }, ...options);
     return [select, make("div", { className: "control" }, make("label", { htmlFor: select.id }, label), select)];
   };
-  const [layer, layerControl] = choices("Layer", weights.length);
-  const [head, headControl] = choices("Head", weights[0].length);
+  const [layer, layerControl] = choices("Layer", layers);
+  const [head, headControl] = choices("Head", weights[0].keys());
   const table = make("table", { className: "attention" });
   const draw = () => {
     const matrix = weights[layer.value][head.value];

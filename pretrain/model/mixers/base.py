@@ -26,7 +26,6 @@ class AttentionInputs:
     bounds: Tensor | None = None
     # int64 (B,): the key of each row's random numbers in training; None without any
     noise: Tensor | None = None
-    causal: bool = False  # whether a query attends to no later key
 
 
 class Mixer(nn.Module):
@@ -47,9 +46,9 @@ class Mixer(nn.Module):
     def matrices(self) -> list[tuple[Tensor, int]]:
         """Return the matrices for Muon, each with the number of matrices that it joins.
 
-        Without those of mixers and feed-forward parts inside.
+        Without those of mixers and feed-forward parts inside; by default none.
         """
-        raise NotImplementedError
+        return []
 
     def products(self, length: int, n_out: int) -> int:
         """Count the multiplications of a row of which ``n_out`` slots are wanted, forward."""

@@ -44,10 +44,6 @@ class Conformer(Mixer):
             self.attention_norm(x + self.first(self.first_norm(x))), inputs
         )
 
-    def matrices(self) -> list[tuple[Tensor, int]]:
-        """Return none, since all are of the parts."""
-        return []
-
     def products(self, length: int, n_out: int) -> int:
         """Count those of the parts; only the convolution ends in the slots wanted."""
         first = length * sum(w.numel() for w in self.first.parameters() if w.ndim == 2)

@@ -120,8 +120,11 @@ class Gru(Recurrent):
 
 
 def in_half_precision(device: torch.device) -> bool:
-    """Return whether torch has cells for half precision: on CPUs it has them for AVX-512 alone."""
-    return device.type != "cpu" or torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+    """Return whether torch has cells for bfloat16: for AVX-512 alone.
+
+    On a GPU autocast makes them float16, in which small gradients are 0.
+    """
+    return device.type == "cpu" and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
 
 
 def places_with_gaps(segments: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ def low_rank():
 
 def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
     config = options(kind="linear", dim=RANK, batch=30, epochs=120)
-    codes = train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl").astype(np.float64)
+    codes = train_codes(low_rank, config, directory=tmp_path).astype(np.float64)
 
     found = truncated_svd(low_rank, RANK)
     left, values = found.left.astype(np.float64), found.values
@@ -94,7 +94,7 @@ def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
 @pytest.mark.parametrize("kind", ["hidden", "denoising", "variational"])
 def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
     config = options(kind=kind, dim=RANK, hidden=20, batch=30, epochs=40).resolved()
-    codes = train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl")
+    codes = train_codes(low_rank, config, directory=tmp_path)
     first, *_, last = read_metrics(tmp_path / "metrics.jsonl")
     assert first["unexplained"] > 0.8
     assert last["unexplained"] < 0.4
@@ -103,11 +103,49 @@ def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
     assert codes.tobytes() == again.tobytes()
 
 
+class Killed(BaseException):
+    """In the place of a kill."""
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Killed])
+@pytest.mark.parametrize("kind", ["linear", "denoising", "variational"])
+def test_a_resumed_training_gives_the_same_bytes(corpus, tmp_path, monkeypatch, kind, stop):
+    config = options(kind=kind, rows="log")  # three epochs of three steps
+    whole = make_autoencoder_run(corpus, config, tmp_path / "whole")
+    take_step, calls = Network.step, []
+
+    def step(self, rate):
+        calls.append(rate)
+        if len(calls) in (1, 3, 6, 9, 12):
+            raise stop
+        take_step(self, rate)
+
+    monkeypatch.setattr(Network, "step", step)
+    out = tmp_path / "run"
+    for _ in range(5):
+        with pytest.raises(stop):
+            make_autoencoder_run(corpus, config, out, checkpoint_seconds=0)
+    make_autoencoder_run(corpus, config, out, checkpoint_seconds=0)
+
+    assert len(calls) == 9 + 5  # no step was taken twice
+    assert (out / "vectors.npy").read_bytes() == (whole / "vectors.npy").read_bytes()
+    assert not (out / "checkpoints").exists()
+    mine, theirs = ([without_seconds(line) for line in read_metrics(run / "metrics.jsonl")]
+                    for run in (out, whole))  # fmt: skip
+    assert mine == theirs
+    assert [line["epoch"] for line in mine] == [1, 2, 3, 3]
+
+
+def without_seconds(line):
+    """Return a line of metrics without its time."""
+    return {name: value for name, value in line.items() if name != "seconds"}
+
+
 def test_a_larger_beta_keeps_the_codes_nearer_to_the_prior(low_rank, tmp_path):
     divergences = []
     for beta in (0.1, 10.0):
         config = options(kind="variational", dim=RANK, hidden=20, beta=beta, epochs=20)
-        train_codes(low_rank, config, metrics=tmp_path / "metrics.jsonl")
+        train_codes(low_rank, config, directory=tmp_path)
         divergences.append(read_metrics(tmp_path / "metrics.jsonl")[-1]["divergence"])
     assert divergences[0] > 2 * divergences[1] > 0
 
@@ -141,8 +179,12 @@ def test_words_of_one_theme_are_nearer_than_words_of_two(corpus, tmp_path):
             {"kind": "denoising", "beta": 2.0},
             "`beta` needs `kind=variational`, got `kind=denoising`",
         ),
+        (
+            {"rows": "log", "context_smoothing": 1.0},
+            "`context_smoothing=1`: only changes PMI, and `rows=log` has none",
+        ),
     ],
-    ids=["hidden", "noise", "beta"],
+    ids=["hidden", "noise", "beta", "context_smoothing"],
 )
 def test_options_of_another_kind_are_refused(given, message):
     with pytest.raises(SettingError) as caught:
@@ -150,10 +192,11 @@ def test_options_of_another_kind_are_refused(given, message):
     assert str(caught.value) == f"{message}; leave it out"
 
 
-def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
+def test_a_diverging_training_ends_with_one_line_and_is_not_resumed(corpus, tmp_path):
+    config = options(kind="linear", learning_rate=1e20)
     with pytest.raises(FirthError, match=r"training diverged in epoch 1; pass `learning_rate="):
-        make_autoencoder_run(corpus, options(kind="linear", learning_rate=1e20), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
+        make_autoencoder_run(corpus, config, tmp_path / "run", checkpoint_seconds=0)
+    make_autoencoder_run(corpus, options(kind="linear"), tmp_path / "run")
 
 
 def test_a_network_that_is_worse_than_zeros_is_reported(low_rank):
@@ -188,7 +231,7 @@ def test_a_divergence_of_the_finished_network_is_refused(low_rank, monkeypatch):
 def test_a_corpus_without_an_entry_is_refused(tmp_path, text, message):
     with pytest.raises(FirthError, match=message):
         make_autoencoder_run(SmallCorpus(text), options(dim=1), tmp_path / "run")
-    assert list(tmp_path.iterdir()) == []
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_command_prints_the_reconstruction_and_curves_take_the_method(corpus, tmp_path):

@@ -254,6 +254,16 @@ def test_a_setting_out_of_range_is_refused(option, value, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(("name", "value"), [("context_smoothing", 0.5), ("shift", 5.0)])
+def test_settings_of_pmi_are_refused_for_counts(name, value):
+    with pytest.raises(SettingError) as caught:
+        SvdConfig(weighting="counts", **{name: value})
+    assert str(caught.value) == (
+        f"`{name}={value:g}`: only changes PMI, and `weighting=counts` has none; leave it out"
+    )
+    SvdConfig(weighting="counts", context_smoothing=0.75)  # as the options of a run are stored
+
+
 def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("corpora.build.open_or_build.open_or_build", lambda source: corpus)
     arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]

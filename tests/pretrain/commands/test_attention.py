@@ -125,15 +125,15 @@ def test_errors_are_one_line(run, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("mixers", "layer", "remedy"),
+    ("mixers", "layer", "given", "remedy"),
     [
-        (("attention", "gru", "attention"), 1, "pass --layer 0"),
-        (("mean", "mean", "mean"), 0, "train with attention"),
+        (("attention", "gru", "attention"), 1, ("--layer", 1), "pass --layer 0"),
+        (("mean", "mean", "mean"), 0, (), "train with attention"),
     ],
 )
-def test_layers_without_attention_are_refused(tmp_path, mixers, layer, remedy):
+def test_layers_without_attention_are_refused(tmp_path, mixers, layer, given, remedy):
     run = random_run(tmp_path / "run", mixers=mixers)
-    result = attention(run, "cat")
+    result = attention(run, "cat", *given)
     assert result.exit_code == 1
     what = f"layer {layer} is --mixer {mixers[layer]}, which has no attention weights"
     assert result.stderr == f"Error: {run}: {what}; {remedy}\n"
@@ -141,9 +141,9 @@ def test_layers_without_attention_are_refused(tmp_path, mixers, layer, remedy):
 
 def test_the_layers_of_a_mixed_encoder_that_attend_are_shown(tmp_path):
     run = random_run(tmp_path / "run", mixers=("lstm", "attention", "conformer"), conv_width=3)
-    for layer in (1, 2):
-        answer = json.loads(attention(run, "cat", "--layer", str(layer), "--json").stdout)
-        assert [one["layer"] for one in answer["layers"]] == [layer]
+    for layers, given in (([1], ("--layer", 1)), ([2], ("--layer", 2)), ([1, 2], ())):
+        answer = json.loads(attention(run, "cat", *given, "--json").stdout)
+        assert [one["layer"] for one in answer["layers"]] == layers
         np.testing.assert_allclose(weights_of(answer).sum(-1), 1.0, atol=1e-4)
 
 

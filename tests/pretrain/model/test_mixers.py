@@ -245,6 +245,20 @@ def test_every_matrix_of_a_block_is_muons_once():
             {"mixer": "mean", "conv_width": 3},
             "`conv_width=3`: no layer has filters with `mixer=mean`; leave it out",
         ),
+        (
+            {"mixer": "attention,lstm", "layers": 2, "attention_span": 4, "global_every": 2},
+            (
+                "`attention_span=4`: no layer has it with `global_every=2` and "
+                "`mixer=attention,lstm`; leave it out"
+            ),
+        ),
+        (
+            {"mixer": "lstm,attention", "layers": 2, "attention_span": 4, "global_every": 2},
+            (
+                "`global_every=2`: no layer that it makes global has attention with "
+                "`mixer=lstm,attention`; leave it out"
+            ),
+        ),
         *(
             (
                 {"mixer": "lstm", name: value},
@@ -268,6 +282,7 @@ def test_a_resolved_config_can_be_made_again():
         resolved = MlmConfig(mixer=mixer).resolved()
         assert dataclasses.replace(resolved) == resolved
     assert MlmConfig(mixer="lstm").resolved().positions == "none"
+    assert MlmConfig(mixer="mean", positions="learned").resolved().positions == "learned"
     assert MlmConfig(mixer="mean,mean,mean,conformer").resolved().positions == "rotary"
 
 

@@ -180,9 +180,9 @@ def test_an_encoder_with_edges_needs_trees():
     with pytest.raises(SettingError) as error:
         build_attention_inputs(config, segments, None)
     assert str(error.value) == (
-        "this encoder attends along the edges of trees (`attention_edges=tree:1`), and plain "
-        "text has none; use it with `pool` and tagging, which read CoNLL-U, or pass an encoder "
-        "trained without it"
+        "this encoder attends along the edges of trees (`attention_edges=tree:1`), and it is "
+        "given text without trees; use it with `pool_run()` and tagging, which read CoNLL-U, or "
+        "pass an encoder trained without it"
     )
 
 

@@ -49,8 +49,8 @@ def _sentence(attention: Attention) -> dict[str, Any]:
             for place, piece in enumerate(pieces)
         ],
         "layers": [
-            {"mean": _source(mean), "heads": [_source(head) for head in heads]}
-            for mean, heads in zip(means, attention.weights, strict=True)
+            {"number": number, "mean": _source(mean), "heads": [_source(head) for head in heads]}
+            for number, mean, heads in zip(attention.layers, means, attention.weights, strict=True)
         ],
     }
 

@@ -135,9 +135,7 @@ class TaggingTask:
                 )
                 yield layer_source(layer), states
 
-    def train_sources(
-        self, vectors: StaticVectors
-    ) -> tuple["_SourceProbe", dict[str, np.ndarray]]:
+    def train_sources(self, vectors: StaticVectors) -> tuple["_SourceProbe", dict[str, np.ndarray]]:
         """Return the best source on the development part, and the predictions from each."""
         best: _SourceProbe | None = None
         predictions: dict[str, np.ndarray] = {}

@@ -122,24 +122,31 @@ def test_seeds_share_a_row(tmp_path):
     assert [(row.run, row.deviation) for row in rows] == [("sg-seed*", 0.0), ("a", None)]
 
 
-def test_bits_per_character_are_those_of_the_last_evaluation(tmp_path, capsys):
-    paths = {name: run_of(tmp_path, name) for name in ("a-seed1", "a-seed2", "b")}
-    for name, values in (("a-seed1", (4.0, 2.0)), ("a-seed2", (4.0, 2.5)), ("b", (3.0,))):
-        lines = [{"step": 0, "loss": 1.0}, *({"held_out_bits_per_character": v} for v in values)]
-        (paths[name] / "metrics.jsonl").write_text("".join(json.dumps(n) + "\n" for n in lines))
+def test_bits_per_character_are_compared_whatever_the_pieces_are(tmp_path, capsys):
+    # of two units with 10 and 5 characters, as 4 and 2 pieces, or as 3 and 2
+    characters = np.array([10.0, 5.0])
+    few, many = np.array([4.0, 2.0]), np.array([3.0, 2.0])
+    nats = characters * math.log(2)  # 1 bit per character
+    paths = {
+        "a-seed1": run_of(tmp_path, "a-seed1", units=[2 * nats, few, characters]),
+        "a-seed2": run_of(tmp_path, "a-seed2", units=[3 * nats, few, characters]),
+        "b": run_of(tmp_path, "b", words="b\t5\n", units=[4 * nats, many, characters]),
+        "earlier": run_of(tmp_path, "earlier", units=[nats, characters]),
+        "other-text": run_of(tmp_path, "other", units=[nats, many, characters + 1]),
+    }
 
     [rows] = held_out_losses(paths, {"a-seed*": ("a-seed1", "a-seed2")})
     print_held_out(rows)
 
-    assert [each["bits_per_character"] for each in held_out_json(rows)] == [2.25, 3.0]
+    found = held_out_json(rows)
+    assert [each["run"] for each in found] == ["a-seed*", "b"]
+    assert [each["bits_per_character"] for each in found] == pytest.approx([2.5, 4.0])
+    assert found[1]["behind_bits_per_character"] == pytest.approx(1.5)
+    assert "loss" not in found[0]
     assert "bits per character" in capsys.readouterr().out
-    (paths["b"] / "metrics.jsonl").unlink()
-    [[_, b]] = held_out_losses({name: paths[name] for name in ("a-seed1", "b")}, {})
-    assert math.isnan(b.bits_per_character)
-    assert "bits_per_character" not in held_out_json([b])[0]
 
 
 def test_damaged_unit_losses_are_named(tmp_path):
     paths = {"a": run_of(tmp_path, "a", units=[1.0, 2.0])}
-    with pytest.raises(ArtifactError, match=r"held_out.npy: has shape \(2,\), not \(2, units\)"):
+    with pytest.raises(ArtifactError, match=r"held_out.npy: has shape \(2,\), not \(2 or"):
         list(held_out_losses(paths, {}))
