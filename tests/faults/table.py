@@ -62,7 +62,10 @@ CALLS = {
         resumes=True,
     ),
     "train-autoencoder": Call(
-        words=f"{_TRAINING} --epochs 1 --hidden 4 --device cpu", reads=("corpus",), makes=("run",)
+        words=f"{_TRAINING} --epochs 1 --hidden 4 --device cpu",
+        reads=("corpus",),
+        makes=("run",),
+        resumes=True,
     ),
     "train-mlm": Call(
         words=f"{{inputs}}/corpus --out {{workdir}}/run {_MLM}",

@@ -102,8 +102,8 @@ def test_the_runs_vectors_answer_queries(trained):
 
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     given = {
-        **SMALL, "preset": "tiny", "attention_score": "bilinear", "positions": "learned",
-        "attention_span": 4, "global_every": 2, "norm": "post", "feed_forward": "relu",
+        **SMALL, "preset": "tiny", "layers": 2, "attention_score": "bilinear",
+        "positions": "learned", "attention_span": 4, "global_every": 2, "norm": "post", "feed_forward": "relu",
         "dropout": 0.1, "piece_model": "bpe", "boundary": "sentence", "mask_rate": "0.3:0.15",
         "masking": "span", "mask_share": 0.7, "random_share": 0.2, "micro_batch": 4,
         "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.2, "clip": 0.5, "max_vocabulary": 20,
