@@ -103,13 +103,13 @@ def test_the_runs_vectors_answer_queries(trained):
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     given = {
         **SMALL, "preset": "tiny", "layers": 2, "attention_score": "bilinear",
-        "positions": "learned", "attention_span": 4, "global_every": 2, "norm": "post", "feed_forward": "relu",
-        "dropout": 0.1, "piece_model": "bpe", "boundary": "sentence", "mask_rate": "0.3:0.15",
-        "masking": "span", "mask_share": 0.7, "random_share": 0.2, "micro_batch": 4,
-        "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.2, "clip": 0.5, "max_vocabulary": 20,
-        "checkpoint_every": "4", "keep_checkpoints": 1, "evaluate_every": "6", "seed": 7,
-        "feed_forward_dim": 24, "steps": 8, "optimizer": "adamw", "muon_rate": 0.03, "init": "none",
-        "attention_start": "random",
+        "positions": "learned", "attention_span": 4, "global_every": 2, "norm": "post",
+        "feed_forward": "relu", "dropout": 0.1, "piece_model": "bpe", "boundary": "sentence",
+        "mask_rate": "0.3:0.15", "masking": "span", "mask_share": 0.7, "random_share": 0.2,
+        "micro_batch": 4, "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.2, "clip": 0.5,
+        "max_vocabulary": 20, "checkpoint_every": "4", "keep_checkpoints": 1,
+        "evaluate_every": "6", "seed": 7, "feed_forward_dim": 24, "steps": 8,
+        "optimizer": "adamw", "muon_rate": 0.03, "init": "none", "attention_start": "random",
     }  # fmt: skip
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
     assert result.exit_code == 0, result.output
