@@ -255,8 +255,8 @@ class MlmConfig:
     keep_checkpoints: int = setting(2, "Number of checkpoints to keep.", at_least=1)
     evaluate_every: str = setting(
         "5%",
-        "Share of the budget, steps, or minutes with an m, between held-out evaluations; by share, "
-        "all but the last use 64 of the held-out rows.",
+        "Share of the budget, steps, or minutes with an m, between held-out evaluations; all but "
+        "the last use a part of the held-out rows, by share 64.",
         metavar="N%|N|Nm",
     )
     seed: int = setting(1, "Random seed.", at_least=0, at_most=2**31 - 1)

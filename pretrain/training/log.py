@@ -68,7 +68,8 @@ class TrainingLog:
         self._steps = 0
         self._started = time.perf_counter()
         self._held_out = ""
-        show(step * workload.step_tokens, None)
+        self._shown: tuple[float, float | None] = (step * workload.step_tokens, None)
+        show(*self._shown)
 
     def add(self, values: Tensor) -> None:
         """Collect the values that :meth:`~pretrain.training.step.Stepper.step` returned."""
@@ -122,11 +123,15 @@ class TrainingLog:
             memory=peak_memory(self._device),
             eta_seconds=round(max(remaining, 0.0), 1),
         )
-        total = tokens / status.progress if status.progress else None
+        self._shown = tokens, tokens / status.progress if status.progress else None
         detail = f"loss {self.loss:.3f}  rate {status.rate:.2g}{self._held_out}"
-        self._show(tokens, total, detail)
+        self._show(*self._shown, detail)
         self._sums, self._steps = np.zeros(3), 0
         self._started = time.perf_counter()
+
+    def show_evaluation(self, share: float) -> None:
+        """Show how much of a held-out evaluation is done."""
+        self._show(*self._shown, f"evaluating {share:.0%}")
 
     def write_score(self, status: TrainingStatus, score: MlmScore, unigram: MlmScore) -> None:
         """Write a held-out evaluation."""

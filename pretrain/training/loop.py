@@ -29,6 +29,7 @@ CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
 _SOME_ROWS = 64  # to evaluate on at each share of the budget
+_MANY_SLOTS = 1 << 16  # at most, to evaluate on at other intervals
 _ROUNDING = 1e-9  # of a number of intervals: 3 steps of 60 are 5 %, whatever the last bit
 _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
@@ -109,7 +110,8 @@ class _Training:
         every = parse_every("evaluate_every", config.evaluate_every)
         self._evaluations = _interval(setup.budget, *every)
         # held-out rows to evaluate on before the end
-        self._some = setup.held_out if every[2] is None else take_rows(setup.held_out, _SOME_ROWS)
+        n_rows = _MANY_SLOTS // setup.held_out[0].ids.shape[1] if every[2] is None else _SOME_ROWS
+        self._some = take_rows(setup.held_out, max(1, n_rows))
         every = parse_every("checkpoint_every", config.checkpoint_every)
         self._checkpoints = _interval(setup.budget, *every)
         self._last = (0.0, self._rates[0])
@@ -241,7 +243,8 @@ class _Training:
             return
         self._write_line()
         setup = self._setup
-        self.score = evaluate(self._model, batches, setup.step_settings.dtype, setup.characters)
+        dtype, tell = setup.step_settings.dtype, self._log.show_evaluation
+        self.score = evaluate(self._model, batches, dtype, setup.characters, tell)
         if not math.isfinite(self.score.loss):
             self._raise_diverged(self._step, f"the held-out loss is {self.score.loss:.3g}")
         self._log.write_score(self._status(), self.score, setup.unigram)

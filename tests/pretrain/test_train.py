@@ -774,10 +774,18 @@ def test_some_rows_are_spread_evenly_over_those_with_pieces_to_predict(filled, e
         assert all(batch.weights.all() for batch in some)
 
 
-@pytest.mark.parametrize("budget", [{"steps": 40}, {"steps": None, "minutes": 0.02}])
-def test_evaluations_by_share_use_the_same_rows_and_the_last_one_all(
-    corpus, tmp_path, monkeypatch, budget
+@pytest.mark.parametrize(
+    ("given", "n_rows"),
+    [
+        ({"steps": 40}, 64),
+        ({"steps": None, "minutes": 0.02}, 64),
+        ({"steps": 40, "evaluate_every": "10"}, 50),
+    ],
+)
+def test_evaluations_use_the_same_rows_and_the_last_one_all(
+    corpus, tmp_path, monkeypatch, given, n_rows
 ):
+    monkeypatch.setattr(loop, "_MANY_SLOTS", 50 * 16)
     used, evaluate = [], loop.evaluate
 
     def noting(model, batches, *others):
@@ -785,10 +793,10 @@ def test_evaluations_by_share_use_the_same_rows_and_the_last_one_all(
         return evaluate(model, batches, *others)
 
     monkeypatch.setattr(loop, "evaluate", noting)
-    make_mlm_run(corpus, small(**budget), tmp_path / "run")
+    make_mlm_run(corpus, small(**given), tmp_path / "run")
 
     assert len(used) > 2
-    assert {len(ids) for ids in used[:-1]} == {64}
+    assert {len(ids) for ids in used[:-1]} == {n_rows}
     assert all(torch.equal(ids, used[0]) for ids in used[1:-1])
     assert len(used[-1]) > 64
 
