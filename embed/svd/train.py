@@ -158,7 +158,7 @@ class SvdConfig:
         parse_memory(self.memory)
         if self.weighting != "ppmi":
             for name in ("context_smoothing", "shift"):
-                if (value := getattr(self, name)) != type(self).__dataclass_fields__[name].default:
+                if (value := getattr(self, name)) != getattr(SvdConfig, name):  # the default
                     raise SettingError(
                         f"`{name}={value:g}`: only changes PMI, and `weighting={self.weighting}` "
                         "has none; leave it out"

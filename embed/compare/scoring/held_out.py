@@ -37,8 +37,7 @@ def held_out_losses(
     """
     owner = {run: name for name, runs in groups.items() for run in runs}
     comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
-    counts: dict[Hashable, np.ndarray] = {}
-    in_bits: set[Hashable] = set()
+    texts: dict[Hashable, tuple[np.ndarray, bool]] = {}  # counts by unit, and whether in bits
     for name, path in paths.items():
         units = read_unit_losses(path)
         if units is None:
@@ -47,15 +46,15 @@ def held_out_losses(
         key = _key(path, of, bits)
         if key is None:
             continue
-        counts[key] = of
+        texts[key] = of, bits
         if bits:
-            in_bits.add(key)
             losses = losses / math.log(2)
         comparable.setdefault(key, {}).setdefault(owner.get(name, name), []).append(losses)
     for key, by_run in comparable.items():
         if len(by_run) > 1:
-            rows = compare_losses({run: np.array(of) for run, of in by_run.items()}, counts[key])
-            yield [dataclasses.replace(row, bits=key in in_bits) for row in rows]
+            of, bits = texts[key]
+            rows = compare_losses({run: np.array(seeds) for run, seeds in by_run.items()}, of)
+            yield [dataclasses.replace(row, bits=bits) for row in rows]
 
 
 def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
