@@ -17,7 +17,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import CHANGES, HEADS
+from recipe_changes import BESIDE_DEFAULT, CHANGES
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -33,7 +33,7 @@ from pretrain.training.log import PARTS
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
-ROWS = 32  # of a step on a CPU, unless the recipe says otherwise
+ROWS, SLOTS = 32, 128  # of a step on a CPU and of a row, unless the recipe says otherwise
 _15 = {"mask_rate": "0.15"}
 _ONCE = {"times": 1}  # AdamW's rate beside Muon is as many times the rate of AdamW alone
 _LITTLE_DECAY: dict[str, dict[str, Any]] = {
@@ -48,7 +48,7 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "Muon 1e-2": {"muon_rate": 0.01, **_ONCE},
     "Muon 4e-2": {"muon_rate": 0.04, **_ONCE},
     "batch 16": {"batch": 16, **_ONCE},
-    **{name: {"change": name, **_ONCE} for name in CHANGES if name and name not in HEADS},
+    **{name: {"change": name, **_ONCE} for name in CHANGES if name and name not in BESIDE_DEFAULT},
     "weight decay .01": {},
     "rate x2": {"times": 2},
     "rate x4": {"times": 4},
@@ -58,7 +58,7 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "skip-gram of words": {"init": "skip-gram"},
     "SVD of words": {"init": "svd"},
 }
-_RANDOM_HEADS: dict[str, dict[str, Any]] = {
+_RANDOM_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
     **{name: {**options, "weight_decay": 0.01} for name, options in _LITTLE_DECAY.items()},
     "random heads": {},
     "weight decay .3": {"weight_decay": 0.3},
@@ -69,10 +69,14 @@ _RANDOM_HEADS: dict[str, dict[str, Any]] = {
     "quarter rates": {"rates": 0.25},
 }
 RECIPES: dict[str, dict[str, Any]] = {
-    **{name: {**options, "attention_start": "random"} for name, options in _RANDOM_HEADS.items()},
+    **{
+        name: {**options, "attention_start": "random"}
+        for name, options in _RANDOM_BESIDE_DEFAULT.items()
+    },
     "default": {},
     "nearby heads, random table": {"init": "none"},
-    **{name: {"change": name} for name in HEADS},
+    **{name: {"change": name} for name in BESIDE_DEFAULT},
+    "64 slots": {"sequence_length": 64, "batch": 64},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
@@ -138,8 +142,9 @@ def main() -> None:
             options["muon_rate"] = MlmConfig.muon_rate * share
         if "times" in options:
             options["learning_rate"] = preset.learning_rate * options.pop("times")
-        if "batch" in options:  # as many rows
-            options["steps"] *= ROWS // options["batch"]
+        if "batch" in options:  # as many slots
+            slots = options["batch"] * options.get("sequence_length", SLOTS)
+            options["steps"] = options["steps"] * ROWS * SLOTS // slots
         with tempfile.TemporaryDirectory() as folder:
             result = train(corpus, options, Path(folder) / "run")
         found["cells"].append({**cell, "dtype": arguments.dtype, **result})

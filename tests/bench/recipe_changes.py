@@ -4,7 +4,10 @@ Each is a context in which the trainer runs with one of its parts replaced.
 """
 
 import contextlib
+import itertools
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -12,13 +15,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from corpora.build.make import make_corpus
+from corpora.build.request import BuildOptions
+from corpora.reading.text_blocks import ReadOptions
 from corpora.store.view import View
+from corpora.text.segment import TextSettings
 from corpora.tokenizer.pieces import Pieces
+from embed.svd.piece_text import PieceText
+from embed.word2vec.config import SkipGramConfig
+from embed.word2vec.train import train_skipgram
 from pretrain.data import masking
 from pretrain.data.batches import Batches
 from pretrain.model import encoder, nearby_heads
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training import loop, optimizer, warm_start
+from pretrain.training import loop, muon, optimizer, warm_start
 from pretrain.training.optimizer import Optimizers
 from pretrain.training.step import Stepper
 
@@ -78,6 +88,38 @@ def heads(**constants: float) -> Change:
     return lambda: patch.multiple(
         nearby_heads, **{f"_{k.upper()}": v for k, v in constants.items()}
     )
+
+
+def skipgram_of_pieces() -> contextlib.AbstractContextManager[Any]:
+    """Take the vectors of skip-gram with its defaults, on the text as pieces."""
+
+    def vectors_from_text(
+        view: View, pieces: Pieces, dim: int, *, seed: int, threads: int
+    ) -> np.ndarray:
+        with tempfile.TemporaryDirectory() as folder:
+            text = Path(folder, "pieces.txt")
+            with text.open("w") as file:
+                for ids, offsets in PieceText(view, pieces).shards():
+                    for start, end in itertools.pairwise(offsets):
+                        file.write(" ".join(map("p{}".format, ids[start:end])) + "\n")
+            corpus = make_corpus(
+                text,
+                Path(folder, "corpus"),
+                read=ReadOptions(documents="line"),
+                text=TextSettings(segmenter="whitespace"),
+                options=BuildOptions(held_out=0),
+            )
+            found = train_skipgram(corpus, SkipGramConfig(dim=dim, seed=seed, threads=threads))
+        vectors = np.zeros((len(pieces), dim), np.float32)
+        vectors[[int(word[1:]) for word in found.vocabulary]] = found.matrix
+        return vectors
+
+    return patch.object(warm_start, "vectors_from_text", vectors_from_text)
+
+
+def muon_steps(steps: int) -> Change:
+    """Return Muon with another number of steps to an orthogonal matrix."""
+    return lambda: patch.object(muon, "_STEPS", steps)
 
 
 def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change:
@@ -219,13 +261,17 @@ def _copy(values: list[Tensor], model: MaskedLanguageModel) -> None:
             weight.copy_(value)
 
 
-HEADS: dict[str, Change] = {
+BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earlier default
     "heads, sharper": heads(sharpness=5.0),
     "heads of all layers": heads(every=1),
     "heads of the first layer": heads(every=1000),
+    "skip-gram of pieces": skipgram_of_pieces,
+    "Muon, 3 steps": muon_steps(3),
+    "Muon, 4 steps": muon_steps(4),
+    "started at .08": first_std(0.08),
 }
 CHANGES: dict[str, Change] = {
-    **HEADS,
+    **BESIDE_DEFAULT,
     "": first_vectors(np.copy),
     "shuffled": first_vectors(shuffled),
     "noise": first_vectors(noise),
