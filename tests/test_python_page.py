@@ -15,7 +15,7 @@ import pytest
 import corpora
 import embed
 from embed.compare.probes import attention_pooling
-from pretrain.training import prepare
+from pretrain.data.objectives.masked import MaskedPieces
 from tests.fenced import fenced_blocks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +45,7 @@ def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
     # shorter measurements and trainings, whose results the pages do not show
-    monkeypatch.setattr(prepare, "_HELD_OUT_TARGETS", 400)
+    monkeypatch.setattr(MaskedPieces, "held_out_targets", 400)
     monkeypatch.setattr(attention_pooling, "RATES", (1e-2,))
     monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
     output = io.StringIO()

@@ -11,12 +11,10 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
-from pretrain.config import CAUSAL, MASKED, MlmConfig
+from pretrain.config import MASKED, MlmConfig
 from pretrain.data.batches import Batch, Batches, fixed_batches
-from pretrain.data.masking import capacity
 from pretrain.data.objectives.causal import piece_characters
 from pretrain.data.objectives.registry import CLASSES
-from pretrain.data.objectives.targets import HELD_OUT_RATE
 from pretrain.data.packing import PackedRows, piece_counts
 from pretrain.data.text import TextSplits, max_segments, pack_text
 from pretrain.device import matmul_peak, reset_peak_memory
@@ -39,10 +37,6 @@ from pretrain.training.log import Workload
 from pretrain.training.loop import TrainingSetup
 from pretrain.training.schedule import Budget, make_budget
 from pretrain.training.warm_start import NONE, write_first_vectors
-
-_HELD_OUT_TARGETS = 8_000  # approximate, masked; enough to estimate the loss within 0.03
-# of next pieces: mostly all of the held-out text, as a part would be another one for other pieces
-_HELD_OUT_SLOTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -126,7 +120,7 @@ def prepare(
         seconds=seconds,
         characters=(
             torch.tensor(piece_characters(pieces.names), device=device)
-            if config.objective == CAUSAL
+            if CLASSES[config.objective].per_character
             else None
         ),
     )
@@ -166,12 +160,9 @@ def held_out_batches(
     rows: PackedRows, pieces: Pieces, micro_batch: int, objective: str = MASKED
 ) -> list[Batch]:
     """Choose targets in some of the held-out text, the same in every run of an objective."""
-    length = rows.sequence_length
-    limit = max(1, _HELD_OUT_TARGETS // capacity(length, HELD_OUT_RATE))
-    if objective == CAUSAL:
-        limit = max(limit, _HELD_OUT_SLOTS // length)
     continues = torch.tensor(pieces.continues, device=rows.device)
-    chooser = CLASSES[objective].for_held_out(continues, length)
+    chooser = CLASSES[objective].for_held_out(continues, rows.sequence_length)
+    limit = max(1, chooser.held_out_targets // chooser.capacity)
     size = min(micro_batch, limit)
     batches = list(fixed_batches(rows, chooser, batch_rows=size, n_rows_limit=limit))
     if not any(float(batch.n_targets) for batch in batches):

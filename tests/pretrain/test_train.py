@@ -27,6 +27,7 @@ from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
 from pretrain.data.batches import Batch
+from pretrain.data.objectives.masked import MaskedPieces
 from pretrain.data.packing import PackedRows
 from pretrain.data.text import open_text
 from pretrain.inference.causal_encoder import CausalEncoder
@@ -54,7 +55,7 @@ def small(**options):
 def _few_targets():
     """Evaluate on a twentieth of the usual targets, which would take half of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "_HELD_OUT_TARGETS", 400)
+        patch.setattr(MaskedPieces, "held_out_targets", 400)
         yield
 
 

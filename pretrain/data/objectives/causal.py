@@ -23,6 +23,9 @@ class NextPiece:
     """
 
     max_passes: ClassVar[int] = 1  # another would be the same
+    # mostly all of the held-out text, as a part would be another one for other pieces
+    held_out_targets: ClassVar[int] = 1_000_000
+    per_character: ClassVar[bool] = True
     capacity: int
     ends: bool
 

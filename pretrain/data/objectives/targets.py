@@ -22,6 +22,8 @@ class Objective(Protocol):
     """Chooses the pieces to predict of packed rows, as a function of seed and step."""
 
     max_passes: ClassVar[int]  # over a row of a held-out text that is short
+    held_out_targets: ClassVar[int]  # about as many are predicted in held-out text
+    per_character: ClassVar[bool]  # whether the loss can be divided among characters
 
     @property
     def capacity(self) -> int:
