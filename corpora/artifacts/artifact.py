@@ -53,7 +53,7 @@ def new_artifact(
 
     ``maker`` (command and settings) is stored in ``maker.json``, so that an interrupted
     artifact is resumed only by the same work. ``resume`` names the subfolder of resumable work:
-    if set, an error keeps the partial directory, else it is removed.
+    if set, an error keeps the files that were written, else everything is removed.
     """
     out, partial, aside = artifact_paths(out)
     refuse_existing(out, force)
@@ -70,7 +70,7 @@ def new_artifact(
                 sync_path(partial)
                 _publish(partial, out, aside)
         except BaseException as error:
-            if resume:
+            if resume and _holds_work(partial):
                 if isinstance(error, KeyboardInterrupt) and (partial / resume).exists():
                     note("interrupted; run the same command to resume")
             elif partial.exists():
@@ -78,6 +78,11 @@ def new_artifact(
                 remove_empty(new_folders)
             raise
     (out / _LOCK).unlink(missing_ok=True)
+
+
+def _holds_work(partial: Path) -> bool:
+    """Return whether a partial directory has files that are worth keeping."""
+    return any(each.is_file() and each.name not in (_LOCK, MAKER) for each in partial.rglob("*"))
 
 
 @contextlib.contextmanager

@@ -94,6 +94,16 @@ def test_an_error_in_resumable_work_keeps_the_partial_directory(tmp_path):
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
 
 
+def test_resumable_work_that_wrote_nothing_leaves_nothing(tmp_path):
+    with (
+        pytest.raises(ZeroDivisionError),
+        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
+    ):
+        (partial / "checkpoints").mkdir()
+        raise ZeroDivisionError
+    assert names(tmp_path) == []
+
+
 def test_different_settings_start_over_instead_of_resuming(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
