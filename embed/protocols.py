@@ -115,6 +115,11 @@ class ContextualEncoder(Protocol):
         """
 
 
+def needs_trees(encoder: ContextualEncoder) -> bool:
+    """Return whether an encoder reads sentences with dependency trees only."""
+    return bool(getattr(encoder, "needs_trees", False))
+
+
 @runtime_checkable
 class WindowedEncoder(Protocol):
     """An encoder that splits sentences beyond its maximum length into overlapping windows."""

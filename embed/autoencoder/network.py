@@ -98,6 +98,11 @@ class Network:
             group["lr"] = rate * relative
         self._optimizer.step()
 
+    @property
+    def checkpoint_bytes(self) -> int:
+        """The size of a checkpoint."""
+        return sum(weight.nbytes for weight in self.weights.values()) * (1 + len(_AVERAGES))
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the weights and Adam's averages, which are copies on a GPU only."""
         found = {}

@@ -8,29 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, Metrics
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.device import choose_device
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.options import config_of
 from corpora.common.reporting import Progress, note, progress
-from corpora.common.threads import thread_count
 from embed.autoencoder.config import AutoencoderConfig
 from embed.autoencoder.network import NO_LOSSES, Losses, Network
 from embed.autoencoder.sparse_rows import SparseRows
 from embed.svd.train import weighted_matrix
-from embed.vectors.training import torch_threads, train_vectors
-from embed.vectors.word_vectors import MATRIX, WordVectors
+from embed.vectors.training import CHECKPOINTS, make_network_run, train_vectors
+from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
     from corpora.store.corpus import Corpus, View
 
-FORMAT = 1
 METHOD = "autoencoder"
-CHECKPOINTS = "checkpoints"
 _ORDER, _NOISE = 1, 2  # keys of the random streams
 _CHECKPOINT_SECONDS = 300.0
 
@@ -96,30 +90,22 @@ def make_autoencoder_run(
     checkpoint_seconds: float = _CHECKPOINT_SECONDS,
 ) -> Path:
     """Count, weight and train, or resume a training; write the codes as a run, return its path."""
-    started, config = now(), config.resolved()
-    options = dataclasses.asdict(config)
-    maker = {"command": f"train-{METHOD}", "corpus": corpus.fingerprint, **options}
-    del maker["threads"], maker["device"]  # a resumed training may use others
-    with new_artifact(
-        out, maker, force=force, resume=CHECKPOINTS if resumable else None
-    ) as partial:
-        device = choose_device(config.device)
-        checkpoints = partial / CHECKPOINTS
-        if checkpoints.exists() or not (partial / MATRIX).is_file():
-            checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
-            words, matrix = weighted_matrix(corpus, config.counting(), partial)
-            with torch_threads(config.threads):
-                vectors = train_codes(matrix, config, device, partial, checkpoint_seconds)
-            if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
-                have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
-                note(f"{corpus.path}: {have} no context words and a zero vector")
-            WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(partial)
-            clear_checkpoints(checkpoints)
-        head = {"format": FORMAT, "method": METHOD}
-        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
-        about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
-        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
-    return out
+    config = config.resolved()
+
+    def train(partial: Path, device: str) -> WordVectors:
+        words, matrix = weighted_matrix(corpus, config.counting(), partial)
+        vectors, unexplained = train_codes(matrix, config, device, partial, checkpoint_seconds)
+        if unexplained > 1:
+            note(
+                "the network reconstructs the rows worse than zeros would; pass more `epochs` or a "
+                "smaller `learning_rate`"
+            )
+        if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
+            have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
+            note(f"{corpus.path}: {have} no context words and a zero vector")
+        return WordVectors(words, vectors, counts=open_words(corpus, config).counts)
+
+    return make_network_run(train, corpus, config, out, METHOD, force=force, resumable=resumable)
 
 
 def open_words(corpus: "Corpus", config: AutoencoderConfig) -> "View":
@@ -137,8 +123,10 @@ def train_codes(
     device: str = "cpu",
     directory: Path | None = None,
     checkpoint_seconds: float = _CHECKPOINT_SECONDS,
-) -> np.ndarray:
-    """Train a network on the rows of a matrix and return their codes; empty rows have zeros.
+) -> tuple[np.ndarray, float]:
+    """Train a network on the rows of a matrix; return their codes, and what these leave out.
+
+    Empty rows have zeros. What is left out is a share of the squares.
 
     In a directory, a training that was interrupted there is resumed, and its metrics gain a line
     per epoch, with the unexplained share of the squares, and the KL divergence per word in nats if
@@ -205,8 +193,11 @@ class _Training:
             if time.monotonic() - self._saved > self._checkpoint_seconds:
                 self.save()
 
-    def codes(self) -> np.ndarray:
-        """Return the codes of all rows, float32 (V, D), and write the metrics of the network."""
+    def codes(self) -> tuple[np.ndarray, float]:
+        """Return the codes of all rows, float32 (V, D), and the unexplained share of the squares.
+
+        Writes the metrics of the finished network.
+        """
         config, total = self._config, NO_LOSSES
         vectors = np.zeros((self._matrix.shape[0], config.dim), np.float32)
         for first in range(0, len(self._used), config.batch):
@@ -215,12 +206,7 @@ class _Training:
             vectors[ids], losses = self._network.encode(rows)
             total += losses
         self._write(config.epochs, total, None)
-        if total.unexplained > 1:
-            note(
-                "the network reconstructs the rows worse than zeros would; pass more `epochs` or a "
-                "smaller `learning_rate`"
-            )
-        return vectors
+        return vectors, total.unexplained
 
     def save(self) -> None:
         """Write a checkpoint."""

@@ -37,7 +37,8 @@ def command(
     also reads these formats.
 
     huggingface writes the model of a train-mlm run instead of vectors, as a
-    folder that AutoModelForMaskedLM and AutoTokenizer load.
+    folder that AutoTokenizer and AutoModelForMaskedLM load, of runs with
+    --objective causal AutoModelForCausalLM.
 
     \b
     Example:

@@ -30,6 +30,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
     from corpora.common.device import choose_device
     from embed.autoencoder.dry_run import estimate_autoencoder
     from embed.autoencoder.train import make_autoencoder_run
+    from embed.vectors.training import CHECKPOINTS
 
     config = request.config
     request.train(
@@ -39,6 +40,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
         chosen=lambda _: dataclasses.asdict(config.resolved()),
         make=lambda corpus, one, run: make_autoencoder_run(corpus, one, run, force=request.force),
         describe=lambda run: f"{size(run)}, {_reconstruction(run)}",
+        resume=CHECKPOINTS,
     )
 
 

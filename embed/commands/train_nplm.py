@@ -28,7 +28,8 @@ def command(request: Request[NplmConfig]) -> None:
     """
     from corpora.common.device import choose_device
     from embed.nplm.dry_run import estimate_nplm
-    from embed.nplm.train import CHECKPOINTS, make_nplm_run, open_text, with_samples
+    from embed.nplm.train import make_nplm_run, open_text, with_samples
+    from embed.vectors.training import CHECKPOINTS
 
     config = request.config
     request.train(

@@ -14,8 +14,8 @@ from corpora.artifacts.atomic import atomic_output
 from corpora.common.errors import SettingError, SourceError
 from corpora.common.options import check, setting
 from corpora.common.reporting import Progress, no_progress
-from embed.contextual.pooling import AUTO, needs_trees, parse_layers
-from embed.protocols import ContextualEncoder
+from embed.contextual.pooling import AUTO, parse_layers
+from embed.protocols import ContextualEncoder, needs_trees
 
 _DIGITS = 6  # decimals of a number in JSON
 STDIN = "-"

@@ -23,6 +23,7 @@ from embed.protocols import (
     JoinableEncoder,
     MaskedEncoder,
     StaticLayers,
+    needs_trees,
 )
 from embed.svd.scratch import Scratch
 from embed.vectors.word_vectors import WordVectors
@@ -133,10 +134,16 @@ def pool_words(
         matrix = _input_embeddings(encoder, words, show, words_at_once, scratch)
     else:
         masked = source in MASKING
+        trees = needs_trees(encoder)
+        if trees and not corpus.keeps_heads:
+            raise SettingError(
+                f"{corpus.path}: keeps no heads of words, which the encoder needs; build it from "
+                "CoNLL-U with heads, or pool a run trained without `attention_edges`"
+            )
         n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = SentenceSelection.make(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
-            trees=needs_trees(encoder) and corpus.keeps_heads,
+            trees=trees,
         )  # fmt: skip
         sum_blocks = sum_blocks or functools.partial(_sum_here, encoder)
         matrix = _mean_states(sum_blocks, layers, selection, show, tokens_at_once, scratch)
@@ -147,11 +154,6 @@ def pool_words(
         matrix, centers = _join(encoder, words, matrix, words_at_once, scratch)
     vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
     return Pooled(vectors, info)
-
-
-def needs_trees(encoder: ContextualEncoder) -> bool:
-    """Return whether an encoder reads sentences with dependency trees only."""
-    return bool(getattr(encoder, "needs_trees", False))
 
 
 def _choose_source(config: PoolConfig, encoder: ContextualEncoder) -> str:

@@ -13,30 +13,24 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, write_unit_losses
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.device import choose_device
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
 from corpora.common.options import config_of
 from corpora.common.reporting import Progress, progress
-from corpora.common.threads import thread_count
 from corpora.store.corpus import Corpus
 from embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
 from embed.nplm.network import Network
 from embed.nplm.windows import Noise, Position, batches, unit_starts, windows
-from embed.vectors.training import torch_threads, train_vectors
-from embed.vectors.word_vectors import MATRIX, WordVectors
+from embed.vectors.training import CHECKPOINTS, make_network_run, train_vectors
+from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import Tuning as HeldOutSizes
 from embed.word2vec.loop import held_out_batch
 from embed.word2vec.metrics import LossSum, TrainingMetrics
 from embed.word2vec.training_text import TrainingText
 
-FORMAT = 1
 METHOD = "nplm"
-CHECKPOINTS = "checkpoints"
 _MIN_WORDS = 50  # a mean loss of fewer says little
 _EVALUATED = 256  # held-out words at once, each with a score for every word of the vocabulary
 
@@ -103,27 +97,15 @@ def make_nplm_run(
     tuning: Tuning = TUNING,
 ) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
-    started, text = now(), open_text(corpus, config)
+    text = open_text(corpus, config)
     config = with_samples(config, text)
-    options = dataclasses.asdict(config)
-    maker = {"command": f"train-{METHOD}", "corpus": corpus.fingerprint, **options}
-    del maker["threads"], maker["device"]  # a resumed training may use others
-    with new_artifact(
-        out, maker, force=force, resume=CHECKPOINTS if resumable else None
-    ) as partial:
-        device = choose_device(config.device)
-        checkpoints = partial / CHECKPOINTS
-        if checkpoints.exists() or not (partial / MATRIX).is_file():
-            checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
-            with torch_threads(config.threads), progress("training", "tokens") as show:
-                vectors = Training(text, config, device, partial, show, tuning).run()
-            WordVectors(text.words, vectors, counts=text.counts).save(partial)
-            clear_checkpoints(checkpoints)
-        head = {"format": FORMAT, "method": METHOD}
-        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
-        about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
-        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
-    return out
+
+    def train(partial: Path, device: str) -> WordVectors:
+        with progress("training", "tokens") as show:
+            vectors = Training(text, config, device, partial, show, tuning).run()
+        return WordVectors(text.words, vectors, counts=text.counts)
+
+    return make_network_run(train, corpus, config, out, METHOD, force=force, resumable=resumable)
 
 
 def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:

@@ -1,20 +1,26 @@
-"""Helpers of the training functions: runs with or without an output path."""
+"""Helpers of the training functions: runs with or without an output path, runs of networks."""
 
 import contextlib
+import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import refuse_existing
+from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from corpora.artifacts.checkpoint import clear_checkpoints
+from corpora.artifacts.provenance import now, provenance
+from corpora.common.device import choose_device
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
-from embed.vectors.word_vectors import WordVectors
+from embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # imports numba
     from corpora.store.corpus import Corpus
 
-
+CHECKPOINTS = "checkpoints"
+_MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed
+_FORMAT = 1
 _ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance
 
 
@@ -70,3 +76,36 @@ def train_vectors(
         vectors = WordVectors.open(train(opened, run))
         warn_of_little_text(opened)
         return vectors.in_memory(name) if out is None else vectors
+
+
+def make_network_run(
+    train: Callable[[Path, str], WordVectors],
+    corpus: "Corpus",
+    config: Any,
+    out: Path,
+    method: str,
+    *,
+    force: bool,
+    resumable: bool,
+) -> Path:
+    """Train a network, or resume a training; write the run and return its path.
+
+    ``train`` gets an unfinished run, with the checkpoints of an interrupted training, and a device.
+    """
+    started, options = now(), dataclasses.asdict(config)
+    fixed = {name: value for name, value in options.items() if name not in _MAY_CHANGE}
+    maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}
+    resume = CHECKPOINTS if resumable else None
+    with new_artifact(out, maker, force=force, resume=resume) as partial:
+        device, checkpoints = choose_device(config.device), partial / CHECKPOINTS
+        if checkpoints.exists() or not (partial / MATRIX).is_file():
+            checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
+            with torch_threads(config.threads):
+                vectors = train(partial, device)
+            vectors.save(partial)
+            clear_checkpoints(checkpoints)
+        head = {"format": _FORMAT, "method": method}
+        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
+        about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
+        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
+    return out

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from embed.protocols import AttentionReader, ContextualEncoder, SentenceScorer, StaticVectors
+from corpora.common.reporting import note
+from embed.protocols import (
+    AttentionReader,
+    ContextualEncoder,
+    SentenceScorer,
+    StaticVectors,
+    needs_trees,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +28,14 @@ class WithEncoder:
 
     @cached_property
     def encoder(self) -> ContextualEncoder:
-        """The encoder, opened on first access."""
-        return self.open_encoder()
+        """The encoder, opened on first access; a note tells if it needs dependency trees."""
+        encoder = self.open_encoder()
+        if needs_trees(encoder):
+            note(
+                f"{self.name}: attends along the edges of trees; where a text has none, its words "
+                "have their vectors without context"
+            )
+        return encoder
 
     @property
     def name(self) -> str:
@@ -57,9 +70,14 @@ class WithEncoder:
         return self.vectors.words(text)
 
 
-def encoder_of(vectors: StaticVectors) -> ContextualEncoder | None:
-    """Return the encoder that vectors were pooled from, if any."""
-    return vectors.encoder if isinstance(vectors, WithEncoder) else None
+def encoder_of(vectors: StaticVectors, *, trees: bool = False) -> ContextualEncoder | None:
+    """Return the encoder that vectors were pooled from, if any that can read the text.
+
+    ``trees`` tells whether the text has dependency trees, which some encoders need.
+    """
+    if not isinstance(vectors, WithEncoder) or (needs_trees(vectors.encoder) and not trees):
+        return None
+    return vectors.encoder
 
 
 def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:

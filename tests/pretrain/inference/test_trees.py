@@ -9,6 +9,7 @@ import torch
 from click.testing import CliRunner
 
 from cli import main as cli
+from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
 from corpora.text.trees import ParsedSentence
 from corpora.tokenizer.pieces import CLS, MASK, SEP
@@ -114,6 +115,30 @@ def test_a_text_is_refused_before_it_is_encoded(tmp_path):
         result = CliRunner().invoke(cli, ["encode", str(run), str(tmp_path / "text.txt"), *more])
         assert "the encoder attends along the edges of trees" in result.stderr
         assert not [*tmp_path.glob("out*"), *tmp_path.glob(".out*")]
+
+
+def test_a_comparison_without_trees_reads_the_vectors_of_words(tmp_path):
+    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
+    run = write_run(tmp_path / "run", ENCODER, corpus)
+    (tmp_path / "pairs.jsonl").write_text('{"sentence_good": "the saw", "sentence_bad": "saw the"}')
+    lines = [f"{word}\t{'X' if word < 'm' else 'Y'}" for sentence in SENTENCES for word in sentence]
+    tagged = tmp_path / "tags.tsv"
+    tagged.write_text("\n\n".join("\n".join(lines[at : at + 4]) for at in range(0, 60, 4)))
+    sets = ["--minimal-pairs", str(tmp_path / "pairs.jsonl"), "--tagging", f"{tagged},{tagged}"]
+
+    result = CliRunner().invoke(cli, ["compare", str(run), *sets, "--baselines", "none"])
+
+    assert result.exit_code == 0, result.output
+    assert result.output.count("run: attends along the edges of trees") == 1
+    assert "undefined: run on pairs: has no sentence scores" in result.output
+    assert "best on the development part" not in result.output
+
+
+def test_a_corpus_without_trees_is_not_pooled(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    corpus = open_or_build(tmp_path / "text.txt")
+    with pytest.raises(SettingError, match="keeps no heads of words, which the encoder needs"):
+        pool_words(ENCODER, corpus, PoolConfig(source="states", min_count=1))
 
 
 def test_sentences_with_trees_are_scored():

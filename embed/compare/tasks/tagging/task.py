@@ -36,7 +36,7 @@ from embed.compare.tasks.tagging.inputs import (
     static_inputs,
 )
 from embed.compare.tasks.tagging.items import TaggingSet
-from embed.protocols import StaticVectors
+from embed.protocols import ContextualEncoder, StaticVectors
 from embed.vectors.one_thread import ONE_THREAD
 
 _RADIUS = 1  # neighbors each side that the window probe sees
@@ -123,9 +123,13 @@ class TaggingTask:
         text = self._note_text(vectors, best, window)
         return [each if each.section else replace(each, note=text) for each in found]
 
+    def _encoder(self, vectors: StaticVectors) -> ContextualEncoder | None:
+        """Return the encoder of a run, if it has one that can read the set."""
+        return encoder_of(vectors, trees=self.words.heads is not None)
+
     def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Callable[[], Inputs]]]:
         """Yield the input sources with functions that make them: static vectors, or each layer."""
-        words, encoder = self.words, encoder_of(vectors)
+        words, encoder = self.words, self._encoder(vectors)
         if encoder is None or self.layers:
             yield STATIC, partial(static_inputs, vectors, words.words)
         if encoder is not None:
@@ -172,7 +176,7 @@ class TaggingTask:
 
     def _note_text(self, vectors: StaticVectors, best: "_SourceProbe", window: TrainedProbe) -> str:
         """Return a note on training data, chosen hyperparameters and long sentences."""
-        words, encoder = self.words, encoder_of(vectors)
+        words, encoder = self.words, self._encoder(vectors)
         text = (
             f"{source_note(best.source)}trained on {(words.roles == TRAIN).sum():,} words, "
             f"weight decay {best.probe.decay:g}; window probe: weight decay {window.decay:g}, "
