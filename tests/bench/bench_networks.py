@@ -4,6 +4,8 @@ All have 100 dimensions, otherwise their defaults, and one seed; the reporting t
 ``--megabytes``. Runs are kept in a folder, so that a repeated call only scores.
 
     python tests/bench/bench_networks.py --runs out/networks --json docs/results/networks.json
+    python tests/bench/bench_networks.py --runs out/whole --json docs/results/networks-whole.json \\
+        --megabytes 1000 --threads 2 --methods linear nplm
 """
 
 import argparse
@@ -145,8 +147,10 @@ def step_speed(repeats: int = 200) -> dict[str, float]:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the folder of the runs, the size of the text and the threads."""
+    """Add the folder of the runs and which to train, the size of the text and the threads."""
+    names = list(trainings(1))
     parser.add_argument("--runs", type=Path, required=True, help="folder of the runs")
+    parser.add_argument("--methods", nargs="+", choices=names, default=names, help="to train")
     parser.add_argument("--megabytes", type=int, default=12, help="of the text, from its start")
     parser.add_argument("--threads", type=int, default=1, help="of each training")
 
@@ -155,7 +159,8 @@ def main() -> None:
     """Train, score and print."""
     arguments = harness.parse(__doc__, more=options)
     corpus = make_corpus(arguments.runs, arguments.megabytes)
-    made = trainings(arguments.threads)
+    every = trainings(arguments.threads)
+    made = {name: every[name] for name in arguments.methods}
     for name, train in made.items():
         out = arguments.runs / name
         if not out.exists():
