@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+from scipy.optimize import linprog
 from torch import Tensor, nn
 
 from corpora.build.make import make_corpus
@@ -39,6 +40,7 @@ _Z = 1e-4  # weight of the squared log partition function
 _SLOW = 0.3  # the table's share of the rate
 _PART, _BATCHES = 200, (16, 32, 48)
 _STEPS_OF_MEAN = 30
+_SPACES = (np.linspace, np.geomspace)
 _RARE = 0.5  # pieces are masked in proportion to their frequency to minus this power
 
 
@@ -120,6 +122,35 @@ def skipgram_of_pieces() -> contextlib.AbstractContextManager[Any]:
 def muon_steps(steps: int) -> Change:
     """Return Muon with another number of steps to an orthogonal matrix."""
     return lambda: patch.object(muon, "_STEPS", steps)
+
+
+def best_polynomials(least: float) -> Change:
+    """Return Muon with the polynomials that bring singular values from ``least`` to 1 nearest to 1.
+
+    Amsel et al. 2025 (arXiv:2505.16932): each is the best for the interval that the last leaves.
+    """
+    coefficients, low, high = [], least, 1.0
+    for _ in range(muon._STEPS):
+        values = np.unique(np.concatenate([space(low, high, 2000) for space in _SPACES]))
+        powers = np.stack([values, values**3, values**5], axis=1)
+        bounds = np.block([[powers, -np.ones((len(values), 1))]] * 2)
+        bounds[len(values) :, :3] *= -1
+        limits = np.repeat([1.0, -1.0], len(values))
+        free = [(None, None)] * 3 + [(0, None)]
+        *best, error = linprog([0, 0, 0, 1], bounds, limits, bounds=free).x
+        coefficients.append(best)
+        low, high = 1 - error, 1 + error
+
+    def orthogonalized(matrices: Tensor) -> Tensor:
+        tall = matrices.shape[1] > matrices.shape[2]
+        x = matrices.mT if tall else matrices
+        x = x / (1.01 * x.flatten(1).norm(dim=1).clamp(min=1e-7))[:, None, None]
+        for a, b, c in coefficients:
+            gram = x @ x.mT
+            x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+        return x.mT if tall else x
+
+    return lambda: patch.object(muon, "orthogonalized", orthogonalized)
 
 
 def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change:
@@ -268,6 +299,7 @@ BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earli
     "skip-gram of pieces": skipgram_of_pieces,
     "Muon, 3 steps": muon_steps(3),
     "Muon, 4 steps": muon_steps(4),
+    "best polynomials": best_polynomials(1e-3),
     "started at .08": first_std(0.08),
 }
 CHANGES: dict[str, Change] = {
