@@ -95,8 +95,8 @@ def corpus(tmp_path_factory):
 @pytest.mark.parametrize(
     ("train", "config", "home"),
     [
-        (*CONFIGS["skipgram"], "embed.word2vec.train"),
-        (pretrain.train_mlm, MLM, "pretrain.train"),
+        (*CONFIGS["skipgram"], "embed.word2vec"),
+        (pretrain.train_mlm, MLM, "pretrain.training"),
     ],
     ids=["skipgram", "mlm"],
 )
@@ -107,7 +107,7 @@ def test_only_a_training_with_a_directory_is_resumed(
         raise KeyboardInterrupt
 
     with corpora.show_progress(), monkeypatch.context() as patch:
-        patch.setattr(f"{home}.run_training", interrupt)
+        patch.setattr(f"{home}.loop._Training.run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, config)
         assert "interrupted" not in capsys.readouterr().err
