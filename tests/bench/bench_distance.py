@@ -70,7 +70,10 @@ def measure(mixer: str, distance: int, arguments: argparse.Namespace) -> dict[st
         )  # fmt: skip
         run = make_mlm_run(corpus, config, Path(folder, "run"), temporary=True)
         found = accuracy(run, sentences(ASKED, distance, arguments.seed + 1))
-    return {"mixer": mixer, "distance": distance, "seed": arguments.seed, "accuracy": found}
+    return {
+        "mixer": mixer, "distance": distance, "steps": arguments.steps, "seed": arguments.seed,
+        "accuracy": found,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -82,11 +85,8 @@ def main() -> None:
             cells.append(measure(mixer, distance, arguments))
             print(cells[-1], flush=True)
             if arguments.json:
-                settings = {name: getattr(arguments, name) for name in ("steps", "batch")}
-                write_json(
-                    arguments.json,
-                    {"benchmark": "distance", **settings, "cells": cells, **harness.machine()},
-                )
+                found = {"benchmark": "distance", "batch": arguments.batch, "cells": cells}
+                write_json(arguments.json, found | harness.machine())
     print_table(["mixer", *map(str, arguments.distances)], [
         [mixer, *(f"{each['accuracy']:.2f}" for each in cells if each["mixer"] == mixer)]
         for mixer in arguments.mixers

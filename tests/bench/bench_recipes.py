@@ -75,8 +75,11 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "default": {},
     "nearby heads, random table": {"init": "none"},
+    "nearby heads, half rates": {"rates": 0.5},
+    "nearby heads, twice the rates": {"rates": 2},
     **{name: {"change": name} for name in BESIDE_DEFAULT},
     "64 slots": {"sequence_length": 64, "batch": 64},
+    "256 slots": {"sequence_length": 256, "batch": 16},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from

@@ -301,6 +301,7 @@ BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earli
     "Muon, 4 steps": muon_steps(4),
     "best polynomials": best_polynomials(1e-3),
     "started at .08": first_std(0.08),
+    "growing batches": growing_batches,
 }
 CHANGES: dict[str, Change] = {
     **BESIDE_DEFAULT,
@@ -320,6 +321,5 @@ CHANGES: dict[str, Change] = {
     "whole matrices": whole_matrices,
     "z-loss": z_loss,
     "rare pieces": rare_pieces,
-    "growing batches": growing_batches,
     "averaged weights": averaged,
 }
