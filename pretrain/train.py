@@ -13,7 +13,7 @@ import torch
 
 from corpora.artifacts.artifact import artifact_paths, checksum, new_artifact, resumes, write_json
 from corpora.artifacts.atomic import write_whole
-from corpora.artifacts.checkpoint import clear_checkpoints
+from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
@@ -37,7 +37,7 @@ from pretrain.scores import SCORES
 from pretrain.shape import SINUSOID_SCALE
 from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
 from pretrain.training.distributed import ProcessGroup, process_group
-from pretrain.training.loop import CHECKPOINTS, run_training
+from pretrain.training.loop import run_training
 from pretrain.training.prepare import prepare
 from pretrain.training.warm_start import (
     AUTO,

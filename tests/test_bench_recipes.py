@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.model.nearby_heads import look_nearby
 from pretrain.shape import EncoderConfig
+from pretrain.training import muon
 from tests.pretrain.small_run import SHAPE
 from tests.pretrain.small_training import SMALL, corpus_of
 
@@ -43,7 +45,7 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     options = {**SMALL, "evaluate_every": "6"}
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
                "growing batches", "averaged weights", "skip-gram of pieces",
-               "default")  # fmt: skip
+               "started at .08", "default")  # fmt: skip
     names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:
@@ -56,6 +58,23 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     last = {name: each["losses"]["12"] for name, each in found.items()}
     assert len(set(last.values())) == len(names), last
     assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
+
+
+def test_fewer_steps_of_muon_leave_small_singular_values_small(bench):
+    import recipe_changes
+
+    left, right = (torch.linalg.qr(torch.randn(size, 24))[0] for size in (24, 60))
+    matrices = (left * torch.logspace(-2.5, 0, 24) @ right.T)[None]
+
+    def smallest(change):
+        with recipe_changes.CHANGES[change]():
+            return float(torch.linalg.svdvals(muon.orthogonalized(matrices)).min())
+
+    polynomials, *by_steps = map(
+        smallest, ("best polynomials", "", "Muon, 4 steps", "Muon, 3 steps")
+    )
+    assert polynomials > 0.85 > by_steps[0] > 0.5
+    assert by_steps == sorted(by_steps, reverse=True)
 
 
 def test_starts_of_heads_differ(bench):

@@ -1,15 +1,19 @@
 """Dry runs: what a step will take, against what it then takes."""
 
 import gzip
+import itertools
 import json
 import tempfile
+import time
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import cli
+from corpora.artifacts import checkpoint
 from corpora.build.dry_run import estimate_corpus
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, make_request
@@ -94,6 +98,27 @@ def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temp
     assert estimate["reckoned_from"]
     assert invoke(name, folder, "--out", tmp_path / "out").exit_code == 0
     assert estimate["disk"] == pytest.approx(size_of(tmp_path / "out"), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "every"),
+    [("train-autoencoder", []), ("train-mlm", ["--checkpoint-every", "1", "--steps", "4"])],
+)
+def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, monkeypatch):
+    estimate = json.loads(
+        invoke(name, folder, "--dry-run", "--json", "--out", tmp_path / "out", *every).stdout
+    )
+    sizes, remove = [], checkpoint._remove
+    clock = itertools.count(step=1000)  # a checkpoint after each epoch
+    monkeypatch.setattr(
+        "embed.autoencoder.train.time",
+        SimpleNamespace(monotonic=clock.__next__, perf_counter=time.perf_counter),
+    )
+    monkeypatch.setattr(
+        checkpoint, "_remove", lambda path: (sizes.append(size_of(path.parent)), remove(path))
+    )
+    assert invoke(name, folder, "--out", tmp_path / "out", *every).exit_code == 0
+    assert estimate["temporary"] == pytest.approx(max(sizes), rel=0.2)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

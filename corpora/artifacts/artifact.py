@@ -82,7 +82,8 @@ def new_artifact(
 
 def _holds_work(partial: Path) -> bool:
     """Return whether a partial directory has files that are worth keeping."""
-    return any(each.is_file() and each.name not in (_LOCK, MAKER) for each in partial.rglob("*"))
+    files = (name for _, _, names in os.walk(partial) for name in names)  # others may remove some
+    return any(name not in (_LOCK, MAKER) for name in files)
 
 
 @contextlib.contextmanager

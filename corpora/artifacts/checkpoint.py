@@ -27,6 +27,7 @@ from corpora.artifacts.artifact import (
 from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note
 
+CHECKPOINTS = "checkpoints"  # folder of a training's checkpoints
 STATE = "state.json"
 _STEP = re.compile(r"step-(\d+)")
 _PARTIAL = ".partial"
@@ -60,6 +61,11 @@ def save_checkpoint(
     sync_path(directory)
     for path in old[keep - 1 :]:
         _remove(path)
+
+
+def room_for_checkpoints(size: int, keep: int = 1) -> int:
+    """Return the bytes on disk that a training's checkpoints take at most, each of ``size``."""
+    return (keep + 1) * size
 
 
 def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:

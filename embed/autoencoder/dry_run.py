@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corpora.artifacts.checkpoint import room_for_checkpoints
 from corpora.common.device import choose_device
 from corpora.common.estimate import Estimate
 from corpora.common.peak_memory import peak_memory
 from embed.autoencoder.config import AutoencoderConfig
-from embed.autoencoder.network import Network
+from embed.autoencoder.network import checkpoint_bytes
 from embed.autoencoder.train import open_words, train_codes
 from embed.svd.train import weighted_matrix
 from embed.vectors.training import torch_threads
@@ -40,7 +41,7 @@ def estimate_autoencoder(corpus: "Corpus", config: AutoencoderConfig) -> Estimat
     lines = len(word_lines(words, counts)) + (config.epochs + 1) * _LINE_BYTES
     return Estimate(
         disk=4 * len(words) * config.dim + lines + _ABOUT,
-        temporary=Network(config, matrix.shape[1], 1.0, device).checkpoint_bytes,
+        temporary=room_for_checkpoints(checkpoint_bytes(config, matrix.shape[1])),
         memory=peak.bytes,
         seconds=starting + growth * (one + (config.epochs - 1) * epoch),
         sizes={

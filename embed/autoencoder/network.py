@@ -1,5 +1,6 @@
 """The networks: from a row's products with the encoder to the code, and on to the last layer."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -98,11 +99,6 @@ class Network:
             group["lr"] = rate * relative
         self._optimizer.step()
 
-    @property
-    def checkpoint_bytes(self) -> int:
-        """The size of a checkpoint."""
-        return sum(weight.nbytes for weight in self.weights.values()) * (1 + len(_AVERAGES))
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the weights and Adam's averages, which are copies on a GPU only."""
         found = {}
@@ -166,6 +162,12 @@ class Network:
         weights = self.weights
         hidden = torch.tanh(codes @ weights["decode"] + weights["decode_bias"])
         return torch.cat([hidden, hidden.new_ones(len(hidden), 1)], 1)
+
+
+def checkpoint_bytes(config: AutoencoderConfig, n_columns: int) -> int:
+    """Return the size of a checkpoint."""
+    n_weights = sum(math.prod(shape) for shape, _ in _sizes(config, n_columns, 1.0).values())
+    return 4 * n_weights * (1 + len(_AVERAGES))
 
 
 def _sizes(

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora.artifacts.checkpoint import (
+    CHECKPOINTS,
+    clear_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from corpora.artifacts.metrics import METRICS, Metrics
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
@@ -18,7 +23,7 @@ from embed.autoencoder.config import AutoencoderConfig
 from embed.autoencoder.network import NO_LOSSES, Losses, Network
 from embed.autoencoder.sparse_rows import SparseRows
 from embed.svd.train import weighted_matrix
-from embed.vectors.training import CHECKPOINTS, make_network_run, train_vectors
+from embed.vectors.training import make_network_run, train_vectors
 from embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config

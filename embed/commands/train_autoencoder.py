@@ -27,10 +27,10 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
         firth neighbors out/autoencoder king
     """
+    from corpora.artifacts.checkpoint import CHECKPOINTS
     from corpora.common.device import choose_device
     from embed.autoencoder.dry_run import estimate_autoencoder
     from embed.autoencoder.train import make_autoencoder_run
-    from embed.vectors.training import CHECKPOINTS
 
     config = request.config
     request.train(

@@ -26,10 +26,10 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
+    from corpora.artifacts.checkpoint import CHECKPOINTS
     from corpora.common.device import choose_device
     from embed.nplm.dry_run import estimate_nplm
     from embed.nplm.train import make_nplm_run, open_text, with_samples
-    from embed.vectors.training import CHECKPOINTS
 
     config = request.config
     request.train(

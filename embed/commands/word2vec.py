@@ -8,10 +8,10 @@ from embed.commands.training import Request, size_and_losses
 
 def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
+    from corpora.artifacts.checkpoint import CHECKPOINTS
     from corpora.store.corpus import is_corpus
     from embed.word2vec.dry_run import estimate_word2vec
     from embed.word2vec.initial import open_init
-    from embed.word2vec.loop import CHECKPOINTS
     from embed.word2vec.train import make_run
     from embed.word2vec.trainer import build_trainer
 

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora.artifacts.checkpoint import room_for_checkpoints
 from corpora.common.console import human
 from corpora.common.device import choose_device
 from corpora.common.estimate import Estimate
@@ -40,7 +41,7 @@ def estimate_nplm(corpus: "Corpus", config: NplmConfig) -> Estimate:
     lines = seconds / TUNING.metrics_seconds + config.epochs
     return Estimate(
         disk=4 * config.dim * len(text.words) + bytes_about(corpus, text, lines),
-        temporary=training.checkpoint_bytes,
+        temporary=room_for_checkpoints(training.checkpoint_bytes),
         memory=peak.bytes,
         seconds=seconds,
         sizes={

@@ -13,7 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora.artifacts.checkpoint import (
+    CHECKPOINTS,
+    clear_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from corpora.artifacts.metrics import METRICS, write_unit_losses
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
@@ -23,7 +28,7 @@ from corpora.store.corpus import Corpus
 from embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
 from embed.nplm.network import Network
 from embed.nplm.windows import Noise, Position, batches, unit_starts, windows
-from embed.vectors.training import CHECKPOINTS, make_network_run, train_vectors
+from embed.vectors.training import make_network_run, train_vectors
 from embed.vectors.word_vectors import WordVectors
 from embed.word2vec.config import Tuning as HeldOutSizes
 from embed.word2vec.loop import held_out_batch

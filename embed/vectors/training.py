@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from corpora.artifacts.checkpoint import clear_checkpoints
+from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.device import choose_device
 from corpora.common.reporting import note
@@ -18,7 +18,6 @@ from embed.vectors.word_vectors import MATRIX, WordVectors
 if TYPE_CHECKING:  # imports numba
     from corpora.store.corpus import Corpus
 
-CHECKPOINTS = "checkpoints"
 _MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed
 _FORMAT = 1
 _ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance

@@ -3,6 +3,7 @@
 import time
 from typing import TYPE_CHECKING
 
+from corpora.artifacts.checkpoint import room_for_checkpoints
 from corpora.common.console import human
 from corpora.common.errors import SettingError
 from corpora.common.estimate import Estimate
@@ -41,7 +42,9 @@ def estimate_word2vec(trainer: Trainer) -> Estimate:
     lines = seconds / LINE_SECONDS + trainer.epochs
     return Estimate(
         disk=4 * config.dim * rows + 8 * size.buckets + bytes_about(trainer.corpus, text, lines),
-        temporary=sum(table.nbytes for table in trainer.tables.arrays().values()),
+        temporary=room_for_checkpoints(
+            sum(table.nbytes for table in trainer.tables.arrays().values())
+        ),
         memory=memory_of(text, config, trainer.init),
         seconds=seconds,
         sizes={

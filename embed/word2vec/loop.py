@@ -8,7 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
-from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from corpora.artifacts.checkpoint import (
+    CHECKPOINTS,
+    clear_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
 from corpora.artifacts.metrics import METRICS, write_unit_losses
 from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts
@@ -20,7 +25,6 @@ from embed.word2vec.trainer import Trainer
 from embed.word2vec.training_text import TrainingText
 from embed.word2vec.workers import Workers
 
-CHECKPOINTS = "checkpoints"
 # Loss per output above which training has diverged. A pair whose scores are all 0 has log 2.
 _DIVERGED_LOSS = 4 * math.log(2)
 _MIN_PAIRS = 1000  # with fewer pairs, a high loss may be chance

@@ -10,7 +10,7 @@ from typing import Any
 
 from corpora.artifacts.arrays import save_array
 from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.checkpoint import clear_checkpoints
+from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
 from corpora.common.options import config_of
 from corpora.common.reporting import progress
@@ -19,7 +19,7 @@ from embed.vectors.training import train_vectors
 from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from embed.word2vec.gensim_engine import train_gensim
-from embed.word2vec.loop import CHECKPOINTS, run_training
+from embed.word2vec.loop import run_training
 from embed.word2vec.memory import require_memory
 from embed.word2vec.trainer import Trainer, build_trainer
 

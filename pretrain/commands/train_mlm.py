@@ -152,7 +152,7 @@ def _print_plan(
 
 def _runs(config: MlmConfig, out: Path, seeds: int | None, force: bool) -> SeedRuns[MlmConfig]:
     """Return the runs to make."""
-    from pretrain.training.loop import CHECKPOINTS
+    from corpora.artifacts.checkpoint import CHECKPOINTS
 
     return SeedRuns(
         command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS

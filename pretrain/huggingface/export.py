@@ -10,7 +10,7 @@ import torch
 from torch.nn.utils import vector_to_parameters
 
 from corpora.artifacts.artifact import MAKER, read_json, write_json
-from corpora.artifacts.checkpoint import load_checkpoint
+from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint
 from corpora.common.errors import ArtifactError, SettingError
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import open_pieces, why_not_exportable
@@ -27,7 +27,6 @@ from pretrain.model.weights import (
     write_tensors,
 )
 from pretrain.shape import SINUSOID_SCALE, EncoderConfig
-from pretrain.training.loop import CHECKPOINTS
 
 _CARD = """\
 ---

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from corpora.artifacts.checkpoint import room_for_checkpoints
 from corpora.common.estimate import Estimate
 from corpora.common.peak_memory import peak_memory as peak_anonymous
 from corpora.common.threads import thread_count
@@ -26,7 +27,7 @@ from pretrain.device import (
 from pretrain.model.encoder import MaskedLanguageModel
 from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tune
 from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import n_weights
+from pretrain.training.optimizer import block_matrices, n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
 from pretrain.training.warm_start import AUTO, NONE, check_source, start_config, words_from_run
 
@@ -64,7 +65,10 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         assert data.budget.seconds is not None
         steps = math.ceil(data.budget.seconds / step_seconds)
     seconds = data.budget.seconds or steps * step_seconds
-    n_parameters = n_weights(_meta_model(timer))
+    model = _meta_model(timer)
+    n_parameters = n_weights(model)
+    one_moment = block_matrices(model) if config.optimizer == "muon" else []  # the others have two
+    checkpoint = 12 * n_parameters - 4 * sum(weight.numel() for weight, _ in one_moment)
     sizes = {
         "parameters": n_parameters,
         "pieces": data.encoder.n_pieces,
@@ -83,7 +87,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     }
     return Estimate(
         disk=4 * n_parameters + _vector_bytes(corpus, text, pieces, config),
-        temporary=12 * n_parameters,  # a checkpoint: weights and two moments of each
+        temporary=room_for_checkpoints(checkpoint, config.keep_checkpoints),
         memory=peak_memory(device) if device.type == "cuda" else peak.bytes,
         seconds=seconds,
         sizes=sizes,

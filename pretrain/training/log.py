@@ -67,7 +67,7 @@ class TrainingLog:
         self._norm = 0.0
         self._steps = 0
         self._started = time.perf_counter()
-        self._trained = self._held_out = ""  # shown of the last line, and of the last evaluation
+        self._held_out = ""
         self._shown: tuple[float, float | None] = (step * workload.step_tokens, None)
         show(*self._shown)
 
@@ -124,8 +124,8 @@ class TrainingLog:
             eta_seconds=round(max(remaining, 0.0), 1),
         )
         self._shown = tokens, tokens / status.progress if status.progress else None
-        self._trained = f"loss {self.loss:.3f}  rate {status.rate:.2g}"
-        self._show(*self._shown, self._trained + self._held_out)
+        detail = f"loss {self.loss:.3f}  rate {status.rate:.2g}{self._held_out}"
+        self._show(*self._shown, detail)
         self._sums, self._steps = np.zeros(3), 0
         self._started = time.perf_counter()
 
@@ -150,7 +150,6 @@ class TrainingLog:
             **_bits_line(score.bits_per_character),
         )
         self._held_out = f"  held-out {score.held_out}"
-        self._show(*self._shown, self._trained + self._held_out)
         self.restart_clock()
 
     def restart_clock(self) -> None:

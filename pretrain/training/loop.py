@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
 from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.interrupts import defer_interrupts
@@ -25,7 +25,6 @@ from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
 from pretrain.training.schedule import Budget, rate_factor
 from pretrain.training.step import Stepper, StepSettings
 
-CHECKPOINTS = "checkpoints"
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
 _SOME_ROWS = 64  # to evaluate on at each share of the budget

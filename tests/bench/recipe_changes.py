@@ -124,8 +124,8 @@ def muon_steps(steps: int) -> Change:
     return lambda: patch.object(muon, "_STEPS", steps)
 
 
-def best_polynomials(least: float) -> Change:
-    """Return Muon with the polynomials that bring singular values from ``least`` to 1 nearest to 1.
+def best_polynomials(least: float = 1e-3) -> contextlib.AbstractContextManager[Any]:
+    """Take the polynomials that bring singular values from ``least`` to 1 nearest to 1 in Muon.
 
     Amsel et al. 2025 (arXiv:2505.16932): each is the best for the interval that the last leaves.
     """
@@ -150,7 +150,7 @@ def best_polynomials(least: float) -> Change:
             x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
         return x.mT if tall else x
 
-    return lambda: patch.object(muon, "orthogonalized", orthogonalized)
+    return patch.object(muon, "orthogonalized", orthogonalized)
 
 
 def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change:
@@ -299,7 +299,7 @@ BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earli
     "skip-gram of pieces": skipgram_of_pieces,
     "Muon, 3 steps": muon_steps(3),
     "Muon, 4 steps": muon_steps(4),
-    "best polynomials": best_polynomials(1e-3),
+    "best polynomials": best_polynomials,
     "started at .08": first_std(0.08),
     "growing batches": growing_batches,
 }

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import note
 from embed.protocols import (
     AttentionReader,
     ContextualEncoder,
@@ -15,6 +14,8 @@ from embed.protocols import (
     StaticVectors,
     needs_trees,
 )
+
+NEEDS_TREES = "its encoder needs dependency trees"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +29,8 @@ class WithEncoder:
 
     @cached_property
     def encoder(self) -> ContextualEncoder:
-        """The encoder, opened on first access; a note tells if it needs dependency trees."""
-        encoder = self.open_encoder()
-        if needs_trees(encoder):
-            note(
-                f"{self.name}: attends along the edges of trees; where a text has none, its words "
-                "have their vectors without context"
-            )
-        return encoder
+        """The encoder, opened on first access."""
+        return self.open_encoder()
 
     @property
     def name(self) -> str:
@@ -75,9 +70,19 @@ def encoder_of(vectors: StaticVectors, *, trees: bool = False) -> ContextualEnco
 
     ``trees`` tells whether the text has dependency trees, which some encoders need.
     """
-    if not isinstance(vectors, WithEncoder) or (needs_trees(vectors.encoder) and not trees):
+    if not isinstance(vectors, WithEncoder) or (lacks_trees(vectors) and not trees):
         return None
     return vectors.encoder
+
+
+def lacks_trees(vectors: StaticVectors) -> bool:
+    """Return whether the encoder of vectors cannot read text without dependency trees."""
+    return isinstance(vectors, WithEncoder) and needs_trees(vectors.encoder)
+
+
+def static_note(vectors: StaticVectors) -> str:
+    """Return the start of a note that tells why an encoder was not used; empty without one."""
+    return f"{NEEDS_TREES}, so its static vectors are scored; " if lacks_trees(vectors) else ""
 
 
 def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
@@ -88,5 +93,5 @@ def scorer_of(vectors: StaticVectors) -> SentenceScorer | None:
 
 def attention_of(vectors: StaticVectors) -> AttentionReader | None:
     """Return the encoder if it provides attention weights."""
-    encoder: object = encoder_of(vectors)
+    encoder: object = encoder_of(vectors, trees=True)  # it tells itself what it needs
     return encoder if isinstance(encoder, AttentionReader) else None

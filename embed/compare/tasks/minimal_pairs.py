@@ -12,7 +12,7 @@ from corpora.common.errors import ArtifactError
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import set_name
 from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
-from embed.compare.inputs.encoder_access import scorer_of
+from embed.compare.inputs.encoder_access import NEEDS_TREES, lacks_trees, scorer_of
 from embed.compare.statistics.estimators import Means
 from embed.compare.task import Measurement
 from embed.protocols import SentenceScorer, StaticVectors
@@ -70,10 +70,12 @@ class MinimalPairTask:
         """Score both sentences of each pair; unknown words do not matter."""
         # items: bool (n_items,)
         scorer, chosen = scorer_of(vectors), np.flatnonzero(items)
-        values = None
-        if scorer is not None and len(chosen):
-            values = self._preferences(scorer, getattr(vectors, "name", "vectors"), chosen)
-        whole = self._whole(chosen, values, _NO_SCORES if scorer is None else "no pair is scored")
+        values, reason = None, NEEDS_TREES if lacks_trees(vectors) else _NO_SCORES
+        if scorer is not None:
+            reason = "no pair is scored"
+            if len(chosen):
+                values = self._preferences(scorer, getattr(vectors, "name", "vectors"), chosen)
+        whole = self._whole(chosen, values, reason)
         return [whole, *(self._paradigms(whole) if self.sections else ())]
 
     @cached_property

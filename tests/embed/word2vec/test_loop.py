@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
 from corpora.common.errors import FirthError
 from embed.word2vec import loop as training_loop
 from embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
 from embed.word2vec.kernels.rounds import DRAWN
-from embed.word2vec.loop import CHECKPOINTS, held_out_batch, run_training
+from embed.word2vec.loop import held_out_batch, run_training
 from embed.word2vec.metrics import LossSum
 from embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
 from embed.word2vec.trainer import build_trainer

@@ -98,7 +98,6 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
     log, clock, shown, tmp_path
 ):
     clock.now += 50
-    log.show_evaluation(1.0)
     log.write_score(
         TrainingStatus(0, 50.0, 0.0, 0.0, 0.15),
         MlmScore(2.0, 0.5, 7, 0.025, 6, np.array([[14.0], [7.0]])),
@@ -124,11 +123,7 @@ def test_a_score_is_logged_with_the_baseline_and_takes_no_training_time(
     }
     assert np.load(tmp_path / "held_out.npy").tolist() == [[14.0], [7.0]]
     assert line["tokens_per_second"] == 32
-    assert [arguments[2].strip() for arguments in shown[1:]] == [
-        "evaluating 100%",
-        "held-out 2.000 ± 0.025",
-        "loss 3.000  rate 0.01  held-out 2.000 ± 0.025",
-    ]
+    assert shown[-1][2] == "loss 3.000  rate 0.01  held-out 2.000 ± 0.025"
 
 
 def test_without_steps_there_is_no_line(log, tmp_path):

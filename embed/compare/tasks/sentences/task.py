@@ -12,7 +12,7 @@ from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.labeled_sentences import read_sentence_parts
 from embed.compare.datasets.parts import TEST, TRAIN
-from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.inputs.encoder_access import encoder_of, static_note
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.attention_pooling import TrainedAttention
 from embed.compare.probes.examples import source_note
@@ -182,5 +182,7 @@ class SentencesTask:
             f"{margin.rate:g} in {margin.epochs} with a margin of {margin.margin:g}"
         )
         encoder = encoder_of(vectors)
-        long = None if encoder is None else long_sentence_note(encoder, pooled.words)
+        if encoder is None:
+            return static_note(vectors) + text
+        long = long_sentence_note(encoder, pooled.words)
         return text if long is None else f"{text}; {long}"

@@ -12,7 +12,7 @@ from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.parts import DEV, TRAIN
 from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.inputs.encoder_access import encoder_of
+from embed.compare.inputs.encoder_access import encoder_of, static_note
 from embed.compare.inputs.long_sentences import long_sentence_note
 from embed.compare.probes.examples import (
     STATIC,
@@ -183,7 +183,7 @@ class TaggingTask:
             f"{window.epochs} epochs"
         )
         if encoder is None:
-            return text
+            return static_note(vectors) + text
         long = long_sentence_note(encoder, sentences_read(encoder, words.words, words.offsets))
         return text if long is None else f"{text}; {long}"
 
