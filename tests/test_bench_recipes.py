@@ -45,7 +45,7 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     options = {**SMALL, "evaluate_every": "6"}
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
                "growing batches", "averaged weights", "skip-gram of pieces",
-               "started at .08", "default")  # fmt: skip
+               "started at .08", "square schedule", "default")  # fmt: skip
     names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:

@@ -292,6 +292,16 @@ def _copy(values: list[Tensor], model: MaskedLanguageModel) -> None:
             weight.copy_(value)
 
 
+def square_schedule() -> contextlib.AbstractContextManager[Any]:
+    """Let the rates fall as the square of what is left of the budget."""
+    factor = loop.rate_factor
+
+    def rate_factor(schedule: str, warmup: float, progress: float) -> float:
+        return factor(schedule, warmup, progress) ** (1 if progress < warmup else 2)
+
+    return patch.object(loop, "rate_factor", rate_factor)
+
+
 BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earlier default
     "heads, sharper": heads(sharpness=5.0),
     "heads of all layers": heads(every=1),
@@ -302,6 +312,7 @@ BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earli
     "best polynomials": best_polynomials,
     "started at .08": first_std(0.08),
     "growing batches": growing_batches,
+    "square schedule": square_schedule,
 }
 CHANGES: dict[str, Change] = {
     **BESIDE_DEFAULT,
