@@ -70,9 +70,9 @@ def encoder_of(vectors: StaticVectors, *, trees: bool = False) -> ContextualEnco
 
     ``trees`` tells whether the text has dependency trees, which some encoders need.
     """
-    if not isinstance(vectors, WithEncoder) or (lacks_trees(vectors) and not trees):
+    if not trees and lacks_trees(vectors):
         return None
-    return vectors.encoder
+    return vectors.encoder if isinstance(vectors, WithEncoder) else None
 
 
 def lacks_trees(vectors: StaticVectors) -> bool:

@@ -70,11 +70,11 @@ class MinimalPairTask:
         """Score both sentences of each pair; unknown words do not matter."""
         # items: bool (n_items,)
         scorer, chosen = scorer_of(vectors), np.flatnonzero(items)
-        values, reason = None, NEEDS_TREES if lacks_trees(vectors) else _NO_SCORES
-        if scorer is not None:
-            reason = "no pair is scored"
-            if len(chosen):
-                values = self._preferences(scorer, getattr(vectors, "name", "vectors"), chosen)
+        values, reason = None, "no pair is scored"
+        if scorer is None:
+            reason = NEEDS_TREES if lacks_trees(vectors) else _NO_SCORES
+        elif len(chosen):
+            values = self._preferences(scorer, getattr(vectors, "name", "vectors"), chosen)
         whole = self._whole(chosen, values, reason)
         return [whole, *(self._paradigms(whole) if self.sections else ())]
 
