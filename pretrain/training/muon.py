@@ -1,4 +1,7 @@
-"""Muon: steps along the orthogonalized momentum of a matrix (Jordan et al. 2024)."""
+"""Muon: steps along the orthogonalized momentum of a matrix (Jordan et al. 2024).
+
+With its columns and rows balanced (Zhang et al. 2026, arXiv:2602.21545).
+"""
 
 from collections.abc import Iterable
 
@@ -18,7 +21,7 @@ class Muon(torch.optim.Optimizer):
 
     ``torch.optim.Muon`` with its defaults, except that the parts of a fused matrix (queries, keys
     and values; value and gate) are orthogonalized each by itself, parts of one shape together, in
-    ``dtype``.
+    ``dtype``, and then :func:`balanced`.
     """
 
     def __init__(
@@ -47,7 +50,8 @@ class Muon(torch.optim.Optimizer):
                 for part, along in zip(*parts, strict=True):
                     pairs.setdefault(part.shape, []).append((part, along))
         for (rows, columns), some in pairs.items():
-            stacked = orthogonalized(torch.stack([along for _, along in some]).to(self._dtype))
+            momenta = torch.stack([along for _, along in some]).to(self._dtype)
+            stacked = balanced(orthogonalized(momenta).float())
             rate = self.param_groups[0]["lr"] * max(1.0, rows / columns) ** 0.5
             for (part, _), along in zip(some, stacked, strict=True):
                 part.add_(along, alpha=-rate)
@@ -73,3 +77,16 @@ def orthogonalized(matrices: Tensor) -> Tensor:
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x.mT if tall else x
+
+
+def balanced(matrices: Tensor) -> Tensor:
+    """Return matrices of the same norms, first with equal columns, then with equal rows.
+
+    Rows and columns of one that is nearly orthogonal differ in length, so some units would take
+    longer steps than others.
+    """
+    # matrices: float32 (n, rows, columns)
+    norms = matrices.norm(dim=(1, 2), keepdim=True)
+    for axis in (1, 2):
+        matrices = matrices / matrices.norm(dim=axis, keepdim=True).clamp(min=_EPSILON)
+    return matrices * (norms / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=_EPSILON))

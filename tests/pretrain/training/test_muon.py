@@ -1,11 +1,13 @@
-"""Muon: torch's own on whole matrices, and the parts of fused matrices each by itself."""
+"""Muon: torch's own, balanced, on whole matrices, and the parts of fused matrices each by itself."""
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from pretrain.training.muon import Muon, orthogonalized
+from pretrain.training.muon import Muon, balanced, orthogonalized
+
+DECAY = 0.1
 
 
 def drawn(*shape, seed=1):
@@ -26,13 +28,51 @@ def after_steps(make, begun, steps=4):
     return [weight.detach() for weight in weights]
 
 
-def test_whole_matrices_take_the_steps_of_torchs_muon():
+def balanced_by_loops(direction):
+    """Scale each column, then each row, to length 1, and the whole back to its norm."""
+    found = direction.double().numpy().copy()
+    for column in range(found.shape[1]):
+        found[:, column] /= np.linalg.norm(found[:, column])
+    for row in range(found.shape[0]):
+        found[row] /= np.linalg.norm(found[row])
+    found *= np.linalg.norm(direction.double()) / np.linalg.norm(found)
+    return torch.tensor(found, dtype=torch.float32)
+
+
+class BalancedTorch:
+    """torch's Muon, each step of which is taken apart and balanced."""
+
+    def __init__(self, weights):
+        self.weights, self.param_groups = weights, [{"lr": 0.0}]
+        self.aside = [nn.Parameter(torch.zeros_like(weight)) for weight in weights]
+        self.torchs = torch.optim.Muon(self.aside, lr=1.0, weight_decay=0.0)
+
+    def step(self):
+        for weight, aside in zip(self.weights, self.aside, strict=True):
+            aside.data.zero_()
+            aside.grad = weight.grad
+        self.torchs.step()
+        for weight, aside in zip(self.weights, self.aside, strict=True):
+            weight.data.mul_(1 - self.param_groups[0]["lr"] * DECAY)
+            weight.data.add_(self.param_groups[0]["lr"] * balanced_by_loops(aside.detach()))
+
+
+def test_whole_matrices_take_the_balanced_steps_of_torchs_muon():
     begun = [drawn(*shape, seed=n) for n, shape in enumerate([(8, 8), (24, 8), (8, 24), (8, 8)])]
-    ours = after_steps(lambda some: Muon([(w, 1) for w in some], weight_decay=0.1), begun)
-    theirs = after_steps(lambda some: torch.optim.Muon(some, weight_decay=0.1), begun)
+    ours = after_steps(lambda some: Muon([(w, 1) for w in some], weight_decay=DECAY), begun)
+    theirs = after_steps(BalancedTorch, begun)
     for mine, other, first in zip(ours, theirs, begun, strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=2e-3)  # both round to bfloat16
         assert (mine - first).abs().max() > 0.02
+
+
+def test_rows_of_a_balanced_matrix_are_alike_and_its_norm_stays():
+    matrices = drawn(2, 6, 10, seed=4) * torch.tensor([1.0, 2, 3, 4, 5, 6])[:, None]
+    found = balanced(matrices)
+    rows, columns = found.norm(dim=2), found.norm(dim=1)
+    torch.testing.assert_close(rows, rows.mean(1, keepdim=True).expand_as(rows))
+    assert (columns.std(1) < 0.5 * matrices.norm(dim=1).std(1)).all()
+    torch.testing.assert_close(found.norm(dim=(1, 2)), matrices.norm(dim=(1, 2)))
 
 
 def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
