@@ -42,10 +42,10 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
 
     monkeypatch.setattr(recipe_changes, "_Z", 0.1)  # or its effect is below what losses show
     corpus = corpus_of(tmp_path)
-    options = {**SMALL, "evaluate_every": "6"}
+    options = {**SMALL, "evaluate_every": "6", "muon_rate": 0.2}  # so that Muon's changes show
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
                "growing batches", "averaged weights", "skip-gram of pieces",
-               "started at .08", "square schedule", "default")  # fmt: skip
+               "started at .08", "square schedule", "plain Muon", "default")  # fmt: skip
     names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:
@@ -53,7 +53,8 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
         found[name] = bench.train(corpus, options | recipe, tmp_path / name)
     assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * len(names)
     first = {name: each["losses"]["0"] for name, each in found.items()}
-    assert first["random heads"] == first["Muon 1e-2"] != first["default"]
+    assert first["random heads"] == first["Muon 1e-2"] != first["plain Muon"]
+    assert first["plain Muon"] == first["default"]
     assert first["random, AdamW"] == pytest.approx(np.log(60), abs=0.1)
     last = {name: each["losses"]["12"] for name, each in found.items()}
     assert len(set(last.values())) == len(names), last

@@ -8,6 +8,7 @@ Each recipe is the present default with some settings changed, or a part of the 
 """
 
 import argparse
+import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import BESIDE_DEFAULT, CHANGES
+from recipe_changes import BESIDE_DEFAULT, CHANGES, plain_muon
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -68,12 +69,12 @@ _RANDOM_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
     "half rates": {"rates": 0.5},  # of Muon and AdamW
     "quarter rates": {"rates": 0.25},
 }
-RECIPES: dict[str, dict[str, Any]] = {
+_PLAIN_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
     **{
         name: {**options, "attention_start": "random"}
         for name, options in _RANDOM_BESIDE_DEFAULT.items()
     },
-    "default": {},
+    "plain Muon": {},
     "nearby heads, random table": {"init": "none"},
     "nearby heads, half rates": {"rates": 0.5},
     "nearby heads, twice the rates": {"rates": 2},
@@ -81,6 +82,11 @@ RECIPES: dict[str, dict[str, Any]] = {
     "64 slots": {"sequence_length": 64, "batch": 64},
     "256 slots": {"sequence_length": 256, "batch": 16},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
+}
+RECIPES: dict[str, dict[str, Any]] = {
+    **{name: {**options, "balanced": False} for name, options in _PLAIN_BESIDE_DEFAULT.items()},
+    "default": {},
+    "Muon at 3e-2": {"muon_rate": 0.03},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
@@ -92,11 +98,12 @@ def train(corpus: Corpus, options: Mapping[str, Any], out: Path) -> dict[str, An
     """Train without pooling; return losses by step, and shares of the time."""
     settings = dict(options)
     change = settings.pop("change", "")
+    muon = contextlib.nullcontext if settings.pop("balanced", True) else plain_muon
     if settings.get("init") in _WORDS:
         words = out.with_name("words")
         _WORDS[settings["init"]](corpus, words)
         settings["init"] = str(words)
-    with CHANGES[""](), CHANGES[change]():
+    with CHANGES[""](), muon(), CHANGES[change]():
         run = make_mlm_run(corpus, MlmConfig(**settings), out, temporary=True)
     lines = read_metrics(run / METRICS)
     scores = [line for line in lines if "held_out_loss" in line]

@@ -124,6 +124,11 @@ def muon_steps(steps: int) -> Change:
     return lambda: patch.object(muon, "_STEPS", steps)
 
 
+def plain_muon() -> contextlib.AbstractContextManager[Any]:
+    """Leave rows and columns of Muon's steps as orthogonalization makes them."""
+    return patch.object(muon, "balanced", lambda matrices: matrices)
+
+
 def best_polynomials(least: float = 1e-3) -> contextlib.AbstractContextManager[Any]:
     """Take the polynomials that bring singular values from ``least`` to 1 nearest to 1 in Muon.
 
@@ -302,7 +307,7 @@ def square_schedule() -> contextlib.AbstractContextManager[Any]:
     return patch.object(loop, "rate_factor", rate_factor)
 
 
-BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside an earlier default
+BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside earlier defaults
     "heads, sharper": heads(sharpness=5.0),
     "heads of all layers": heads(every=1),
     "heads of the first layer": heads(every=1000),
