@@ -61,6 +61,11 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
 
 
+def test_only_the_default_and_its_changes_balance_steps(bench):
+    balanced = {name for name, options in bench.RECIPES.items() if options.get("balanced", True)}
+    assert balanced == {"default", "Muon at 3e-2"}
+
+
 def test_fewer_steps_of_muon_leave_small_singular_values_small(bench):
     import recipe_changes
 

@@ -14,6 +14,7 @@ _MOMENTUM = 0.95
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315
 _STEPS = 5
 _EPSILON = 1e-7
+_SHORT = 1e-4  # rows and columns below it, of units that hardly learn, keep a shorter step
 
 
 class Muon(torch.optim.Optimizer):
@@ -80,13 +81,13 @@ def orthogonalized(matrices: Tensor) -> Tensor:
 
 
 def balanced(matrices: Tensor) -> Tensor:
-    """Return matrices of the same norms, first with equal columns, then with equal rows.
+    """Return matrices with equal columns first, then with equal rows, scaled to the same norm.
 
-    Rows and columns of one that is nearly orthogonal differ in length, so some units would take
-    longer steps than others.
+    Rows and columns of nearly orthogonal matrices differ in length, so some units would take longer
+    steps than others. The norm stays, unlike in the paper, so that rates keep their meaning.
     """
-    # matrices: float32 (n, rows, columns)
+    # matrices: float32 (n, rows, columns); returns the same
     norms = matrices.norm(dim=(1, 2), keepdim=True)
     for axis in (1, 2):
-        matrices = matrices / matrices.norm(dim=axis, keepdim=True).clamp(min=_EPSILON)
+        matrices = matrices / matrices.norm(dim=axis, keepdim=True).clamp(min=_SHORT)
     return matrices * (norms / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=_EPSILON))

@@ -1,7 +1,8 @@
 """Recipes of masked-LM training: the held-out loss of each by step, on a tuning text.
 
-Each recipe is the present default with some settings changed, or a part of the trainer replaced
-(recipe_changes.py). A training is a cell of the JSON; cells that are there are not measured again.
+Each recipe is the present default or an earlier one, with some settings changed or a part of the
+trainer replaced (recipe_changes.py). A training is a cell of the JSON; cells that are there are not
+measured again.
 
     python tests/bench/bench_recipes.py --json docs/results/mlm-recipes.json
     python tests/bench/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default wsd
@@ -18,7 +19,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import BESIDE_DEFAULT, CHANGES, plain_muon
+from recipe_changes import CHANGES, WITH_NEARBY_HEADS, plain_muon
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -49,7 +50,11 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "Muon 1e-2": {"muon_rate": 0.01, **_ONCE},
     "Muon 4e-2": {"muon_rate": 0.04, **_ONCE},
     "batch 16": {"batch": 16, **_ONCE},
-    **{name: {"change": name, **_ONCE} for name in CHANGES if name and name not in BESIDE_DEFAULT},
+    **{
+        name: {"change": name, **_ONCE}
+        for name in CHANGES
+        if name and name not in WITH_NEARBY_HEADS
+    },
     "weight decay .01": {},
     "rate x2": {"times": 2},
     "rate x4": {"times": 4},
@@ -59,7 +64,7 @@ _LITTLE_DECAY: dict[str, dict[str, Any]] = {
     "skip-gram of words": {"init": "skip-gram"},
     "SVD of words": {"init": "svd"},
 }
-_RANDOM_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
+_RANDOM_HEADS: dict[str, dict[str, Any]] = {
     **{name: {**options, "weight_decay": 0.01} for name, options in _LITTLE_DECAY.items()},
     "random heads": {},
     "weight decay .3": {"weight_decay": 0.3},
@@ -69,22 +74,19 @@ _RANDOM_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
     "half rates": {"rates": 0.5},  # of Muon and AdamW
     "quarter rates": {"rates": 0.25},
 }
-_PLAIN_BESIDE_DEFAULT: dict[str, dict[str, Any]] = {
-    **{
-        name: {**options, "attention_start": "random"}
-        for name, options in _RANDOM_BESIDE_DEFAULT.items()
-    },
+_PLAIN_MUON: dict[str, dict[str, Any]] = {
+    **{name: {**options, "attention_start": "random"} for name, options in _RANDOM_HEADS.items()},
     "plain Muon": {},
     "nearby heads, random table": {"init": "none"},
     "nearby heads, half rates": {"rates": 0.5},
     "nearby heads, twice the rates": {"rates": 2},
-    **{name: {"change": name} for name in BESIDE_DEFAULT},
+    **{name: {"change": name} for name in WITH_NEARBY_HEADS},
     "64 slots": {"sequence_length": 64, "batch": 64},
     "256 slots": {"sequence_length": 256, "batch": 16},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
 }
 RECIPES: dict[str, dict[str, Any]] = {
-    **{name: {**options, "balanced": False} for name, options in _PLAIN_BESIDE_DEFAULT.items()},
+    **{name: {**options, "balanced": False} for name, options in _PLAIN_MUON.items()},
     "default": {},
     "Muon at 3e-2": {"muon_rate": 0.03},
 }

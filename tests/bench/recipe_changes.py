@@ -307,7 +307,7 @@ def square_schedule() -> contextlib.AbstractContextManager[Any]:
     return patch.object(loop, "rate_factor", rate_factor)
 
 
-BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside earlier defaults
+WITH_NEARBY_HEADS: dict[str, Change] = {  # the others are measured with heads at random
     "heads, sharper": heads(sharpness=5.0),
     "heads of all layers": heads(every=1),
     "heads of the first layer": heads(every=1000),
@@ -320,7 +320,7 @@ BESIDE_DEFAULT: dict[str, Change] = {  # the others are measured beside earlier 
     "square schedule": square_schedule,
 }
 CHANGES: dict[str, Change] = {
-    **BESIDE_DEFAULT,
+    **WITH_NEARBY_HEADS,
     "": first_vectors(np.copy),
     "shuffled": first_vectors(shuffled),
     "noise": first_vectors(noise),

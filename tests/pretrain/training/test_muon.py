@@ -1,4 +1,4 @@
-"""Muon: torch's own, balanced, on whole matrices, and the parts of fused matrices each by itself."""
+"""Muon: torch's own, balanced, on whole matrices; parts of fused matrices each by itself."""
 
 import numpy as np
 import pytest
@@ -73,6 +73,16 @@ def test_rows_of_a_balanced_matrix_are_alike_and_its_norm_stays():
     torch.testing.assert_close(rows, rows.mean(1, keepdim=True).expand_as(rows))
     assert (columns.std(1) < 0.5 * matrices.norm(dim=1).std(1)).all()
     torch.testing.assert_close(found.norm(dim=(1, 2)), matrices.norm(dim=(1, 2)))
+
+
+def test_units_that_hardly_learn_take_short_steps():
+    matrix = drawn(1, 6, 10, seed=5) / 3
+    matrix[:, 2] *= 1e-7
+    matrix[:, :, 4] *= 1e-7
+    found = balanced(matrix)[0]
+    others = [row for row in range(6) if row != 2]
+    assert found[2].norm() < 0.1 * found[others].norm(dim=1).min()
+    assert found[others, 4].norm() < 1e-3
 
 
 def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
