@@ -31,19 +31,20 @@ _OF_KEYS = ("rotary", "relative")  # positions that only attention sees
 
 @dataclass(frozen=True)
 class Preset:
-    """A named encoder size, from Turc et al. 2019 (arXiv:1908.08962)."""
+    """A named encoder size, from Turc et al. 2019 (arXiv:1908.08962) except micro."""
 
     layers: int
     dim: int
     heads: int
     # of AdamW alone and beside Muon, tuned for mini, the latter for tiny too (docs/methods/mlm.md);
-    # usually lower for larger models
+    # usually lower for larger models, and those of micro in between
     learning_rate: float
     rate_beside_muon: float
 
 
 PRESETS = {
     "tiny": Preset(2, 128, 2, 3e-3, 3e-3),
+    "micro": Preset(3, 192, 3, 2e-3, 2.5e-3),
     "mini": Preset(4, 256, 4, 1e-3, 2e-3),
     "small": Preset(4, 512, 8, 7e-4, 1.4e-3),
     "medium": Preset(8, 512, 8, 5e-4, 1e-3),
@@ -68,8 +69,8 @@ class MlmConfig:
     loss_settings = ("boundary", "sequence_length")
     preset: str = setting(
         "mini",
-        "Sizes by name, layers/dim/heads: tiny 2/128/2, mini 4/256/4, small 4/512/8, "
-        "medium 8/512/8, base 12/768/12.",
+        "Sizes by name, layers/dim/heads: tiny 2/128/2, micro 3/192/3, mini 4/256/4, "
+        "small 4/512/8, medium 8/512/8, base 12/768/12.",
         choices=tuple(PRESETS),
     )
     layers: int | None = setting(

@@ -44,8 +44,8 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     corpus = corpus_of(tmp_path)
     options = {**SMALL, "evaluate_every": "6", "muon_rate": 0.2}  # so that Muon's changes show
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
-               "growing batches", "averaged weights", "skip-gram of pieces",
-               "started at .08", "square schedule", "plain Muon", "default")  # fmt: skip
+               "growing batches", "averaged weights", "skip-gram of pieces", "started at .08",
+               "square schedule", "plain Muon", "momentum .8", "default")  # fmt: skip
     names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:
@@ -63,7 +63,8 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
 
 def test_only_the_default_and_its_changes_balance_steps(bench):
     balanced = {name for name, options in bench.RECIPES.items() if options.get("balanced", True)}
-    assert balanced == {"default", "Muon at 3e-2"}
+    momenta = {"momentum .8", "momentum .9", "momentum .98"}
+    assert balanced == {"default", "Muon at 3e-2", *momenta}
 
 
 def test_fewer_steps_of_muon_leave_small_singular_values_small(bench):

@@ -21,8 +21,10 @@ from embed.word2vec.config import default_epochs
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
 _WORD2VEC_SHARE = 0.2  # of the budget, for each of skip-gram and CBOW
 _MLM_SHARE = 0.4  # of the budget, for the masked language model
-_PRESETS = ("tiny", "mini", "small", "medium")
-_MIN_EPOCHS, _MAX_EPOCHS = 10, 40  # of the masked language model
+_PRESETS = ("tiny", "micro", "mini", "small", "medium")
+# Of the masked language model. With fewer slots, a smaller preset learns more in the same time
+# (docs/methods/mlm.md).
+_SLOTS_PER_WEIGHT, _MAX_EPOCHS = 4, 40
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
@@ -69,7 +71,7 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
 
 
 def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]:
-    """Choose the largest preset that trains for enough epochs in time, or else the smallest.
+    """Choose the largest preset that reads enough text in time, or else the smallest.
 
     Also return why no preset can be trained on this text and machine; empty if one can.
     """
@@ -85,16 +87,17 @@ def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]
                 return study, plan
             break
         tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
-        epochs = tokens / plan["epoch_tokens"]
-        if best and epochs < _MIN_EPOCHS:
+        tokens = min(tokens, _MAX_EPOCHS * plan["epoch_tokens"])
+        enough = tokens >= _SLOTS_PER_WEIGHT * plan["parameters"]
+        if best and not enough:
             break
         best = {
             "preset": preset,
-            "tokens": min(tokens, _MAX_EPOCHS * plan["epoch_tokens"]),
+            "tokens": tokens,
             "dtype": plan["dtype"],
             "compile": "on" if plan["compile"] else "off",
         }
-        if epochs < _MIN_EPOCHS:
+        if not enough:
             break
     return study.with_options("train-mlm", **best), ""
 

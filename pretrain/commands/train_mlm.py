@@ -9,7 +9,11 @@ import click
 from corpora.artifacts.seeds import SeedRuns, seeds_option
 from corpora.common.estimate import dry_run_options, print_estimate, require_out
 from corpora.common.options import click_options
-from pretrain.config import MlmConfig
+from pretrain.config import MASKED, PRESETS, MlmConfig
+from pretrain.mixers import ATTENTION
+
+# presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
+_BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
 
 
 @click.command("train-mlm")
@@ -47,14 +51,35 @@ def command(
         torchrun --nproc-per-node 2 cli.py train-mlm out/wiki --out out/mlm2
     """
     from corpora.common.options import take
+    from corpora.common.reporting import note
 
     require_out(out, dry_run, as_json)
-    config = take(MlmConfig, options)
+    config = take(MlmConfig, options).resolved()
+    if (better := _better_preset(config)) is not None:
+        note(f"in so short a time --preset {better} learns more than {config.preset}")
     if dry_run:
-        _print_plan(corpus, config.resolved(), out, seeds, force, as_json)
+        _print_plan(corpus, config, out, seeds, force, as_json)
         return
     assert out is not None
-    _train(corpus, config.resolved(), out, seeds, force)
+    _train(corpus, config, out, seeds, force)
+
+
+def _better_preset(config: MlmConfig) -> str | None:
+    """Return the smaller preset that learns more in the minutes of a config, if one does.
+
+    Measured with attention and masks, on a CPU.
+    """
+    from corpora.common.device import choose_device
+    from corpora.common.threads import thread_count
+
+    usual = (config.mixer, config.objective) == (ATTENTION, MASKED)
+    sizes = PRESETS[config.preset]
+    given = (config.layers, config.dim) != (sizes.layers, sizes.dim)
+    if config.minutes is None or given or not usual or choose_device(config.device) != "cpu":
+        return None
+    work = config.minutes * thread_count(config.threads)
+    best = next((name for name, limit in _BEST_BELOW.items() if work < limit), config.preset)
+    return best if PRESETS[best].layers < sizes.layers else None
 
 
 def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:

@@ -9,7 +9,6 @@ measured again.
 """
 
 import argparse
-import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import CHANGES, WITH_NEARBY_HEADS, plain_muon
+from recipe_changes import CHANGES, WITH_NEARBY_HEADS, other_muon
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -89,6 +88,9 @@ RECIPES: dict[str, dict[str, Any]] = {
     **{name: {**options, "balanced": False} for name, options in _PLAIN_MUON.items()},
     "default": {},
     "Muon at 3e-2": {"muon_rate": 0.03},
+    "momentum .8": {"momentum": 0.8},
+    "momentum .9": {"momentum": 0.9},
+    "momentum .98": {"momentum": 0.98},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
@@ -100,18 +102,19 @@ def train(corpus: Corpus, options: Mapping[str, Any], out: Path) -> dict[str, An
     """Train without pooling; return losses by step, and shares of the time."""
     settings = dict(options)
     change = settings.pop("change", "")
-    muon = contextlib.nullcontext if settings.pop("balanced", True) else plain_muon
+    muon = {name: settings.pop(name) for name in ("balanced", "momentum") if name in settings}
     if settings.get("init") in _WORDS:
         words = out.with_name("words")
         _WORDS[settings["init"]](corpus, words)
         settings["init"] = str(words)
-    with CHANGES[""](), muon(), CHANGES[change]():
+    with CHANGES[""](), other_muon(**muon), CHANGES[change]():
         run = make_mlm_run(corpus, MlmConfig(**settings), out, temporary=True)
     lines = read_metrics(run / METRICS)
     scores = [line for line in lines if "held_out_loss" in line]
     steps = [line for line in lines if "loss" in line]
     return {
         "losses": {str(line["step"]): round(line["held_out_loss"], 4) for line in scores},
+        "loss": round(scores[-1]["held_out_loss"], 4),
         "accuracy": round(scores[-1]["held_out_accuracy"], 4),
         "unigram": round(scores[-1]["unigram_loss"], 4),
         "seconds": round(scores[-1]["seconds"], 1),
@@ -165,8 +168,8 @@ def main() -> None:
             write_json(path, {"benchmark": "recipes", "text": TEXT, **found, **harness.machine()})
     columns = ["recipe", "steps", "seed", "loss", "accuracy", "slots/s"]
     print_table(columns, [
-        [each["recipe"], each["steps"], each["seed"], list(each["losses"].values())[-1],
-         each["accuracy"], each["slots_per_second"]]
+        [each["recipe"], each["steps"], each["seed"], each["loss"], each["accuracy"],
+         each["slots_per_second"]]
         for each in found["cells"]
     ])  # fmt: skip
 

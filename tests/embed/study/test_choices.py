@@ -20,13 +20,14 @@ def settled(study, tokens, n_words=10_000, english=True):
 @pytest.fixture
 def speeds(monkeypatch):
     """Tokens per second of each preset; an epoch has 1,000,000 tokens."""
-    speeds = {"tiny": 100_000, "mini": 25_000, "small": 5_000, "medium": 1_000}
+    speeds = {"tiny": 100_000, "micro": 50_000, "mini": 25_000, "small": 5_000, "medium": 1_000}
+    weights = {"tiny": 1e6, "micro": 2e6, "mini": 5e6, "small": 8e6, "medium": 11e6}
 
     def planned(study, path):
         preset = study.options["train-mlm"]["preset"]
         return {
             "tokens_per_second": speeds[preset], "epoch_tokens": 1_000_000, "dtype": "float32",
-            "compile": preset != "tiny",
+            "compile": preset != "tiny", "parameters": weights[preset],
         }  # fmt: skip
 
     monkeypatch.setattr(choices, "_dry_run", planned)
@@ -62,13 +63,13 @@ def test_word2vec_epochs_fit_into_a_fifth_of_the_budget(speeds, tokens, budget, 
     ("budget", "preset", "tokens"),
     [
         ("10s", "tiny", 400_000),  # 0.4 epochs
-        ("100s", "tiny", 4_000_000),
-        ("1000s", "mini", 10_000_000),
+        ("399s", "tiny", 15_960_000),
+        ("400s", "micro", 8_000_000),  # four slots for each weight
         ("2000s", "mini", 20_000_000),
-        ("100h", "medium", 40_000_000),  # at most 40 epochs
+        ("100h", "small", 40_000_000),  # medium would need 44 epochs, and 40 are the most
     ],
 )
-def test_the_largest_preset_that_trains_ten_epochs_is_chosen(speeds, budget, preset, tokens):
+def test_the_largest_preset_that_reads_enough_text_is_chosen(speeds, budget, preset, tokens):
     options = settled(Study(("a",), ("mlm",), budget), 1e6)["train-mlm"]
 
     compiled = "off" if preset == "tiny" else "on"

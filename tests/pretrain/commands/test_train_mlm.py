@@ -15,6 +15,7 @@ from corpora.artifacts.artifact import verify
 from corpora.artifacts.metrics import HeldOutLoss, read_metrics
 from corpora.common.options import take
 from embed.formats.vector_files import load_vectors
+from pretrain.commands import train_mlm
 from pretrain.commands.train_mlm import command as mlm_command
 from pretrain.commands.train_mlm import step_time, summary
 from pretrain.config import MlmConfig
@@ -187,6 +188,43 @@ def test_the_plan_of_minutes_ends_when_they_are_over(corpus):
         "train-mlm", corpus.path, "--dry-run", "--json", *as_words({**options, "minutes": 2})
     )
     assert json.loads(result.stdout)["seconds"] == 120
+
+
+@pytest.mark.parametrize(
+    ("options", "better"),
+    [
+        ({"minutes": 14}, "tiny"),
+        ({"minutes": 49}, "micro"),
+        ({"minutes": 14, "preset": "micro"}, "tiny"),
+        ({"minutes": 16, "preset": "small"}, "micro"),
+        ({"minutes": 51}, None),
+        ({"minutes": 16, "preset": "micro"}, None),
+        ({"minutes": 14, "preset": "tiny"}, None),
+        ({"minutes": 14, "dim": 64}, None),
+        ({"minutes": 14, "mixer": "mean"}, None),
+        ({"minutes": 14, "objective": "causal"}, None),
+        ({"steps": 1}, None),
+    ],
+)
+def test_a_smaller_preset_may_learn_more_in_a_short_time(options, better):
+    config = MlmConfig(**options, device="cpu", threads=1).resolved()
+    assert train_mlm._better_preset(config) == better
+
+
+def test_the_preset_that_learns_more_is_named(corpus):
+    words = as_words({"pieces": 60, "batch": 4, "dtype": "float32", "compile": "off", "threads": 1})
+    called = ("train-mlm", corpus.path, "--dry-run", "--device", "cpu", "--minutes", "20", *words)
+    named = "in so short a time --preset micro learns more than mini\n"
+    assert named in invoke(*called).stderr
+    assert "in so short a time" not in invoke(*called, "--preset", "micro").stderr
+
+
+def test_more_cores_are_more_time_and_a_gpu_is_not_measured(corpus, monkeypatch):
+    config = MlmConfig(minutes=12, device="cpu").resolved()
+    monkeypatch.setattr("corpora.common.threads.available_threads", lambda: 4)
+    assert train_mlm._better_preset(config) == "micro"
+    monkeypatch.setattr("corpora.common.device.choose_device", {"cpu": "cuda"}.get)
+    assert train_mlm._better_preset(config) is None
 
 
 def test_the_plan_is_printed_as_a_table(corpus):
