@@ -89,14 +89,13 @@ def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]
         tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
         tokens = min(tokens, _MAX_EPOCHS * plan["epoch_tokens"])
         enough = tokens >= _SLOTS_PER_WEIGHT * plan["parameters"]
-        if best and not enough:
-            break
-        best = {
-            "preset": preset,
-            "tokens": tokens,
-            "dtype": plan["dtype"],
-            "compile": "on" if plan["compile"] else "off",
-        }
+        if enough or not best:
+            best = {
+                "preset": preset,
+                "tokens": tokens,
+                "dtype": plan["dtype"],
+                "compile": "on" if plan["compile"] else "off",
+            }
         if not enough:
             break
     return study.with_options("train-mlm", **best), ""

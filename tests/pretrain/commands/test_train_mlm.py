@@ -219,7 +219,7 @@ def test_the_preset_that_learns_more_is_named(corpus):
     assert "in so short a time" not in invoke(*called, "--preset", "micro").stderr
 
 
-def test_more_cores_are_more_time_and_a_gpu_is_not_measured(corpus, monkeypatch):
+def test_more_cores_are_more_time_and_a_gpu_is_not_measured(monkeypatch):
     config = MlmConfig(minutes=12, device="cpu").resolved()
     monkeypatch.setattr("corpora.common.threads.available_threads", lambda: 4)
     assert train_mlm._better_preset(config) == "micro"
