@@ -3,7 +3,6 @@
 import json
 import math
 import subprocess
-from collections.abc import Mapping
 from typing import Any
 
 from corpora.common.console import escape_leading_dash
@@ -25,6 +24,7 @@ _PRESETS = ("tiny", "micro", "mini", "small", "medium")
 # Of the masked language model. With fewer slots, a smaller preset learns more in the same time
 # (docs/methods/mlm.md).
 _SLOTS_PER_WEIGHT, _MAX_EPOCHS = 4, 40
+_BUDGETS = frozenset({"steps", "epochs", "tokens", "minutes"})
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
@@ -71,31 +71,30 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
 
 
 def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]:
-    """Choose the largest preset that reads enough text in time, or else the smallest.
+    """Choose the largest preset that reads enough text in its budget, or else the smallest.
 
     Also return why no preset can be trained on this text and machine; empty if one can.
     """
     given = study.options.get("train-mlm", {})
-    if held_out and {"steps", "epochs", "tokens", "minutes"} & given.keys():
-        usual = study.with_options("train-mlm", preset="tiny", dtype="float32", compile="off")
-        return usual, ""
-    best: Mapping[str, Any] = {}
+    budgeted = not _BUDGETS.isdisjoint(given)
+    if held_out and budgeted and {"preset", "dtype", "compile"} <= given.keys():
+        return study, ""
+    best: dict[str, Any] = {}
     for preset in [given["preset"]] if "preset" in given else _PRESETS:
         plan = _dry_run(study.with_options("train-mlm", preset=preset), path)
         if isinstance(plan, str):
             if not best:
                 return study, plan
             break
-        tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
-        tokens = min(tokens, _MAX_EPOCHS * plan["epoch_tokens"])
+        tokens = plan["tokens"]
+        if not budgeted:
+            tokens = int(study.seconds * _MLM_SHARE * plan["tokens_per_second"])
+            tokens = min(tokens, _MAX_EPOCHS * plan["epoch_tokens"])
         enough = tokens >= _SLOTS_PER_WEIGHT * plan["parameters"]
         if enough or not best:
-            best = {
-                "preset": preset,
-                "tokens": tokens,
-                "dtype": plan["dtype"],
-                "compile": "on" if plan["compile"] else "off",
-            }
+            compiled = "on" if plan["compile"] else "off"
+            best = {"preset": preset, "dtype": plan["dtype"], "compile": compiled}
+            best |= {} if budgeted else {"tokens": tokens}
         if not enough:
             break
     return study.with_options("train-mlm", **best), ""

@@ -28,6 +28,7 @@ def speeds(monkeypatch):
         return {
             "tokens_per_second": speeds[preset], "epoch_tokens": 1_000_000, "dtype": "float32",
             "compile": preset != "tiny", "parameters": weights[preset],
+            "tokens": study.options["train-mlm"].get("minutes", 0) * 60 * speeds[preset],
         }  # fmt: skip
 
     monkeypatch.setattr(choices, "_dry_run", planned)
@@ -81,8 +82,23 @@ def test_given_settings_are_kept(speeds):
 
     named = settled(study.with_options("train-mlm", preset="small"), 1e6)
     assert (named["train-svd"], named["train-mlm"]["preset"]) == ({"dim": 7}, "small")
-    steps = settled(study.with_options("train-mlm", steps=5), 1e6)["train-mlm"]
-    assert steps == {"steps": 5, "preset": "tiny", "dtype": "float32", "compile": "off"}
+
+
+@pytest.mark.parametrize(("minutes", "preset"), [(1, "tiny"), (3, "micro"), (14, "mini")])
+def test_a_preset_is_chosen_by_the_budget_that_the_masked_lm_is_given(speeds, minutes, preset):
+    study = Study(("a",), ("mlm",), "10s").with_options("train-mlm", minutes=minutes)
+
+    compiled = "off" if preset == "tiny" else "on"
+    chosen = {"preset": preset, "dtype": "float32", "compile": compiled}
+    assert settled(study, 1e6)["train-mlm"] == chosen | {"minutes": minutes}
+
+
+def test_no_step_is_timed_if_nothing_is_left_to_choose(monkeypatch):
+    monkeypatch.delattr(choices, "_dry_run")
+    options = {"steps": 5, "preset": "mini", "dtype": "bfloat16", "compile": "on"}
+
+    study = Study(("a",), ("mlm",)).with_options("train-mlm", **options)
+    assert settled(study, 1e6)["train-mlm"] == options
 
 
 def run_instead(monkeypatch, code):
