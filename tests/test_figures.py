@@ -247,6 +247,11 @@ def test_tables_without_data_become_no_more():
     assert len(reasons) <= MOST_NOT_STORED, [f"{table.name} ({table.mark})" for table in reasons]
 
 
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.name)
+def test_results_name_no_folder_of_one_machine(path):
+    assert re.findall(r'"[/~][^"]*"', path.read_text()) == []
+
+
 @pytest.mark.parametrize("table", STORED, ids=lambda table: table.name)
 def test_wrong_digits_are_noticed(table):
     noticed = [bool(wrong_rows(changed(table, random.Random(seed)))) for seed in range(40)]

@@ -94,7 +94,8 @@ def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]
         if enough or not best:
             compiled = "on" if plan["compile"] else "off"
             best = {"preset": preset, "dtype": plan["dtype"], "compile": compiled}
-            best |= {} if budgeted else {"tokens": tokens}
+            if not budgeted:
+                best["tokens"] = tokens
         if not enough:
             break
     return study.with_options("train-mlm", **best), ""
