@@ -48,6 +48,7 @@ from embed.contextual.pooled_run import open_training_corpus
 from embed.contextual.pooling import PoolConfig, pool_words
 from pretrain.device import choose_device, device_name, matmul_peak
 from pretrain.huggingface.export import write_huggingface
+from pretrain.shape import NORMS
 
 PARTS = ("checks", "steps", "spans", "quality", "curves", "pool")
 ROLE = roles.REPORTING
@@ -125,6 +126,7 @@ def run_steps(arguments: argparse.Namespace, device: torch.device) -> Iterator[t
             compiled=arguments.compile and not arguments.quick,
             steps=1 if arguments.quick else arguments.steps,
             repeats=2 if arguments.quick else arguments.repeats,
+            norms=arguments.norms,
         )
         rows = [
             [who, f"{one['tokens_per_second']:,.0f}",
@@ -269,6 +271,9 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--cases", nargs="+", help="only these cases, by name")
+    parser.add_argument(
+        "--norms", nargs="+", choices=NORMS, default=NORMS, help="only steps of these layouts"
+    )
     parser.add_argument("--steps", type=int, default=4, help="training steps of a measured call")
     parser.add_argument("--threads", type=int, help="of the CPU; torch's choice by default")
     parser.add_argument(

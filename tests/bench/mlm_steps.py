@@ -1,7 +1,7 @@
 """Training steps per second: ours and Hugging Face's, each in both layouts."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -37,9 +37,15 @@ CASES = {
 
 
 def compare_steps(
-    case: Case, device: torch.device, *, compiled: bool, steps: int, repeats: int
+    case: Case,
+    device: torch.device,
+    *,
+    compiled: bool,
+    steps: int,
+    repeats: int,
+    norms: Collection[str] = tuple(_NORMS.values()),
 ) -> dict[str, Any]:
-    """Time the candidates in turns, several steps per call, after all compilation.
+    """Time the candidates of some layouts in turns, several steps per call, all compiled before.
 
     Return for each candidate its seconds and tokens per second; for ours also the MFU, the share of
     time spent on making batches, and the memory of a step beyond what is kept.
@@ -49,11 +55,12 @@ def compare_steps(
     compiled = compiled and compile_problem(device) is None
     varlen = varlen_works(device, case.dim // case.heads)
     candidates: dict[str, Any] = {}
-    for name, norm in _NORMS.items():
+    chosen = {name: norm for name, norm in _NORMS.items() if norm in norms}
+    for name, norm in chosen.items():
         settings = StepSettings(torch.bfloat16, compiled, varlen, case.rows)
         candidates[name] = Ours(case.shape(norm), batches, device, settings)
     if importlib.util.find_spec("transformers"):
-        for name, norm in _NORMS.items():
+        for name, norm in chosen.items():
             start, (eager, by_compiler) = MaskedLanguageModel(case.shape(norm)), _PEERS[name]
             candidates[eager] = HuggingFace(start, batches, device, compiled=False)
             if compiled:
@@ -64,7 +71,8 @@ def compare_steps(
     measured = harness.time_functions(
         {name: partial(one.run, steps) for name, one in candidates.items()}, repeats
     )
-    for ours, (eager, _) in _PEERS.items():
+    for ours in chosen:
+        eager = _PEERS[ours][0]
         if abs(first[ours] - first.get(eager, first[ours])) > _LOSS_APART:
             raise SystemExit(f"the candidates do not do the same work: first losses {first}")
     found = {
@@ -74,14 +82,14 @@ def compare_steps(
         "varlen": varlen,
         "first_losses": first,
         "contestants": {
-            name: _speed(case, entry, steps, measured[OURS]) | _more(one, device, steps)
+            name: _speed(case, entry, steps, measured[next(iter(chosen))]) | _more(one, device, steps)
             for (name, entry), one in zip(measured.items(), candidates.values(), strict=True)
         },
         "ratios": _ratios(measured),
     }
     peak = matmul_peak(device, torch.bfloat16)
     found["bfloat16_peak_flops"] = peak
-    for name in _NORMS:
+    for name in chosen:
         flops = row_flops(candidates[name].model, batches.capacity) * case.rows * steps
         found["contestants"][name]["mfu"] = flops / measured[name].median / peak
     return found
