@@ -16,7 +16,7 @@ from pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderCon
 MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")
 NEARBY, RANDOM = ATTENTION_STARTS = ("nearby", "random")
 _OF_MASKS = ("mask_rate", "masking", "mask_share", "random_share")  # settings
-_BUDGETS = ("steps", "epochs", "tokens", "minutes")
+BUDGETS = ("steps", "epochs", "tokens", "minutes")
 _EPOCHS = 10
 _MAX_PIECES = 1_000_000
 _MIN_MASK_RATE = 0.001  # with a lower rate, a step may have nothing to predict
@@ -264,7 +264,7 @@ class MlmConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        given = [name for name in _BUDGETS if getattr(self, name) is not None]
+        given = [name for name in BUDGETS if getattr(self, name) is not None]
         if len(given) > 1:
             raise SettingError(f"`{given[0]}` and `{given[1]}` are both budgets; pass one of them")
         if self.mask_share + self.random_share > 1 + 1e-9:
@@ -348,7 +348,7 @@ class MlmConfig:
         """
         preset = PRESETS[self.preset]
         shape = self.encoder(n_pieces=1)
-        budget = any(getattr(self, name) is not None for name in _BUDGETS)
+        budget = any(getattr(self, name) is not None for name in BUDGETS)
         beside_muon = self.optimizer == "muon"
         rate = preset.rate_beside_muon if beside_muon else preset.learning_rate
         return dataclasses.replace(

@@ -7,6 +7,10 @@ import sys
 
 import pytest
 
+from pretrain.config import MlmConfig
+from pretrain.train import make_mlm_run
+from tests.pretrain.small_training import SMALL, corpus_of
+
 BENCH = "tests/bench"
 
 
@@ -82,3 +86,14 @@ def test_a_curve_has_the_minutes_of_its_steps(quality, tmp_path):
     assert found["options"] == {"preset": "mini"}
     measured = [(each["minute"], each["step"]) for each in found["held_out"]]
     assert measured == [(0, 0), (7.5, 15), (20, 40)]
+
+
+def test_the_score_on_the_text_of_its_own_corpus_is_the_training_s(quality, tmp_path):
+    corpus = corpus_of(tmp_path)
+    run = make_mlm_run(corpus, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
+    expected = quality.last_scores(run)
+    found = quality.held_out_score(run, corpus.path, "cpu")
+    assert found["held_out_loss"] == pytest.approx(expected["held_out_loss"], rel=1e-6)
+    assert found["standard_error"] == pytest.approx(expected["held_out_standard_error"], rel=1e-6)
+    assert found["held_out_accuracy"] == expected["held_out_accuracy"]
+    assert found["held_out_targets"] == expected["held_out_targets"]

@@ -56,16 +56,18 @@ class TorchOperations(Operations):
 
 
 def _torch_csr(matrix: Any, device: str) -> Any:
-    """Copy a SciPy CSR matrix to torch, without torch's beta warning."""
+    """Copy a SciPy CSR matrix to torch, without torch's warnings about such tensors."""
     import torch
 
     index = torch.int32 if matrix.nnz < 2**31 else torch.int64
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        # torch 2.11 says this even if ``check_invariants`` is given
+        warnings.filterwarnings("ignore", message="Sparse invariant checks are implicitly disabled")
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr).to(device=device, dtype=index),
             torch.from_numpy(matrix.indices).to(device=device, dtype=index),
             torch.from_numpy(matrix.data).to(device),
             size=matrix.shape,
-            check_invariants=False,  # SciPy has checked them; torch warns if this is not given
+            check_invariants=False,  # SciPy has checked them
         )

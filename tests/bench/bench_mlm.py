@@ -13,6 +13,8 @@ quality    with --quality CORPUS: an encoder trained for --minutes by the traine
            tuning scores on the sets that settings may be chosen on.
 curves     with --curve NAME MINUTES RUN: the held-out scores of a run by step, and by minute if its
            steps take MINUTES in all.
+held_out   with --held-out CORPUS RUN...: the loss of each run on the held-out text of one corpus,
+           to compare runs of versions that hold out other documents.
 pool       with --pool RUN: words of the run's corpus that a core pools a second, by the run's own
            encoder and by its export through transformers.
 
@@ -50,7 +52,7 @@ from pretrain.device import choose_device, device_name, matmul_peak
 from pretrain.huggingface.export import write_huggingface
 from pretrain.shape import NORMS
 
-PARTS = ("checks", "steps", "spans", "quality", "curves", "pool")
+PARTS = ("checks", "steps", "spans", "quality", "curves", "held_out", "pool")
 ROLE = roles.REPORTING
 # The sets of --quality, by role.
 SETS: dict[roles.Role, dict[str, tuple[str, ...]]] = {
@@ -93,7 +95,7 @@ def main() -> None:
         },
     }
     runs = {"checks": run_checks, "steps": run_steps, "spans": run_spans, "quality": run_quality,
-            "curves": run_curves, "pool": run_pool}  # fmt: skip
+            "curves": run_curves, "held_out": run_held_out, "pool": run_pool}  # fmt: skip
     for part in arguments.parts:
         if part == "quality" and not (arguments.quality or arguments.quick):
             continue
@@ -211,6 +213,15 @@ def run_curves(arguments: argparse.Namespace, device: torch.device) -> Iterator[
         yield name, found
 
 
+def run_held_out(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
+    """Yield the score of each run on the text of the first path."""
+    for run in arguments.held_out[1:]:
+        found = mlm_quality.held_out_score(run, arguments.held_out[0], arguments.device)
+        print(f"{run.name}: held-out loss {found['held_out_loss']:.3f}, "
+              f"accuracy {found['held_out_accuracy']:.3f}")  # fmt: skip
+        yield run.name, found
+
+
 def run_pool(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
     """Yield the speed of the encoders of each run, which take turns."""
     torch.set_num_threads(1)
@@ -290,6 +301,9 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
         "--curve", nargs=3, action="append", default=[], metavar=("NAME", "MINUTES", "RUN"),
         help="a run whose held-out scores are stored",
     )  # fmt: skip
+    parser.add_argument(
+        "--held-out", type=Path, nargs="+", default=[], metavar="PATH", help="a corpus, then runs"
+    )
     parser.add_argument("--pool", type=Path, nargs="+", default=[], help="runs to pool, by name")
     parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from corpora.artifacts.metrics import METRICS, read_metrics
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig
@@ -18,11 +20,10 @@ def train(
 ) -> Path:
     """Train or resume a run, by time unless the options name another budget."""
     from corpora.build.open_or_build import open_or_build
-    from pretrain.config import MlmConfig
+    from pretrain.config import BUDGETS, MlmConfig
     from pretrain.train import make_mlm_run
 
-    budgets = ("steps", "epochs", "tokens", "minutes")
-    budget = {} if any(name in options for name in budgets) else {"minutes": minutes}
+    budget = {} if any(name in options for name in BUDGETS) else {"minutes": minutes}
     config = MlmConfig(**{"device": device, **budget, **options})
     return make_mlm_run(open_or_build(corpus), config, out)
 
@@ -54,6 +55,32 @@ def last_scores(run: Path) -> dict[str, Any]:
     for line in read_metrics(run / METRICS):
         found |= line
     return found
+
+
+def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
+    """Score a run on the held-out text of any corpus, by its own pieces."""
+    from corpora.build.open_or_build import open_or_build
+    from pretrain.config import MlmConfig
+    from pretrain.data.packing import PackedRows
+    from pretrain.data.text import open_text
+    from pretrain.inference.mlm_encoder import open_run
+    from pretrain.training.evaluation import evaluate
+    from pretrain.training.prepare import held_out_batches
+
+    encoder, options = open_run(run, device), json.loads((run / "config.json").read_text())
+    text = open_text(open_or_build(corpus), MlmConfig(boundary=options["boundary"])).held_out
+    place = encoder.model.pieces.weight.device
+    rows = PackedRows.pack(text, encoder.pieces, options["sequence_length"], place, clusters=True)
+    batches = held_out_batches(rows, encoder.pieces, micro_batch=32)
+    dtype = getattr(torch, options["decided"]["dtype"])
+    score = evaluate(encoder.model, batches, dtype)
+    return {
+        "seed": options["seed"],
+        "held_out_loss": score.loss,
+        "standard_error": score.standard_error,
+        "held_out_accuracy": score.accuracy,
+        "held_out_targets": score.n_targets,
+    }
 
 
 def curve(run: Path, minutes: float) -> dict[str, Any]:

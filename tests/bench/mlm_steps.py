@@ -71,10 +71,10 @@ def compare_steps(
     measured = harness.time_functions(
         {name: partial(one.run, steps) for name, one in candidates.items()}, repeats
     )
-    for ours in chosen:
-        eager = _PEERS[ours][0]
-        if abs(first[ours] - first.get(eager, first[ours])) > _LOSS_APART:
+    for name in chosen:
+        if abs(first[name] - first.get(_PEERS[name][0], first[name])) > _LOSS_APART:
             raise SystemExit(f"the candidates do not do the same work: first losses {first}")
+    ours = measured[next(iter(chosen))]
     found = {
         "shape": vars(case),
         "steps_per_call": steps,
@@ -82,7 +82,7 @@ def compare_steps(
         "varlen": varlen,
         "first_losses": first,
         "contestants": {
-            name: _speed(case, entry, steps, measured[next(iter(chosen))]) | _more(one, device, steps)
+            name: _speed(case, entry, steps, ours) | _more(one, device, steps)
             for (name, entry), one in zip(measured.items(), candidates.values(), strict=True)
         },
         "ratios": _ratios(measured),
