@@ -58,26 +58,27 @@ def last_scores(run: Path) -> dict[str, Any]:
 
 
 def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
-    """Score a run on the held-out text of any corpus, by its own pieces."""
+    """Score a run of masked pieces on the held-out text of any corpus, by its own pieces."""
     from corpora.build.open_or_build import open_or_build
     from pretrain.config import MlmConfig
     from pretrain.data.packing import PackedRows
     from pretrain.data.text import open_text
-    from pretrain.inference.mlm_encoder import open_run
+    from pretrain.inference.mlm_encoder import open_masked
     from pretrain.training.evaluation import evaluate
     from pretrain.training.prepare import held_out_batches
 
-    encoder, options = open_run(run, device), json.loads((run / "config.json").read_text())
+    encoder, options = open_masked(run, device), json.loads((run / "config.json").read_text())
     text = open_text(open_or_build(corpus), MlmConfig(boundary=options["boundary"])).held_out
     place = encoder.model.pieces.weight.device
-    rows = PackedRows.pack(text, encoder.pieces, options["sequence_length"], place, clusters=True)
+    length, tree = options["sequence_length"], encoder.model.config.attention_edges is not None
+    rows = PackedRows.pack(text, encoder.pieces, length, place, clusters=True, tree=tree)
     batches = held_out_batches(rows, encoder.pieces, micro_batch=32)
     dtype = getattr(torch, options["decided"]["dtype"])
     score = evaluate(encoder.model, batches, dtype)
     return {
         "seed": options["seed"],
         "held_out_loss": score.loss,
-        "standard_error": score.standard_error,
+        "held_out_standard_error": score.standard_error,
         "held_out_accuracy": score.accuracy,
         "held_out_targets": score.n_targets,
     }
