@@ -1,6 +1,5 @@
 """Quality of a trained encoder: its scores beside those of other runs, and its curve."""
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ import torch
 from corpora.artifacts.metrics import METRICS, read_metrics
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig
+from embed.vectors.run_files import run_options
 
 KEPT = ("run", "task", "dataset", "metric", "score", "low", "high", "items_used", "items_total")
 
@@ -43,7 +43,7 @@ def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[st
     ]
     return {
         "run": run.name,
-        "options": json.loads((run / "config.json").read_text()),
+        "options": run_options(run),
         "training": last_scores(run),
         "results": results,
     }
@@ -67,7 +67,7 @@ def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
     from pretrain.training.evaluation import evaluate
     from pretrain.training.prepare import held_out_batches
 
-    encoder, options = open_masked(run, device), json.loads((run / "config.json").read_text())
+    encoder, options = open_masked(run, device), run_options(run)
     text = open_text(open_or_build(corpus), MlmConfig(boundary=options["boundary"])).held_out
     place = encoder.model.pieces.weight.device
     length, tree = options["sequence_length"], encoder.model.config.attention_edges is not None
@@ -91,7 +91,7 @@ def curve(run: Path, minutes: float) -> dict[str, Any]:
     kept = ("step", "tokens", "held_out_loss", "held_out_perplexity", "held_out_accuracy",
             "held_out_targets", "unigram_loss", "unigram_accuracy")  # fmt: skip
     return {
-        "options": json.loads((run / "config.json").read_text()),
+        "options": run_options(run),
         "held_out": [
             {"minute": minutes * line["step"] / n_steps, **{name: line[name] for name in kept}}
             for line in scores

@@ -43,7 +43,7 @@ def compare_steps(
     compiled: bool,
     steps: int,
     repeats: int,
-    norms: Collection[str] = tuple(_NORMS.values()),
+    norms: Collection[str],
 ) -> dict[str, Any]:
     """Time the candidates of some layouts in turns, several steps per call, all compiled before.
 
