@@ -165,7 +165,7 @@ class MlmConfig:
         choices=OBJECTIVES,
     )
     mask_rate: str = setting(
-        "0.30:0.15",
+        "0.40:0.15",
         "Share of the pieces to predict, or the first and the last, between which it falls "
         "linearly.",
         metavar="RATE[:LAST]",
@@ -214,6 +214,7 @@ class MlmConfig:
         choices=("muon", "adamw"),
     )
     muon_rate: float = setting(0.02, "Highest learning rate of Muon.", above=0)
+    muon_momentum: float = setting(0.9, "Momentum of Muon.", at_least=0, below=1)
     learning_rate: float | None = setting(
         None,
         "Highest learning rate of AdamW; by default the preset's, which is higher beside Muon.",

@@ -45,7 +45,8 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     options = {**SMALL, "evaluate_every": "6", "muon_rate": 0.2}  # so that Muon's changes show
     changes = ("no bias", "untied", "slow table", "whole matrices", "z-loss", "rare pieces",
                "growing batches", "averaged weights", "skip-gram of pieces", "started at .08",
-               "square schedule", "plain Muon", "momentum .8", "default")  # fmt: skip
+               "square schedule", "plain Muon", "balanced Muon", "momentum .8",
+               "default")  # fmt: skip
     names = ("random heads", "random, AdamW", "shuffled SVD, Muon", "Muon 1e-2", *changes)
     found = {}
     for name in names:
@@ -54,17 +55,17 @@ def test_recipes_differ_as_they_say(bench, tmp_path, monkeypatch):
     assert [list(each["losses"]) for each in found.values()] == [["0", "6", "12"]] * len(names)
     first = {name: each["losses"]["0"] for name, each in found.items()}
     assert first["random heads"] == first["Muon 1e-2"] != first["plain Muon"]
-    assert first["plain Muon"] == first["default"]
+    assert first["plain Muon"] == first["balanced Muon"] == first["default"]
     assert first["random, AdamW"] == pytest.approx(np.log(60), abs=0.1)
     last = {name: each["losses"]["12"] for name, each in found.items()}
     assert len(set(last.values())) == len(names), last
     assert not any((tmp_path / name / "vectors.npy").exists() for name in names)
 
 
-def test_only_the_default_and_its_changes_balance_steps(bench):
+def test_recipes_before_balanced_steps_do_without(bench):
     balanced = {name for name, options in bench.RECIPES.items() if options.get("balanced", True)}
     momenta = {"momentum .8", "momentum .9", "momentum .98"}
-    assert balanced == {"default", "Muon at 3e-2", *momenta}
+    assert balanced == {"balanced Muon", "Muon at 3e-2", *momenta, "default"}
 
 
 def test_fewer_steps_of_muon_leave_small_singular_values_small(bench):

@@ -29,6 +29,7 @@ _ADDED_OPTIONS: dict[str, dict[str, Any]] = {
         "init": "none",
         "optimizer": "adamw",
         "muon_rate": 0.02,
+        "muon_momentum": 0.95,
         "mixer": "attention",
         "conv_width": None,
         "objective": "masked",

@@ -78,6 +78,7 @@ class StepTimer:
                 model,
                 self.config.weight_decay,
                 muon_share=self.config.muon_share,
+                muon_momentum=self.config.muon_momentum,
                 dtype=settings.dtype,
             ),
             settings,

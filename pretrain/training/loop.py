@@ -89,6 +89,7 @@ class _Training:
             model,
             config.weight_decay,
             muon_share=config.muon_share,
+            muon_momentum=config.muon_momentum,
             dtype=setup.step_settings.dtype,
         )
         self._step, self._seconds = self._load()

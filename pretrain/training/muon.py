@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
-_MOMENTUM = 0.95
 # Of the polynomial that moves all singular values towards 1, a few steps of which leave them
 # between .7 and 1.2: Jordan et al.'s, "Muon: an optimizer for hidden layers in neural networks".
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315
@@ -20,9 +19,9 @@ _SHORT = 1e-4  # rows and columns below it, of units that hardly learn, keep a s
 class Muon(torch.optim.Optimizer):
     """Muon for matrices, some of which are several in one.
 
-    ``torch.optim.Muon`` with its defaults, except that the parts of a fused matrix (queries, keys
-    and values; value and gate) are orthogonalized each by itself, parts of one shape together, in
-    ``dtype``, and then :func:`balanced`.
+    ``torch.optim.Muon`` with a shorter momentum, except that the parts of a fused matrix (queries,
+    keys and values; value and gate) are orthogonalized each by itself, parts of one shape together,
+    in ``dtype``, and then :func:`balanced`.
     """
 
     def __init__(
@@ -30,6 +29,7 @@ class Muon(torch.optim.Optimizer):
         weights: Iterable[tuple[Tensor, int]],  # with the number of parts along the rows
         *,
         weight_decay: float,
+        momentum: float = 0.9,
         dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         by_parts: dict[int, list[Tensor]] = {}
@@ -37,7 +37,7 @@ class Muon(torch.optim.Optimizer):
             by_parts.setdefault(n_parts, []).append(weight)
         groups = [{"params": some, "n_parts": n} for n, some in by_parts.items()]
         super().__init__(groups, {"lr": 0.0, "weight_decay": weight_decay})
-        self._dtype = dtype
+        self._momentum, self._dtype = momentum, dtype
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -63,8 +63,8 @@ class Muon(torch.optim.Optimizer):
         state = self.state[weight]
         if "exp_avg" not in state:
             state["exp_avg"] = torch.zeros_like(weight)
-        momentum = state["exp_avg"].lerp_(weight.grad, 1 - _MOMENTUM)
-        return weight.grad.lerp(momentum, _MOMENTUM)
+        mean = state["exp_avg"].lerp_(weight.grad, 1 - self._momentum)
+        return weight.grad.lerp(mean, self._momentum)
 
 
 def orthogonalized(matrices: Tensor) -> Tensor:

@@ -48,12 +48,13 @@ def make_optimizer(
     weight_decay: float,
     *,
     muon_share: float = 0.0,
+    muon_momentum: float = 0.9,
     dtype: torch.dtype = torch.float32,
 ) -> Optimizers:
     """Make a fused AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), and perhaps Muon.
 
     Matrices decay; embeddings, norms and biases do not. With ``muon_share``, the matrices of the
-    blocks are Muon's, with that share of AdamW's rate; ``dtype`` is that of its products.
+    blocks are Muon's, with that share of AdamW's rate; its products are in ``dtype``.
     """
     decaying, others = split_weights(model)
     matrices = block_matrices(model) if muon_share else []
@@ -65,7 +66,7 @@ def make_optimizer(
     adam = torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
     if not matrices:
         return Optimizers(adam)
-    muon = Muon(matrices, weight_decay=weight_decay, dtype=dtype)
+    muon = Muon(matrices, weight_decay=weight_decay, momentum=muon_momentum, dtype=dtype)
     for group in muon.param_groups:
         group["share"] = muon_share
     return Optimizers(adam, muon)

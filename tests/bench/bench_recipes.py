@@ -9,6 +9,7 @@ measured again.
 """
 
 import argparse
+import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from recipe_changes import CHANGES, WITH_NEARBY_HEADS, other_muon
+from recipe_changes import CHANGES, WITH_NEARBY_HEADS, not_balanced
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
@@ -84,13 +85,20 @@ _PLAIN_MUON: dict[str, dict[str, Any]] = {
     "256 slots": {"sequence_length": 256, "batch": 16},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
 }
-RECIPES: dict[str, dict[str, Any]] = {
+_LONG_MOMENTUM: dict[str, dict[str, Any]] = {
     **{name: {**options, "balanced": False} for name, options in _PLAIN_MUON.items()},
-    "default": {},
+    "balanced Muon": {},
     "Muon at 3e-2": {"muon_rate": 0.03},
-    "momentum .8": {"momentum": 0.8},
-    "momentum .9": {"momentum": 0.9},
-    "momentum .98": {"momentum": 0.98},
+    "momentum .8": {"muon_momentum": 0.8},
+    "momentum .9": {"muon_momentum": 0.9},
+    "momentum .98": {"muon_momentum": 0.98},
+}
+RECIPES: dict[str, dict[str, Any]] = {
+    **{
+        name: {"muon_momentum": 0.95, "mask_rate": "0.30:0.15"} | options
+        for name, options in _LONG_MOMENTUM.items()
+    },
+    "default": {},
 }
 _WORDS: dict[str, Callable[[Corpus, Path], Any]] = {  # whose vectors pieces may start from
     "svd": lambda corpus, out: train_svd(corpus, SvdConfig(dim=256), out),
@@ -102,12 +110,12 @@ def train(corpus: Corpus, options: Mapping[str, Any], out: Path) -> dict[str, An
     """Train without pooling; return losses by step, and shares of the time."""
     settings = dict(options)
     change = settings.pop("change", "")
-    muon = {name: settings.pop(name) for name in ("balanced", "momentum") if name in settings}
+    balanced = settings.pop("balanced", True)
     if settings.get("init") in _WORDS:
         words = out.with_name("words")
         _WORDS[settings["init"]](corpus, words)
         settings["init"] = str(words)
-    with CHANGES[""](), other_muon(**muon), CHANGES[change]():
+    with CHANGES[""](), contextlib.nullcontext() if balanced else not_balanced(), CHANGES[change]():
         run = make_mlm_run(corpus, MlmConfig(**settings), out, temporary=True)
     lines = read_metrics(run / METRICS)
     scores = [line for line in lines if "held_out_loss" in line]

@@ -124,12 +124,9 @@ def muon_steps(steps: int) -> Change:
     return lambda: patch.object(muon, "_STEPS", steps)
 
 
-def other_muon(
-    *, balanced: bool = True, momentum: float = muon._MOMENTUM
-) -> contextlib.AbstractContextManager[Any]:
-    """Take another momentum, or leave rows and columns as orthogonalization makes them."""
-    balance = muon.balanced if balanced else lambda matrices: matrices
-    return patch.multiple(muon, _MOMENTUM=momentum, balanced=balance)
+def not_balanced() -> contextlib.AbstractContextManager[Any]:
+    """Leave rows and columns as orthogonalization makes them."""
+    return patch.object(muon, "balanced", lambda matrices: matrices)
 
 
 def best_polynomials(least: float = 1e-3) -> contextlib.AbstractContextManager[Any]:

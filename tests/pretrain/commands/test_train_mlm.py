@@ -110,7 +110,8 @@ def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
         "micro_batch": 4, "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.2, "clip": 0.5,
         "max_vocabulary": 20, "checkpoint_every": "4", "keep_checkpoints": 1,
         "evaluate_every": "6", "seed": 7, "feed_forward_dim": 24, "steps": 8,
-        "optimizer": "adamw", "muon_rate": 0.03, "init": "none", "attention_start": "random",
+        "optimizer": "adamw", "muon_rate": 0.03, "muon_momentum": 0.8, "init": "none",
+        "attention_start": "random",
     }  # fmt: skip
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
     assert result.exit_code == 0, result.output

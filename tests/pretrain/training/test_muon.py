@@ -42,10 +42,10 @@ def balanced_by_loops(direction):
 class BalancedTorch:
     """torch's Muon, each step of which is taken apart and balanced."""
 
-    def __init__(self, weights):
+    def __init__(self, weights, momentum):
         self.weights, self.param_groups = weights, [{"lr": 0.0}]
         self.aside = [nn.Parameter(torch.zeros_like(weight)) for weight in weights]
-        self.torchs = torch.optim.Muon(self.aside, lr=1.0, weight_decay=0.0)
+        self.torchs = torch.optim.Muon(self.aside, lr=1.0, weight_decay=0.0, momentum=momentum)
 
     def step(self):
         for weight, aside in zip(self.weights, self.aside, strict=True):
@@ -57,10 +57,15 @@ class BalancedTorch:
             weight.data.add_(self.param_groups[0]["lr"] * balanced_by_loops(aside.detach()))
 
 
-def test_whole_matrices_take_the_balanced_steps_of_torchs_muon():
+@pytest.mark.parametrize("momentum", [0.95, 0.6])
+def test_whole_matrices_take_the_balanced_steps_of_torchs_muon(momentum):
     begun = [drawn(*shape, seed=n) for n, shape in enumerate([(8, 8), (24, 8), (8, 24), (8, 8)])]
-    ours = after_steps(lambda some: Muon([(w, 1) for w in some], weight_decay=DECAY), begun)
-    theirs = after_steps(BalancedTorch, begun)
+
+    def make(some):
+        return Muon([(w, 1) for w in some], weight_decay=DECAY, momentum=momentum)
+
+    ours = after_steps(make, begun)
+    theirs = after_steps(lambda some: BalancedTorch(some, momentum), begun)
     for mine, other, first in zip(ours, theirs, begun, strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=2e-3)  # both round to bfloat16
         assert (mine - first).abs().max() > 0.02
