@@ -92,7 +92,7 @@ class StepTimer:
 
     def _timed(self, stepper: Stepper) -> list[float]:
         """Return the seconds of each step."""
-        rate = max(self.config.mask_rates)
+        rate = sum(self.config.mask_rates) / 2
         found: list[float] = []
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             start = time.perf_counter()

@@ -114,6 +114,9 @@ class Stepper:
         sums = torch.zeros(2, device=batch.ids.device)
         for start in range(first, stop, self._settings.micro_batch):
             part = batch.rows(start, min(start + self._settings.micro_batch, stop))
+            if self._settings.compile:  # once, though the mask rate changes
+                for chosen in (part.chosen, part.targets, part.weights):
+                    torch._dynamo.maybe_mark_dynamic(chosen, 1)
             with self.timed("forward"):
                 loss, right = loss_of(self._model, part, self._settings.dtype)
             with self.timed("backward"):
