@@ -91,11 +91,15 @@ class StepTimer:
         return min(others), first
 
     def _timed(self, stepper: Stepper) -> list[float]:
-        """Return the seconds of each step."""
-        rate = sum(self.config.mask_rates) / 2
+        """Return the seconds of each step.
+
+        The first one needs as much memory as any of the training, the others their mean time.
+        """
+        rates = self.config.mask_rates
         found: list[float] = []
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             start = time.perf_counter()
+            rate = sum(rates) / 2 if found else max(rates)
             batch = self.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)
             synchronize(self.device)

@@ -60,8 +60,9 @@ def run_training(
 
     Returns the held-out score, meaningless except in the first process. The first process writes
     checkpoints and ``metrics.jsonl``. Its lines hold either training metrics since the line before
-    (``tokens`` are slots, ``padding`` a share of slots, ``mfu`` a share of the measured peak,
-    ``memory`` the most bytes in use, the parts of a step shares of the time), or held-out metrics.
+    (``tokens`` are slots, ``padding`` a share of slots, ``mfu`` a share of the measured peak at the
+    mean mask rate, ``memory`` the most bytes in use, the parts of a step shares of the time), or
+    held-out metrics.
 
     On a CPU, unless the budget is a time, interrupting changes no bit of the weights.
     """

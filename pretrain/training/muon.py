@@ -19,7 +19,7 @@ _SHORT = 1e-4  # rows and columns below it, of units that hardly learn, keep a s
 class Muon(torch.optim.Optimizer):
     """Muon for matrices, some of which are several in one.
 
-    ``torch.optim.Muon`` with a shorter momentum, except that the parts of a fused matrix (queries,
+    ``torch.optim.Muon`` with its other defaults, except that the parts of a fused matrix (queries,
     keys and values; value and gate) are orthogonalized each by itself, parts of one shape together,
     in ``dtype``, and then :func:`balanced`.
     """

@@ -79,8 +79,8 @@ def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
     rng = np.random.default_rng(2)
     continues = rng.random(rows.vocabulary_size) < _CONTINUES
     continues[:FIRST_PIECE] = False
-    most = capacity(rows.sequence_length, MASK_RATE)
-    objective = MaskedPieces(Masking(), torch.tensor(continues, device=rows.device), most, seed=1)
+    usual = capacity(rows.sequence_length, MASK_RATE)
+    objective = MaskedPieces(Masking(), torch.tensor(continues, device=rows.device), usual, seed=1)
     return Batches(rows, objective, batch_rows=batch_rows, seed=1)
 
 

@@ -27,7 +27,7 @@ class Objective(Protocol):
 
     @property
     def capacity(self) -> int:
-        """C, the slots of a row in which a piece is predicted, at the mean rate of a training."""
+        """C, the slots of a row in which a piece is predicted, at the mean mask rate."""
 
     @classmethod
     def for_training(cls, config: MlmConfig, continues: Tensor, length: int) -> Self:

@@ -134,20 +134,26 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
 
 
 def test_timing_uses_throw_away_models():
-    from tests.pretrain.training.test_step import C, T, random_batch
+    from tests.pretrain.training.test_step import T, random_batch
+
+    rates = []
 
     class SomeBatches:
-        capacity = C
-
         def batch(self, step, rate):
+            rates.append(rate)
             return random_batch(step)
 
-    config = MlmConfig(sequence_length=T, layers=1, dim=8, heads=2, dtype="float32", compile="off")
+    config = MlmConfig(
+        sequence_length=T, layers=1, dim=8, heads=2, dtype="float32", compile="off",
+        mask_rate="0.4:0.2",
+    )  # fmt: skip
     config = config.resolved()
     some = StepTimer(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4, 0.0)
     step, first = some.seconds(tuned(dataclasses.replace(some)).step_settings)
     assert 0 < step < PATIENCE
     assert 0 < first < PATIENCE
+    assert rates[0] == 0.4  # as much memory as any step takes
+    assert rates[1:] == pytest.approx([0.3] * (len(rates) - 1))  # its mean time
 
 
 @pytest.mark.parametrize(

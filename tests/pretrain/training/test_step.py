@@ -84,6 +84,27 @@ def test_other_attention_has_the_same_gradients_in_micro_batches(shape):
     torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # which torch looks at
+def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(monkeypatch):
+    compile_with, graphs = torch.compile, []
+
+    def count(graph, inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    def counted(function, dynamic):
+        return compile_with(function, dynamic=dynamic, backend=count)
+
+    monkeypatch.setattr(torch, "compile", counted)
+    _, takes = stepper(4, compiled=True)
+    whole = random_batch()
+    for n in (4, 3, 2):
+        fields = ("chosen", "targets", "weights")
+        fewer = {name: getattr(whole, name)[:, :n].contiguous() for name in fields}
+        takes.gradients(0, dataclasses.replace(whole, **fewer))
+    assert len(graphs) == 1
+
+
 def test_the_noise_of_hard_attention_is_that_of_the_step():
     batch = random_batch()
     _, takes = stepper(attention_score="hard")
