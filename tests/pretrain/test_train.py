@@ -139,7 +139,7 @@ def test_metrics_have_loss_speed_and_memory(run):
     assert last["tokens"] == 12 * 8 * 16
     assert 0 < last["loss"] < np.log(60) + 1
     assert 0 < last["rate"] < 1e-3  # of a schedule that ends at 0
-    assert 0.15 < last["mask_rate"] < lines[0]["mask_rate"] < 0.3
+    assert 0.15 < last["mask_rate"] < lines[0]["mask_rate"] < 0.4
     assert last["tokens_per_second"] > 0
     assert 0 <= last["padding"] < 0.1
     assert 0 <= last["mfu"] < 1  # in four digits: 0.0 where the machine is busy
@@ -656,13 +656,17 @@ def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
 
 
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
-    recipe = {"init": "none", "optimizer": "adamw", "attention_start": "random"}
+    recipe = {
+        "init": "none", "optimizer": "adamw", "muon_momentum": 0.95, "attention_start": "random"
+    }  # fmt: skip
     config, out = small(**recipe, checkpoint_every="5"), tmp_path / "run"
     kept = {*OF_THE_FIRST_VERSION.split(), *train._CHANGEABLE}
     added = {field.name for field in dataclasses.fields(MlmConfig)} - kept
     leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
     message = problem(ArtifactError, corpus, small(), out)
-    assert "left unfinished with different attention_start, init, optimizer;" in message
+    assert (
+        "left unfinished with different attention_start, init, muon_momentum, optimizer;" in message
+    )
     whole = make_mlm_run(corpus, config, tmp_path / "whole")
     same_weights(make_mlm_run(corpus, config, out), whole)
 
