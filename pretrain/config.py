@@ -372,6 +372,11 @@ class MlmConfig:
         return parse_rates(self.mask_rate) if self.objective == "masked" else (math.nan, math.nan)
 
     @property
+    def mean_mask_rate(self) -> float:
+        """The share of pieces to mask on average; NaN if none are."""
+        return sum(self.mask_rates) / 2
+
+    @property
     def muon_share(self) -> float:
         """Rate of Muon as a share of AdamW's, in a resolved config; 0 without Muon."""
         if self.optimizer == "adamw":

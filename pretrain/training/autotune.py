@@ -95,11 +95,10 @@ class StepTimer:
 
         The first one needs as much memory as any of the training, the others their mean time.
         """
-        rates = self.config.mask_rates
         found: list[float] = []
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             start = time.perf_counter()
-            rate = sum(rates) / 2 if found else max(rates)
+            rate = self.config.mean_mask_rate if found else max(self.config.mask_rates)
             batch = self.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)
             synchronize(self.device)

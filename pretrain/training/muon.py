@@ -29,7 +29,7 @@ class Muon(torch.optim.Optimizer):
         weights: Iterable[tuple[Tensor, int]],  # with the number of parts along the rows
         *,
         weight_decay: float,
-        momentum: float = 0.9,
+        momentum: float,
         dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         by_parts: dict[int, list[Tensor]] = {}

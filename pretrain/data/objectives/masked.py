@@ -28,8 +28,7 @@ class MaskedPieces:
     def for_training(cls, config: MlmConfig, continues: Tensor, length: int) -> Self:
         """Return what the settings describe."""
         masking = Masking(config.masking, config.mask_share, config.random_share)
-        mean = sum(config.mask_rates) / 2
-        return cls(masking, continues, capacity(length, mean), config.seed)
+        return cls(masking, continues, capacity(length, config.mean_mask_rate), config.seed)
 
     @classmethod
     def for_held_out(cls, continues: Tensor, length: int) -> Self:

@@ -7,7 +7,7 @@ from torch import nn
 
 from pretrain.training.muon import Muon, balanced, orthogonalized
 
-DECAY = 0.1
+DECAY, MOMENTUM = 0.1, 0.9
 
 
 def drawn(*shape, seed=1):
@@ -94,10 +94,15 @@ def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
     parts = [drawn(8, 8, seed=n) for n in range(3)]
 
     def fused(some):
-        return Muon([(some[0], 3)], weight_decay=0.1, dtype=torch.float32)
+        return Muon([(some[0], 3)], weight_decay=0.1, momentum=MOMENTUM, dtype=torch.float32)
 
     def apart(some):
-        return Muon([(weight, 1) for weight in some], weight_decay=0.1, dtype=torch.float32)
+        return Muon(
+            [(weight, 1) for weight in some],
+            weight_decay=0.1,
+            momentum=MOMENTUM,
+            dtype=torch.float32,
+        )
 
     def with_gradients_of_the_whole(weights, optimizer, gradient):
         for weight, part in zip(weights, gradient.chunk(len(weights)), strict=True):
@@ -129,7 +134,7 @@ def test_singular_vectors_stay_and_values_come_near_one(shape):
 def test_a_zero_gradient_moves_nothing():
     weight = nn.Parameter(drawn(8, 4))
     begun, weight.grad = weight.detach().clone(), torch.zeros(8, 4)
-    optimizer = Muon([(weight, 1)], weight_decay=0.0)
+    optimizer = Muon([(weight, 1)], weight_decay=0.0, momentum=MOMENTUM)
     optimizer.param_groups[0]["lr"] = 1.0
     optimizer.step()
     torch.testing.assert_close(weight.detach(), begun, rtol=0, atol=0)
