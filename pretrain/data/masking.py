@@ -43,7 +43,6 @@ def mask(
     masking: Masking,
     *,
     rate: float,
-    capacity: int,
     seed: int,
     step: int,
     first_row: int = 0,
@@ -65,7 +64,7 @@ def mask(
     wanted = (exact + random.integers("count", 1, 1 << _RATE_BITS)) >> _RATE_BITS
     columns = _draw_columns(ids, continues, maskable, wanted, masking.kind, random)
     # unused slots come last, as column T
-    chosen = columns.sort(dim=1).values[:, :capacity]
+    chosen = columns.sort(dim=1).values[:, : capacity(ids.shape[1], rate)]
     real = chosen < ids.shape[1]
     chosen = torch.where(real, chosen, 0)
     targets = ids.gather(1, chosen)

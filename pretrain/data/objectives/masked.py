@@ -42,7 +42,6 @@ class MaskedPieces:
             self.continues,
             self.masking,
             rate=rate,
-            capacity=capacity(ids.shape[1], rate),
             seed=self.seed,
             step=step,
             first_row=first_row,

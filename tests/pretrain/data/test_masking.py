@@ -39,12 +39,7 @@ def plain_row(n, *, every=1):
 
 
 def masked(ids, masking, *, rate=0.15, step=0, first_row=0):
-    """Mask with the smallest sufficient capacity."""
-    C = capacity(ids.shape[1], rate)
-    return mask(
-        ids, CONTINUES, masking,
-        rate=rate, capacity=C, seed=11, step=step, first_row=first_row,
-    )  # fmt: skip
+    return mask(ids, CONTINUES, masking, rate=rate, seed=11, step=step, first_row=first_row)
 
 
 def naive_words(row):
@@ -188,7 +183,7 @@ def test_capacity_is_the_rate_of_all_but_two_slots_rounded_up(length, rate, expe
 def test_a_full_row_never_needs_more_than_the_capacity(kind, rate):
     ids = plain_row(20).repeat(2000, 1)  # 20 * rate is whole, or nearly
 
-    spare = mask(ids, CONTINUES, Masking(kind), rate=rate, capacity=20, seed=1, step=0)
+    spare = masked(torch.nn.functional.pad(ids, (0, 22), value=PAD), Masking(kind), rate=rate)
 
     assert spare.weights.sum(1).max() == capacity(22, rate)
 
