@@ -23,7 +23,7 @@ from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words
 from embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
-from embed.vectors.training import run_folder, warn_of_little_text
+from embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from embed.vectors.word_vectors import open_start
 from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
@@ -108,11 +108,13 @@ def train_mlm(
     config = config_of(config, MlmConfig)
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
-    with run_folder(out, force=force) as run:
-        opened = open_or_build(corpus)
+    with run_folder(out, force=force) as run, process_group(config.device) as group:
+        opened = group.run_first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
-        warn_of_little_text(opened)
+        if group.is_first:
+            warn_of_little_text(opened)
         encoder = open_run(run, config.device)
+        encoder.model.to(choose_device(config.device, group.local_rank))
     if out is None:
         encoder.path, encoder.name = None, METHOD
     return encoder
@@ -127,7 +129,11 @@ def make_mlm_run(
     A temporary run is not resumable and has no word vectors: pooling reads the whole corpus.
     """
     started, config = now(), config.resolved()
-    with process_group(config.device) as group, contextlib.ExitStack() as stack:
+    with (
+        process_group(config.device) as group,
+        torch_threads(config.threads),
+        contextlib.ExitStack() as stack,
+    ):
         device = choose_device(config.device, group.local_rank)
         maker = _maker(corpus, config)
 

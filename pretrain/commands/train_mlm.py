@@ -36,9 +36,10 @@ def command(
 
     CORPUS is a corpus, or a source of text that is first built in a cache. If
     interrupted, run the same command to resume. The run can be used like any
-    other: its vectors are the mean contextual states of each word. With
-    --objective causal, each piece is predicted from those before it, and
-    `firth generate` continues texts. For several GPUs, start it with torchrun.
+    other: its vectors join each word's count vector with what the model
+    predicts in its place. With --objective causal, each piece is predicted from
+    those before it, and `firth generate` continues texts. For several GPUs,
+    start it with torchrun.
 
     \b
     Example:

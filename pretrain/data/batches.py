@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -33,17 +34,10 @@ class Batch:
 
     def rows(self, first: int, stop: int) -> "Batch":
         """Return rows ``first`` to ``stop - 1``, as views."""
-        return Batch(
-            self.ids[first:stop],
-            self.segments[first:stop],
-            self.positions[first:stop],
-            self.chosen[first:stop],
-            self.targets[first:stop],
-            self.weights[first:stop],
-            None if self.clusters is None else self.clusters[first:stop],
-            None if self.tree is None else self.tree[first:stop],
-            None if self.noise is None else self.noise[first:stop],
-        )
+        cut: dict[str, Any] = {
+            name: None if each is None else each[first:stop] for name, each in vars(self).items()
+        }
+        return Batch(**cut)
 
 
 class Batches:
@@ -126,4 +120,5 @@ def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> 
         return None
     slots = numbers.to(chosen.device)[:, None] * rows.sequence_length + chosen
     ends = torch.from_numpy(rows.cluster_ends).to(chosen.device)
-    return torch.searchsorted(ends, slots, right=True)
+    found = torch.searchsorted(ends, slots, right=True)
+    return found.clamp(max=len(ends) - 1)  # of the padding after the last one

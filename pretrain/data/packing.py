@@ -34,7 +34,6 @@ class PackedRows:
     # operations; :meth:`take` widens it
     ids: torch.Tensor
     vocabulary_size: int  # V, including special pieces
-    n_pieces: int  # slots with a piece that is not special
     n_padding: int  # slots with padding
     device: torch.device  # where :meth:`take` copies rows to
     # int64 (n_clusters,), on the CPU: the slot after the last of each cluster of the view; see
@@ -71,19 +70,16 @@ class PackedRows:
             )
         ends: list[np.ndarray] | None = [] if clusters else None
         parts = list(_packed_parts(view, pieces, sequence_length, ends))
-        n_special = sum(int(np.count_nonzero(part < FIRST_PIECE)) for part in parts)
         n_padding = sum(int(np.count_nonzero(part == PAD)) for part in parts)
         ids = np.concatenate(parts).reshape(-1, sequence_length)
         stored = torch.from_numpy(ids.view(np.int16) if ids.dtype == np.uint16 else ids)
-        placed, n_pieces = _to_device(stored, torch.device(device)), ids.size - n_special
+        placed = _to_device(stored, torch.device(device))
         cluster_ends = np.concatenate(ends) if ends is not None else None
         edges = None
         if tree:
             lengths = np.diff(pieces.split(view.words)[1])
             edges = torch.from_numpy(pack_tree(view, lengths, ids)).to(placed.device)
-        return cls(
-            placed, len(pieces), n_pieces, n_padding, torch.device(device), cluster_ends, edges
-        )
+        return cls(placed, len(pieces), n_padding, torch.device(device), cluster_ends, edges)
 
     @property
     def n_rows(self) -> int:
@@ -99,12 +95,6 @@ class PackedRows:
     def padding(self) -> float:
         """Share of the slots that hold padding."""
         return self.n_padding / self.ids.numel()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        trees = 0 if self.tree is None else self.tree.nbytes
-        return self.ids.nbytes + trees
 
     def take(self, rows: torch.Tensor) -> torch.Tensor:
         """Copy rows to the device as int64."""

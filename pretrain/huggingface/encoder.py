@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +166,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         scores = pseudo_log_likelihoods(
             self._predict, windows, text.words, slots, left_to_right_in_words
         )
-        bounds = text.words[text.sentences].tolist()
-        return np.array([scores[a:b].sum() for a, b in pairwise(bounds)])
+        return text.sentence_sums(scores)
 
     def encode_masked(
         self, sentences: Sequence[Sequence[str]], tokens: np.ndarray, layers: Sequence[int]

@@ -26,7 +26,6 @@ from pretrain.training.schedule import Budget
 from pretrain.training.step import Stepper, StepSettings, first_line
 
 TUNED_FILE = "decided.json"
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _BATCH = {"cpu": 32, "cuda": 1024}
 _MIN_STEPS, _MAX_STEPS = 3, 20  # timed per candidate
 _MIN_SECONDS_TO_COMPILE = 300.0  # shorter trainings never regain the time of compiling
@@ -54,7 +53,8 @@ class TunedSettings:
     @property
     def step_settings(self) -> StepSettings:
         """The part that a :class:`Stepper` needs."""
-        return StepSettings(_DTYPES[self.dtype], self.compile, self.varlen, self.micro_batch)
+        dtype = getattr(torch, self.dtype)
+        return StepSettings(dtype, self.compile, self.varlen, self.micro_batch)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def tune(
     if device.type == "cuda" and config.dtype == "auto" and torch.cuda.is_bf16_supported():
         dtypes = ["bfloat16"]  # half the memory, and never slower
     candidates = [
-        StepSettings(_DTYPES[name], False, varlen, config.micro_batch or timer.rows)
+        StepSettings(getattr(torch, name), False, varlen, config.micro_batch or timer.rows)
         for name in dtypes
         for varlen in _varlens(timer, name)
     ]
@@ -147,14 +147,13 @@ def tune(
         settings, seconds = dataclasses.replace(settings, compile=True), None
     elif config.compile == "auto" and seconds is not None:
         settings, seconds = _compiled_if_faster(timer, budget, settings, seconds)
-    name = next(name for name, dtype in _DTYPES.items() if dtype == settings.dtype)
     return TunedSettings(
         device=device.type,
         processes=group.size,
         threads=threads,
         batch=batch,
         micro_batch=settings.micro_batch,
-        dtype=name,
+        dtype=str(settings.dtype).removeprefix("torch."),
         compile=settings.compile,
         varlen=settings.varlen,
         step_seconds=seconds,

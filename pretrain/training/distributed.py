@@ -38,6 +38,7 @@ class ProcessGroup:
     rank: int = 0  # only process 0 writes files and prints
     size: int = 1  # number of processes
     local_rank: int = 0  # rank on this machine: the number of its GPU
+    local_size: int = 1  # number of processes on this machine
 
     @property
     def is_first(self) -> bool:
@@ -48,7 +49,8 @@ class ProcessGroup:
         """Return the first row of this process's share of a batch, and the row after the last."""
         if n_rows % self.size:
             raise SettingError(
-                f"`batch={n_rows}` is not divisible by {self.size} processes; pass a multiple"
+                f"`batch={n_rows}` is not divisible by {self.size} processes; pass a multiple, or "
+                "to resume start as many processes as divide it"
             )
         each = n_rows // self.size
         return self.rank * each, (self.rank + 1) * each
@@ -83,7 +85,7 @@ class ProcessGroup:
                 raise
             self.broadcast(True)
             return result
-        if not self.broadcast(False):
+        if self.broadcast(False) <= 0:  # below 0 if it gave up before, while training
             raise SystemExit(1)
         return others()
 
@@ -103,7 +105,7 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
     with_gpus = device != "cpu" and torch.cuda.is_available()
     if with_gpus:
         # raises in all processes if there are too few for the last
-        choose_device(device, int(os.environ.get("LOCAL_WORLD_SIZE", "1")) - 1)
+        choose_device(device, group.local_size - 1)
         torch.cuda.set_device(choose_device(device, group.local_rank))
     # On its first import, which AdamW's first step triggers, this module keeps a reference to the
     # current group; gloo's threads would then outlive the group and abort Python's exit.
@@ -121,4 +123,4 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
         dist.destroy_process_group()
 
 
-_VARIABLES = (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"))
+_VARIABLES = (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))

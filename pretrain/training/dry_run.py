@@ -15,6 +15,7 @@ from corpora.common.peak_memory import peak_memory as peak_anonymous
 from corpora.common.threads import thread_count
 from corpora.tokenizer.json_format import save_pieces
 from corpora.tokenizer.pieces import Pieces
+from embed.vectors.training import torch_threads
 from embed.vectors.wordlist import word_lines
 from pretrain.config import MlmConfig
 from pretrain.data.text import TextSplits, learn_text_pieces, open_text
@@ -25,7 +26,7 @@ from pretrain.device import (
     reset_peak_memory,
 )
 from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.autotune import StepTimer, batch_rows, check_settings, tune
+from pretrain.training.autotune import batch_rows, check_settings, tune
 from pretrain.training.distributed import ProcessGroup
 from pretrain.training.optimizer import block_matrices, n_weights
 from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
@@ -50,10 +51,9 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     check_source(config)
     batch = batch_rows(config, device, group)
     text = open_text(corpus, config)
-    threads = thread_count(config.threads, group.size)
-    torch.set_num_threads(threads)
+    threads = thread_count(config.threads)
     pieces = learn_text_pieces(text, config)
-    with peak_anonymous() as peak:
+    with torch_threads(threads), peak_anonymous() as peak:
         data = build_training_data(text, pieces, config, batch, device)
         timer = make_step_timer(data, config, device, group)
         tuned = tune(timer, data.budget, batch, threads, group)
@@ -65,7 +65,8 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         assert data.budget.seconds is not None
         steps = math.ceil(data.budget.seconds / step_seconds)
     seconds = data.budget.seconds or steps * step_seconds
-    model = _meta_model(timer)
+    with torch.device("meta"):
+        model = MaskedLanguageModel(data.encoder)
     n_parameters = n_weights(model)
     one_moment = block_matrices(model) if config.optimizer == "muon" else []  # the others have two
     checkpoint = 12 * n_parameters - 4 * sum(weight.numel() for weight, _ in one_moment)
@@ -132,9 +133,3 @@ def _words_without_context(
         min_count=config.min_count, max_vocabulary=svd.max_vocabulary, punctuation="drop"
     )
     return view.words, view.counts, svd.dim
-
-
-def _meta_model(timer: StepTimer) -> MaskedLanguageModel:
-    """Return the model without memory for its weights, for counting them."""
-    with torch.device("meta"):
-        return MaskedLanguageModel(timer.encoder)

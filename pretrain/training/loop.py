@@ -275,10 +275,13 @@ class _Training:
         """Raise; checkpoints written before stay."""
         kept = load_checkpoint(self._setup.directory / CHECKPOINTS)
         where = f"; the checkpoint of step {kept[1]['step']:,} is kept" if kept else ""
+        config = self._setup.config
+        lower = f"`learning_rate={self._rate / 4:.2g}`"
+        if config.muon_share:
+            lower = f"`muon_rate={config.muon_rate / 4:.2g}` and {lower}"
         raise FirthError(
             f"training diverged at step {step:,}: {what}; pass `force=True` to start over, and "
-            f"`learning_rate={self._rate / 4:.2g}` or less, a smaller `clip` or "
-            f"`dtype=float32`{where}"
+            f"{lower} or less, a smaller `clip` or `dtype=float32`{where}"
         )
 
     def _status(self) -> TrainingStatus:

@@ -93,7 +93,12 @@ def prepare(
             write_first_vectors(directory, config, text, pieces, threads)
 
         group.run_first(start, lambda: None)
-    seconds = time.monotonic() - begun
+    seconds = group.broadcast(time.monotonic() - begun)
+    if data.budget.seconds is not None and seconds >= data.budget.seconds:
+        raise SettingError(
+            f"`minutes={config.minutes:g}`: the first vectors alone took {seconds:.0f} seconds; "
+            "pass more minutes, or `init=none`"
+        )
     timer = make_step_timer(data, config, device, group)
     tuned = tune_once(
         directory / TUNED_FILE,
@@ -177,7 +182,7 @@ def _threads(
 ) -> int:
     """Return the threads the run was started with: others change the last bits of its weights."""
     if earlier is None or not earlier.matches(device, group):
-        return thread_count(config.threads, group.size)
+        return thread_count(config.threads, group.local_size)
     if config.threads is not None and config.threads != earlier.threads:
         note(
             f"`threads={config.threads}`: the run was started with {earlier.threads} and keeps them"

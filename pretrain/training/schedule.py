@@ -30,14 +30,11 @@ class Budget:
         return None, self.seconds * share
 
     def midpoint(self, step: int, seconds: float) -> float:
-        """Return the progress at the middle of the next step, for its learning rate.
+        """Return the progress at which the next step gets its learning rate.
 
-        The middle, so that neither the first nor the last step has rate 0.
+        Of steps the middle, so that neither the first nor the last one has rate 0.
         """
-        if self.steps is not None:
-            return (step + 0.5) / self.steps
-        half = 0.5 * seconds / step if step else 0.0
-        return min(1.0, self.progress(step, seconds + half))
+        return self.progress(step, seconds) if self.steps is None else (step + 0.5) / self.steps
 
 
 def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:

@@ -69,9 +69,7 @@ def drawn_rows(
     bounds = np.linspace(0, length, segments + 1).astype(int)
     ids[:, bounds[:-1]] = CLS
     ids[:, bounds[1:] - 1] = SEP
-    return PackedRows(
-        torch.from_numpy(ids).to(device), n_pieces, int((ids >= FIRST_PIECE).sum()), 0, device
-    )
+    return PackedRows(torch.from_numpy(ids).to(device), n_pieces, 0, device)
 
 
 def make_batches(rows: PackedRows, batch_rows: int) -> Batches:

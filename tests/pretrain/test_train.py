@@ -23,6 +23,7 @@ from embed.contextual.pooling import PoolConfig
 from embed.svd.train import SvdConfig, make_svd_run
 from embed.vectors.run_files import run_options
 from embed.vectors.search import unit_length
+from embed.vectors.training import torch_threads
 from embed.vectors.word_vectors import WordVectors
 from pretrain import train
 from pretrain.config import MlmConfig
@@ -709,6 +710,18 @@ def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
 # ---- going wrong
 
 
+def test_minutes_that_the_first_vectors_take_are_refused(corpus, tmp_path):
+    message = problem(SettingError, corpus, small(steps=None, minutes=1e-9), tmp_path / "run")
+    assert message.startswith("`minutes=1e-09`: the first vectors alone took ")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_training_leaves_the_threads_of_the_program_as_they_were(corpus, tmp_path):
+    with torch_threads(3):
+        make_mlm_run(corpus, small(threads=1), tmp_path / "run")
+        assert torch.get_num_threads() == 3
+
+
 def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkeypatch):
     loss_of, calls = stepping.loss_of, itertools.count(1)
 
@@ -722,8 +735,8 @@ def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkey
     )
     assert message == (
         "training diverged at step 8: the loss is nan; pass `force=True` to start over, and "
-        "`learning_rate=0.0025` or less, a smaller `clip` or `dtype=float32`; the checkpoint of "
-        "step 6 is kept"
+        "`muon_rate=0.005` and `learning_rate=0.0025` or less, a smaller `clip` or "
+        "`dtype=float32`; the checkpoint of step 6 is kept"
     )
     arrays, state = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
     assert state["step"] == 6
@@ -731,7 +744,9 @@ def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkey
 
 
 def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
-    config = small(steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9)
+    config = small(
+        steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9, optimizer="adamw"
+    )
     message = problem(FirthError, corpus, config, tmp_path / "run")
     assert message.startswith("training diverged at step ")
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message

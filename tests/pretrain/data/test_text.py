@@ -67,7 +67,7 @@ def test_pieces_are_learned_from_training_documents_only(corpus):
 def test_the_most_segments_of_a_row_with_one_for_padding():
     C, S, P = CLS, 3, 0
     first, second = (
-        PackedRows(torch.tensor(rows, dtype=torch.int32), 10, 0, 0, torch.device("cpu"))
+        PackedRows(torch.tensor(rows, dtype=torch.int32), 10, 0, torch.device("cpu"))
         for rows in ([[C, 9, S, C, 9, S], [C, 9, 9, 9, S, P]], [[C, 9, S, P, P, P]])
     )
     assert max_segments(first, second) == max_segments(second, first) == 3

@@ -174,7 +174,13 @@ def test_the_rows_of_a_step_can_be_shared(options, group, rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 7}, "`batch=7` is not divisible by 2 processes; pass a multiple"),
+        (
+            {"batch": 7},
+            (
+                "`batch=7` is not divisible by 2 processes; pass a multiple, or to resume start as "
+                "many processes as divide it"
+            ),
+        ),
         (
             {"batch": 12, "micro_batch": 4},
             "`micro_batch=4` does not divide the 6 rows that each of 2 processes has of `batch=12`",

@@ -13,11 +13,13 @@ from safetensors.numpy import load_file
 
 import cli
 from corpora.artifacts.metrics import read_metrics
+from corpora.common import threads
 from corpora.common.errors import SettingError
 from pretrain.config import MlmConfig
 from pretrain.train import make_mlm_run
+from pretrain.training import loop, prepare
 from pretrain.training.distributed import ProcessGroup, process_group
-from tests.pretrain.small_training import SMALL, as_words, corpus_of
+from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
 from tests.waiting import wait_for
 
 PATIENCE = 1500  # seconds; torch gives up by itself after 1800, which no test should wait for
@@ -29,11 +31,11 @@ def torchrun(root, *words, n=2):
     return [*launcher, f"--nproc-per-node={n}", str(root / "cli.py"), *map(str, words)]
 
 
-def start(command):
+def start(command, **environment):
     """Start a command in its own session, so that signals reach all its processes."""
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
     )  # fmt: skip
 
 
@@ -74,7 +76,23 @@ def test_shares_cover_the_batch_once():
     assert shares == [(0, 3), (3, 6), (6, 9), (9, 12)]
     with pytest.raises(SettingError) as refused:
         ProcessGroup(0, 4).row_range(6)
-    assert str(refused.value) == "`batch=6` is not divisible by 4 processes; pass a multiple"
+    assert str(refused.value) == (
+        "`batch=6` is not divisible by 4 processes; pass a multiple, or to resume start as many "
+        "processes as divide it"
+    )
+
+
+def test_an_error_after_the_last_step_is_no_success_for_the_others(monkeypatch):
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, value: loop._STOP)
+    with pytest.raises(SystemExit):
+        ProcessGroup(1, 2).run_first(lambda: None, lambda: None)
+
+
+def test_threads_are_shared_by_the_processes_of_a_machine(monkeypatch):
+    monkeypatch.setattr(threads, "available_threads", lambda: 16)
+    config = MlmConfig(device="cpu")
+    group = ProcessGroup(rank=5, size=8, local_rank=1, local_size=4)
+    assert prepare._threads(config, None, torch.device("cpu"), group) == 4
 
 
 # ---- two processes
@@ -154,6 +172,28 @@ def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     assert errors.count(message) == 1  # only the first process prints
     assert f'File "{root / "cli.py"}"' not in errors, "a traceback of ours"
     assert list(tmp_path.iterdir()) == []
+
+
+FROM_PYTHON = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pretrain import MlmConfig, train_mlm
+_, _, text, out, *_ = sys.argv
+encoder = train_mlm(text, MlmConfig(preset="tiny", steps=2, device="cpu", compile="off"), out)
+print(encoder.path)
+"""
+
+
+def test_two_processes_of_a_script_train_on_a_text_that_is_built_first(root, tmp_path):
+    (tmp_path / "script.py").write_text(FROM_PYTHON)
+    lines = (json.dumps({"text": line}) for line in chains())
+    (tmp_path / "chains.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    out, cache = tmp_path / "run", str(tmp_path / "cache")
+    command = torchrun(root, root, tmp_path / "chains.jsonl", out)
+    command[command.index(str(root / "cli.py"))] = str(tmp_path / "script.py")
+    status, output, errors = finish(start(command, FIRTH_CACHE=cache))
+    assert status == 0, errors
+    assert output.count(str(out)) == 2
 
 
 def test_a_mistake_of_one_process_is_told_after_a_while(monkeypatch, capfd):

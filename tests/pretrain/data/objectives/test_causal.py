@@ -11,7 +11,8 @@ from pretrain.config import OBJECTIVES, MlmConfig
 from pretrain.data.batches import Batches, fixed_batches
 from pretrain.data.objectives.causal import NextPiece, piece_characters
 from pretrain.data.objectives.registry import CLASSES
-from pretrain.data.packing import lay_out
+from pretrain.data.packing import PackedRows, lay_out
+from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 
 CONTINUES = torch.tensor(LETTERS.continues)
@@ -53,6 +54,17 @@ def test_targets_stay_in_the_segment_and_ends_are_those_of_units():
     n_ends = int(((found.targets == SEP) * found.weights).sum())
     assert 0 < n_ends < int((ids == SEP).sum())  # not where a row ends
     assert not ((found.targets == PAD) * found.weights).any()
+
+
+def test_padding_after_the_text_is_no_part_of_it_that_has_a_loss():
+    view = SmallView([list("abc"), list("de")], per_cluster=1)
+    rows = PackedRows.pack(view, LETTERS, 16, "cpu", clusters=True)
+    assert (all_ids(rows)[-1, -2:] == PAD).all()
+
+    objective = NextPiece.for_held_out(CONTINUES, 16)
+    (batch,) = fixed_batches(rows, objective, batch_rows=8, n_rows_limit=8)
+
+    assert batch.clusters.max() == 1
 
 
 def test_training_learns_ends_and_evaluation_leaves_them_out():
