@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from cli import main
 from corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
 from corpora.artifacts.tasks import Task, TaskFolder
+from corpora.build import pipeline
 from corpora.build.phrase_options import PhraseOptions
 from corpora.build.pipeline import build_corpus
 from corpora.build.request import BuildOptions, Request, make_request
@@ -340,6 +341,25 @@ def test_a_stopped_build_goes_on_with_what_is_missing(sources, corpus, tmp_path)
     assert contents(built.path) == contents(corpus.path)
     assert again.count("encode") == 0
     assert again.count("shard") == len(built.shards) - done
+
+
+def test_a_build_that_is_stopped_after_its_shards_were_moved_goes_on(
+    sources, corpus, tmp_path, monkeypatch
+):
+    def stop(*_: Any, **__: Any) -> None:
+        raise Stopped
+
+    out, request = tmp_path / "corpus", make_request(sources)
+    with monkeypatch.context() as planted, ThreadPoolExecutor(1) as threads:
+        planted.setattr(pipeline, "hold_out", stop)
+        with pytest.raises(Stopped):
+            build_there(request, out, threads)
+    with ThreadPoolExecutor(1) as threads:
+        again = Named(threads, lambda attempt: attempt)
+        built = build_there(request, out, again)
+
+    assert contents(built.path) == contents(corpus.path)
+    assert (again.count("encode"), again.count("shard")) == (0, len(built.shards))
 
 
 def test_a_changed_source_is_encoded_again(sources, tmp_path):

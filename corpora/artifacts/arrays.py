@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import threading
 import tokenize
 import zipfile
@@ -18,7 +19,7 @@ _SUFFIX = ".npy"
 # recursion depth mismatch") while another thread does so, too.
 _HEADERS = threading.Lock()
 # What NumPy raises on files without an array; it parses their headers as Python literals.
-_UNREADABLE = (
+UNREADABLE = (
     ValueError, TypeError, OverflowError, EOFError, OSError, tokenize.TokenError,
     zipfile.BadZipFile,
 )  # fmt: skip
@@ -65,6 +66,15 @@ def write_array(directory: Path, name: str, values: np.ndarray) -> None:
     """Write a named array in one go."""
     directory.mkdir(parents=True, exist_ok=True)
     save_array(array_path(directory, name), values)
+
+
+def new_mapped(path: Path, dtype: Any, length: int) -> np.memmap:
+    """Create a memory-mapped array, all of whose bytes are allocated."""
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
+    with open(path, "r+b") as file:
+        # now: writing to a hole on a full disk would kill the process with SIGBUS
+        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+    return array
 
 
 def open_array(
@@ -118,7 +128,7 @@ def map_array(path: Path, *, again: str, missing: str, mode: Any = "r") -> np.nd
             array = np.load(path, mmap_mode=mode, allow_pickle=False)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: {missing}") from None
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ArtifactError(f"{path}: is damaged ({error}); {again}") from None
     if not isinstance(array, np.ndarray):  # np.load detects archives by their first bytes
         array.close()

@@ -114,13 +114,13 @@ def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
 
 
 def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
-    """Return whether a file is unchanged, by size and time or else by content."""
+    """Return whether a file is unchanged, by name, size and time or else by content."""
     if file.url is not None:
         marks = {"size": file.size, "etag": file.etag, "mtime_ns": file.mtime_ns}
         same = all(value == known.get(name) for name, value in marks.items())
         return same and (file.etag or file.mtime_ns) is not None
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
-    if file.mtime_ns == known["mtime_ns"]:
+    if (file.name, file.mtime_ns) == (known["name"], known["mtime_ns"]):
         return True
     return "unreadable" not in known and checksum(file.path) == known["sha256"]

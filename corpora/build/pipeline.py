@@ -304,7 +304,10 @@ class _Builder:
             assert isinstance(shard, PlannedShard)
             name = shard.directory.name
             arguments = name, shard.blocks, ids, lemmas is not None, n_types
-            writing.append(Task(f"shard-{name}", write_shard, arguments, key))
+            task = Task(f"shard-{name}", write_shard, arguments, key)
+            if not (tasks.path_of(task) / name).is_dir():  # moved out by a build that was stopped
+                shutil.rmtree(tasks.path_of(task), ignore_errors=True)
+            writing.append(task)
         self.entries = tasks.results(writing)
         folders = [tasks.path_of(task) for task in writing]
         documents = add_documents(folders, n_types)

@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from corpora.common.errors import FirthError
 from corpora.common.interrupts import defer_interrupts, interrupts_blocked, main_hidden
 
 T = TypeVar("T")
@@ -54,8 +56,13 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
     pool = LazyProcesses(n_processes)
     try:
         yield pool
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(kill=True)
+        if isinstance(error, BrokenProcessPool):
+            raise FirthError(
+                "a process that reads the text was killed, perhaps for lack of memory; pass fewer "
+                "`threads`"
+            ) from error
         raise
     pool.shutdown()
 

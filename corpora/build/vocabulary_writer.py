@@ -1,6 +1,5 @@
 """Writes the vocabulary: sorted runs of types during a build, merged at the end."""
 
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from corpora.artifacts.arrays import (
     ArrayWriter,
     array_path,
+    new_mapped,
     offsets_of,
     open_array,
     write_array,
@@ -94,12 +94,7 @@ class TypeRuns:
 
     def _scratch(self, name: str, dtype: type, length: int) -> np.ndarray:
         """Create a memory-mapped array, so that the system can page it out."""
-        path = array_path(self._directory, name)
-        array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
-        with open(path, "r+b") as file:
-            # allocate now: writing to a hole on a full disk would kill the process with SIGBUS
-            os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        return array
+        return new_mapped(array_path(self._directory, name), dtype, length)
 
 
 def write_lemmas(

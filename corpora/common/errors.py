@@ -34,3 +34,8 @@ class UnknownWordError(FirthError, KeyError):
     """A word has no vector in the run."""
 
     __str__ = Exception.__str__  # KeyError would show the message quoted
+
+
+def one_line(error: Exception) -> str:
+    """Return the message of an error of a library on one line."""
+    return " ".join(str(error).split()) or type(error).__name__

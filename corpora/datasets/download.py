@@ -12,6 +12,7 @@ import re
 import urllib.error
 import urllib.request
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -173,7 +174,8 @@ def _accept(wanted: Download, download: Path, target: Path) -> None:
                 source = stack.enter_context(archive.open(wanted.name))
             write_whole(target, lambda new: _copy(source, new, wanted))
     # damaged, without the file, cut short, of an unknown compression, or encrypted
-    except (zipfile.BadZipFile, KeyError, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError,
+            RuntimeError) as error:  # fmt: skip
         download.unlink()
         raise SourceError(
             f"{wanted.url}: not a zip archive with a valid file {wanted.name!r} "

@@ -25,7 +25,6 @@ _TEXT8 = Download(
 class NamedCorpus:
     """A corpus that is addressed by a name instead of a path."""
 
-    summary: str  # one line
     options: dict[str, Any]  # fields of ReadOptions
     find: Callable[..., list[Path]]  # returns its files; generates or downloads missing ones
 
@@ -72,23 +71,19 @@ def _synthetic(**choices: int) -> list[Path]:
 
 NAMED_CORPORA: dict[str, NamedCorpus] = {
     "lee": NamedCorpus(
-        summary="350 news stories of the year 2001 (Lee, Pincombe and Welsh 2005)",
         # a pound sign is encoded as Latin-1
         options={"format": "text", "documents": "line", "encoding": "latin-1"},
         find=lambda: [gensim_file(name) for name in LEE],
     ),
     "wiki-sample": NamedCorpus(
-        summary="100 articles of English Wikipedia, an excerpt of a dump",
         options={"format": "mediawiki"},
         find=lambda: [gensim_file(WIKI)],
     ),
     "synthetic": NamedCorpus(
-        summary="generated text with known word classes, relations and similarities",
         options={"format": "text", "documents": "block"},
         find=_synthetic,
     ),
     "text8": NamedCorpus(
-        summary="100 MB of English Wikipedia in a 27-letter alphabet, downloaded",
         options={"format": "text", "documents": "file"},
         find=lambda: [fetch(_TEXT8, cache_directory() / "samples")],
     ),

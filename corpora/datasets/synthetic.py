@@ -8,6 +8,7 @@ number, so any part of a text can be generated on its own.
 import csv
 import dataclasses
 import functools
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -95,20 +96,20 @@ def write_synthetic(path: Path, config: SyntheticConfig, progress: Progress = no
 
 def write_gold(folder: Path) -> list[Path]:
     """Write the gold evaluation sets, which hold for every size and seed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [
-        folder / f"synthetic-{name}"
-        for name in ("similarity.tsv", "analogies.txt", "categories.csv", "senses.csv")
-    ]
     language = synthetic_language()
-    paths[0].write_text(
-        "".join(f"{a}\t{b}\t{_SIMILARITY_SCALE * grade:g}\n" for a, b, grade in language.graded)
-    )
-    paths[1].write_text("".join(f"{line}\n" for line in _questions(language)))
+    graded = (f"{a}\t{b}\t{_SIMILARITY_SCALE * grade:g}\n" for a, b, grade in language.graded)
     categories = [(name, word) for name, words in language.classes.items() for word in words]
-    _write_csv(paths[2], ("category", "word"), categories)
     senses = [(name, word, share) for word, name, share in language.senses]
-    _write_csv(paths[3], ("category", "word", "share"), senses)
+    texts = {
+        "similarity.tsv": "".join(graded),
+        "analogies.txt": "".join(f"{line}\n" for line in _questions(language)),
+        "categories.csv": _csv(("category", "word"), categories),
+        "senses.csv": _csv(("category", "word", "share"), senses),
+    }
+    paths = []
+    for name, text in texts.items():
+        paths.append(folder / f"synthetic-{name}")
+        write_cached(paths[-1], functools.partial(Path.write_text, data=text, encoding="utf-8"))
     return paths
 
 
@@ -129,12 +130,13 @@ def _questions(language: SyntheticLanguage) -> Iterator[str]:
                 yield f"{a} {b} {c} {d}"
 
 
-def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple]) -> None:
-    """Write rows with a leading index column, as published categorization sets have."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("", *columns))
-        writer.writerows((index, *row) for index, row in enumerate(rows))
+def _csv(columns: tuple[str, ...], rows: list[tuple]) -> str:
+    """Return rows with a leading index column, as published categorization sets have."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(("", *columns))
+    writer.writerows((index, *row) for index, row in enumerate(rows))
+    return file.getvalue()
 
 
 def _draws(seed: int, document: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from corpora.common.errors import UnreadableError
+from corpora.common.errors import UnreadableError, one_line
 
 # Bounds the memory of one step: bzip2 and zstd can expand 1 KB to some 40 MB, the others to less.
 _STEP_BYTES = 1 << 10
@@ -73,7 +73,7 @@ def _expand(decoder: Any, step: bytes, kind: str, source: str) -> bytes:
         expanded: bytes = decoder.decompress(step)
     except errors as error:
         raise UnreadableError(
-            f"{source}: the {kind} data is corrupt ({_one_line(error)}); download the file again"
+            f"{source}: the {kind} data is corrupt ({one_line(error)}); download the file again"
         ) from error
     return expanded
 
@@ -83,8 +83,3 @@ def _zstd_error() -> type[Exception]:
     import zstandard
 
     return zstandard.ZstdError
-
-
-def _one_line(error: Exception) -> str:
-    """Return an error message on one line."""
-    return " ".join(str(error).split()) or type(error).__name__

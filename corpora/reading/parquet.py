@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from corpora.common.errors import SourceError, UnreadableError
+from corpora.common.errors import SourceError, UnreadableError, one_line
 from corpora.reading.records import choose_columns
 from corpora.reading.sources import Stream
 from corpora.reading.tables import RowBuffer
@@ -55,8 +55,9 @@ def _parquet_batches(
                     {field: [_plain(v) for v in batch.column(field).to_pylist()] for field in kept},
                 )
     except (OSError, ValueError, ArrowException) as error:
-        reason = " ".join(str(error).split())
-        raise UnreadableError(f"{source}: corrupt Parquet ({reason}); download it again") from error
+        raise UnreadableError(
+            f"{source}: corrupt Parquet ({one_line(error)}); download it again"
+        ) from error
 
 
 @contextlib.contextmanager

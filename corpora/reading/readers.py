@@ -26,6 +26,7 @@ from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
 
 _Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
 
+_PARQUET = b"PAR1"  # the first bytes of such files
 _CUTTERS: dict[str, _Cutter] = {
     "text": text_blocks,
     "jsonl": jsonl_blocks,
@@ -88,6 +89,8 @@ def find_unreadable(
         try:
             block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
             stream = Stream(file, options, HEAD_BYTES, most_bytes)
+            if not whole and stream.head.startswith(_PARQUET) and not stream.is_plain_file:
+                continue  # its beginning says little, and all of it would have to be copied
             blocks = file_blocks(stream, options, block_bytes)
             for block in blocks if whole else itertools.islice(blocks, 1):
                 if whole:
@@ -105,7 +108,7 @@ def find_unreadable(
 
 def detected_options(stream: Stream, options: ReadOptions) -> ReadOptions:
     """Return the options with the format of a file, and whether its text is wrapped."""
-    if stream.head.startswith(b"PAR1"):
+    if stream.head.startswith(_PARQUET):
         return dataclasses.replace(options, format="parquet")
     head, _ = peek(stream.text(), HEAD_BYTES)
     detected = dataclasses.replace(options, format=detect(head, stream.name, options))

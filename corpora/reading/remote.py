@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.errors import SourceError
+from corpora.common.errors import SourceError, one_line
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _WEB = ("http://", "https://")  # there * and ? are characters of an address
@@ -102,15 +102,10 @@ def _remote_errors(url: str) -> Iterator[None]:
     except FileNotFoundError:
         raise SourceError(f"{url}: no such file; check the URL") from None
     except ImportError as error:
-        reason = _one_line(error)
+        reason = one_line(error)
         raise SourceError(
             f"{url}: needs another package ({reason}); pip install 'firth[remote]' has those of "
             "s3:// and https://"
         ) from None
     except Exception as error:  # every protocol has errors of its own
-        raise SourceError(f"{url}: cannot be read ({_one_line(error)})") from error
-
-
-def _one_line(error: Exception) -> str:
-    """Return an error message on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+        raise SourceError(f"{url}: cannot be read ({one_line(error)})") from error

@@ -136,7 +136,7 @@ def _walk(
     folder: Path, ancestors: tuple[tuple[int, int], ...], skipped: set[Path]
 ) -> Iterator[Path]:
     """Yield files below a folder; links to folders are followed unless they form a cycle."""
-    if Path(os.path.abspath(folder)) in skipped:
+    if Path(os.path.realpath(folder)) in skipped:
         return
     try:
         status = folder.stat()

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, offsets_of
+from corpora.artifacts.arrays import map_array, new_mapped, offsets_of
 from corpora.artifacts.atomic import atomic_output
 from corpora.common.cache import cache_directory
 from corpora.common.errors import ArtifactError
@@ -76,7 +76,7 @@ class Occurrences:
         n_tokens = int(self._starts[-1])
         following, first = self._starts[:-1].copy(), 0
         with atomic_output(path, force=True) as partial, progress("indexing", "tokens") as show:
-            positions = np.lib.format.open_memmap(partial, "w+", self._dtype, (n_tokens,))
+            positions = new_mapped(partial, self._dtype, n_tokens)
             for shard in self._corpus.shards:
                 place_tokens(shard.ids, first, following, positions)
                 first += len(shard.ids)

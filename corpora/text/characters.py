@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import load_arrays
+from corpora.artifacts.arrays import UNREADABLE, load_arrays
 from corpora.artifacts.atomic import write_cached
 from corpora.common.cache import cache_directory
 
@@ -128,7 +128,7 @@ def _library_characters() -> dict[str, np.ndarray]:
     path = cache_directory() / f"characters-1-{tokenizers.__version__}.npz"
     try:
         return load_arrays(path)
-    except (OSError, ValueError, KeyError):
+    except (*UNREADABLE, KeyError):
         library = _probe_library()
         with contextlib.suppress(OSError):  # the cache only saves time
             write_cached(path, lambda new: _save(new, library))

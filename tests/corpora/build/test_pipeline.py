@@ -528,6 +528,27 @@ def test_the_type_token_curve_counts_first_occurrences(tmp_path):
     ]  # fmt: skip
 
 
+def test_another_file_of_the_same_size_and_time_is_another_source(tmp_path):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    for path, text in ((one, NEWS), (two, NEWS.upper())):
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (1, 1))
+    made = build_corpus(request(one), tmp_path / "out")
+    assert up_to_date(made.path, request(one))
+    assert not up_to_date(made.path, request(two))
+
+
+def test_a_folder_behind_a_link_is_read_without_the_output_in_it(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    (tmp_path / "data" / "news.txt").write_text(NEWS, encoding="utf-8")
+    first, again = (
+        build_corpus(request(tmp_path / "link"), tmp_path / "link" / "out", force=force)
+        for force in (False, True)
+    )
+    assert first.fingerprint == again.fingerprint
+
+
 def test_a_raw_source_is_built_once_in_the_cache(tmp_path):
     source = tmp_path / "raw.txt"
     source.write_text(NEWS, encoding="utf-8")

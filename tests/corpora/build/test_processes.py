@@ -1,9 +1,13 @@
 """Worker processes."""
 
+import os
 import subprocess
 import sys
 
 import pytest
+
+from corpora.build.processes import worker_processes
+from corpora.common.errors import FirthError
 
 SCRIPT = """
 from corpora.build.processes import worker_processes
@@ -28,6 +32,12 @@ def test_workers_do_not_run_an_unguarded_script_again(root, tmp_path):
     script.write_text(f"import sys; sys.path.insert(0, {str(root)!r})\n{SCRIPT}")
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+def test_a_worker_that_is_killed_is_an_error_of_one_line():
+    with pytest.raises(FirthError) as failed, worker_processes(1) as pool:
+        pool.submit(os._exit, 1).result()
+    assert str(failed.value).startswith("a process that reads the text was killed, ")
 
 
 @pytest.mark.parametrize("task", ["bytes, 1 << 23", "len, bytes(1 << 23)"], ids=["out", "in"])

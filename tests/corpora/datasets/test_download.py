@@ -28,6 +28,16 @@ def zipped(body: bytes, name: str = "words") -> bytes:
     return buffer.getvalue()
 
 
+def damaged() -> bytes:
+    """An archive of one compressed file, whose first block is of a kind that does not exist."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("words"), BODY, zipfile.ZIP_DEFLATED)
+    content = bytearray(buffer.getvalue())
+    content[30 + len("words")] |= 6  # after the header of the file
+    return bytes(content)
+
+
 class Publisher(ThreadingHTTPServer):
     """A server of one file; its attributes say how it behaves."""
 
@@ -243,8 +253,8 @@ def test_a_silent_server_is_reported(publisher: Publisher, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "content",
-    [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99]],
-    ids=["page", "other file", "cut"],
+    [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99], damaged()],
+    ids=["page", "other file", "cut", "damaged"],
 )
 def test_invalid_archives_are_rejected(
     publisher: Publisher, tmp_path: Path, content: bytes

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import itertools
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -214,6 +215,15 @@ def test_a_word_of_two_classes_is_near_both(vectors: dict[str, np.ndarray]) -> N
     ):
         near = sorted(centers, key=lambda name: -float(vectors[word] @ centers[name]))
         assert set(near[:2]) == {one, two}
+
+
+def test_gold_sets_that_are_being_read_are_replaced_whole(tmp_path: Path) -> None:
+    path, opened = write_gold(tmp_path / "gold")[0], tmp_path / "opened"
+    os.link(path, opened)
+    opened.write_text("as it was")
+    write_gold(tmp_path / "gold")
+    assert opened.read_text() == "as it was"
+    assert path.read_text() != "as it was"
 
 
 def test_gold_sets_have_the_published_formats(tmp_path: Path) -> None:

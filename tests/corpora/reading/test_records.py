@@ -12,6 +12,9 @@ import sys
 import pytest
 
 from corpora.common.errors import SourceError
+from corpora.reading.readers import find_unreadable
+from corpora.reading.sources import source_files
+from corpora.reading.text_blocks import ReadOptions
 
 RECORDS = [
     {"id": 1, "body": "one\ntwo", "day": "Mon", "tags": ["a", "ü"]},
@@ -228,6 +231,18 @@ def test_compressed_parquet_is_read_from_a_copy(compress, write_parquet, write, 
     assert reading.texts == ["one\n", "two\n"]
     assert reading.digests == [hashlib.sha256(packed).hexdigest()]
     assert reading.consumed == len(packed)
+
+
+def test_only_plain_parquet_is_checked_before_it_is_read(write_parquet, write, tmp_path):
+    write_parquet("a.parquet", {"text": ["one", "two"]})
+    cut = (tmp_path / "a.parquet").read_bytes()[:-9]
+    write("cut.parquet", cut)
+    write("cut.parquet.gz", gzip.compress(cut))  # all of it would have to be copied
+
+    for whole, expected in ((False, ["cut.parquet"]), (True, ["cut.parquet", "cut.parquet.gz"])):
+        files = source_files(["a.parquet", "cut.parquet", "cut.parquet.gz"])
+        found = find_unreadable(files, ReadOptions(), whole=whole)
+        assert [file.name for file in found] == expected
 
 
 def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, monkeypatch):
