@@ -79,11 +79,12 @@ def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, A
 
 
 def clear_checkpoints(directory: Path) -> None:
-    """Remove all checkpoints after training."""
-    for step in reversed(_steps(directory)):  # the newest last, in case we are killed
-        _remove(step)
+    """Remove all checkpoints after training: at once, in case we are killed."""
+    aside = directory.with_name(f"{directory.name}.old")
+    shutil.rmtree(aside, ignore_errors=True)  # of a call that was killed
     with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(directory)
+        directory.rename(aside)
+        shutil.rmtree(aside)
 
 
 def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

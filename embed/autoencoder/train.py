@@ -142,10 +142,10 @@ def train_codes(
     with progress("training", "steps") as show:
         try:
             training.run(show)
+            return training.codes()
         except KeyboardInterrupt:
             training.save()
             raise
-    return training.codes()
 
 
 class _Training:

@@ -37,7 +37,7 @@ class DealtText:
     positions: np.ndarray  # int32 (n,), by word
     starts: np.ndarray  # int64 (n_words + 3,)
     blocks: np.ndarray  # uint16 (n,), of the text
-    periods: np.ndarray  # int8 (n_blocks,)
+    periods: np.ndarray  # int16 (n_blocks,)
 
 
 def dealt_text(
@@ -61,7 +61,7 @@ def dealt_text(
             periods.append(period)
     ids = np.concatenate(laid_out)
     positions, starts = invert(ids, n_words + 2, threads)
-    return DealtText(ids, positions, starts, np.concatenate(blocks), np.array(periods, np.int8))
+    return DealtText(ids, positions, starts, np.concatenate(blocks), np.array(periods, np.int16))
 
 
 def _block_bounds(text: PeriodText, size: float) -> np.ndarray:
@@ -146,7 +146,7 @@ class _Measure:
         positions = dealt.positions[dealt.starts[word] : dealt.starts[word + 1]]
         blocks = dealt.blocks[positions]
         tokens = np.bincount(dealt.periods[blocks], minlength=self._n_periods)
-        labels = np.empty((1 + len(self._orders), len(dealt.periods)), np.int8)
+        labels = np.empty((1 + len(self._orders), len(dealt.periods)), np.int16)
         labels[0] = dealt.periods
         deal(blocks, self._orders, tokens, labels[1:])
         capacity = min(len(self._space.keep), 2 * len(self._weights) * len(positions))

@@ -19,7 +19,7 @@ def deal(blocks, orders, targets, labels):
     as it should have; the block in which the limit falls goes to the side of its larger part.
     """
     # blocks: uint16 (n,), of each token of the word; orders: uint16 (J, B), permutations
-    # targets: int64 (K,), tokens of each period; labels: int8 (J, B), output
+    # targets: int64 (K,), tokens of each period; labels: int16 (J, B), output
     sizes = np.zeros(orders.shape[1], np.int64)
     for block in blocks:
         sizes[block] += 1

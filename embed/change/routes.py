@@ -98,9 +98,10 @@ def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
     """Measure in one space."""
     from scipy.stats import false_discovery_control  # slow to import
 
-    settings, rows, texts = compared.settings, compared.rows, compared.texts
+    settings, texts = compared.settings, compared.texts
     svd, permutations = settings.training, settings.permutations
     space = joint_space(texts, len(compared.words), svd)
+    rows = compared.without_vectors(have_vectors(list(space.vectors)), "a period")
     permutations = PERMUTATIONS if permutations is None else permutations
     fewest = min(len(np.unique(text.documents)) for text in texts)
     steps = _steps(space.vectors[:, rows], cosine_distances)

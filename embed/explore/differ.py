@@ -134,7 +134,7 @@ def differ(
     p = np.ones(len(compared.words)) if chance is None else chance[1]
     rows = np.lexsort((-compared.distances, p)).tolist() if asked is None else asked
     return Differing(
-        [compared.describe(row, chance) for row in rows[:top]],
+        [compared.describe(row, chance) for row in (rows if asked else rows[:top])],
         n_shared=len(compared.words),
         k=k,
         resamples=resamples if no_chance is None else 0,
@@ -160,7 +160,8 @@ def _larger(kinds: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray,
     """Return chance, p and q of the words, by the kind of chance with the larger p."""
     from scipy.stats import false_discovery_control  # slow to import
 
-    p, chance = (np.max([each[part] for each in kinds], axis=0) for part in (0, 1))
+    every = np.array(kinds)  # by kind, and in it p and chance of each word
+    p, chance = every[every[:, 0].argmax(axis=0), :, np.arange(every.shape[2])].T
     return chance, p, false_discovery_control(p)  # Benjamini & Hochberg 1995
 
 

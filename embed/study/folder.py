@@ -18,7 +18,7 @@ from corpora.artifacts.artifact import (
 from corpora.artifacts.atomic import write_whole
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.common.reporting import note
-from embed.study.settings import SETTINGS, Study, study_from_json, write_toml
+from embed.study.settings import COMPARE, SETTINGS, Study, study_from_json, write_toml
 from embed.study.steps import Step, run_command
 
 RECORD = "study.json"
@@ -77,7 +77,8 @@ class StudyFolder:
     def reuse_choices(self, requested: Study, corpus: str) -> Study:
         """Return the study with earlier choices whose inputs have not changed.
 
-        ``corpus`` is the fingerprint of the corpus.
+        ``corpus`` is the fingerprint of the corpus. Evaluation sets are chosen anew, since some may
+        not have been there.
         """
         previous_json = self.record.get("settled_for")
         if previous_json is None or self.record.get("corpus") != corpus:
@@ -87,12 +88,10 @@ class StudyFolder:
             complete = study_from_json(self.record["settled"])
         except (FirthError, KeyError, AttributeError, TypeError) as error:
             raise ArtifactError(f"{self.path / RECORD}: damaged: {error}") from error
-        if requested.to_json() == complete.to_json():
-            return complete
         options = dict(requested.options)
         for command, chosen in complete.options.items():
             same = requested.options.get(command, {}) == previous.options.get(command, {})
-            if same and requested.budget == previous.budget:
+            if same and command != COMPARE and requested.budget == previous.budget:
                 options[command] = chosen
         return replace(requested, options=options)
 

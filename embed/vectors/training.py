@@ -102,7 +102,7 @@ def make_network_run(
             with torch_threads(config.threads):
                 vectors = train(partial, device)
             vectors.save(partial)
-            clear_checkpoints(checkpoints)
+        clear_checkpoints(checkpoints)
         head = {"format": _FORMAT, "method": method}
         write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
         about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}

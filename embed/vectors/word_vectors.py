@@ -416,7 +416,12 @@ class WordVectors:
             raise SettingError("nearest takes one word; pass several to embed.nearest")
         if vector.shape != (self.dim,):
             raise SettingError(f"vector must have shape ({self.dim},), got {vector.shape}")
-        return nearest_to(self, unit_length(vector[None].astype(np.float64)), [None], k)[0]
+        query: Any = vector[None].astype(np.float64)
+        if not is_dense(self.matrix):
+            from scipy.sparse import csr_matrix
+
+            query = csr_matrix(query)
+        return nearest_to(self, unit_length(query), [None], k)[0]
 
     def similarity(self, a: str, b: str) -> float:
         """Compute the cosine of two words.

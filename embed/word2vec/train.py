@@ -161,12 +161,11 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
 def _train_with_kernels(trainer: Trainer, directory: Path) -> None:
     """Train with Firth's kernels and write the tables, unless that is already done."""
     checkpoints = directory / CHECKPOINTS
-    if (directory / MATRIX).is_file() and not checkpoints.exists():
-        return
-    checkpoints.mkdir(exist_ok=True)  # its existence means that the tables are not complete
-    with progress("training", "tokens") as show:
-        run_training(trainer, directory, show)
-    trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
+    if checkpoints.exists() or not (directory / MATRIX).is_file():
+        checkpoints.mkdir(exist_ok=True)  # its existence means that the tables are not complete
+        with progress("training", "tokens") as show:
+            run_training(trainer, directory, show)
+        trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
     clear_checkpoints(checkpoints)  # only now: the disk may have been full
 
 

@@ -40,12 +40,13 @@ def to_document(
 
 
 def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score"]:
-    """Yield the scores of these rows by set and metric, those on shared items first."""
+    """Yield the scores of these rows by set, section and metric, those on shared items first."""
     rank = {row: number for number, row in enumerate(rows)}
-    groups: dict[tuple[int, str], list[Score]] = {}
+    groups: dict[tuple[int, str | None, str], list[Score]] = {}
     for score in scores:
         if score.run in rank:
-            groups.setdefault((score.set_index, score.measured.metric), []).append(score)
+            what = score.set_index, score.measured.section, score.measured.metric
+            groups.setdefault(what, []).append(score)
     for group in groups.values():
         yield from sorted(group, key=lambda score: (not score.shared, rank[score.run]))
 
@@ -62,6 +63,7 @@ def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) 
         "run": score.run,
         "task": measured.task,
         "dataset": measured.dataset,
+        **({} if measured.section is None else {"section": measured.section}),
         "metric": measured.metric,
         "score": score.score,
         "low": score.low,

@@ -132,4 +132,4 @@ def _title(group: CurveGroup) -> str:
     n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
     few = any("remark" in entry for entry in group.results.values())
     marked = " (few: rough)" if few else ""
-    return f"{group.dataset}, {group.metric}\n{n_items} of {group.items_total} items{marked}"
+    return f"{group.about}, {group.metric}\n{n_items} of {group.items_total} items{marked}"

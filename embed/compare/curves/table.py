@@ -1,10 +1,9 @@
 """Print a learning curve as tables."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from corpora.common.console import bare, print_table
@@ -19,33 +18,38 @@ _LINES = (
 )
 
 
-_GROUP_KEY: Callable[[Mapping[str, Any]], tuple[str, str, str, bool, int]] = itemgetter(
-    "task", "dataset", "metric", "shared_items", "items_total"
-)
-
-
 @dataclass(frozen=True, eq=False)
 class CurveGroup:
-    """Results of one metric on one set, on shared items or on all items of each run."""
+    """Results of one metric on one set or section, on shared items or on all items of each run."""
 
     task: str
     dataset: str
+    section: str | None  # None for the whole set
     metric: str
     shared: bool  # on the items covered by all runs
     items_total: int  # items of the set
     # (method, training tokens) -> entry; tokens are None for baselines
     results: Mapping[tuple[str, int | None], Mapping[str, Any]]
 
+    @property
+    def about(self) -> str:
+        """The set, and its section if it is one."""
+        return ", ".join(filter(None, (self.dataset, self.section)))
+
 
 def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
-    """Group the results of a learning curve by set, metric and choice of items."""
+    """Group the results of a learning curve by set, section, metric and choice of items."""
+
+    def what(entry: Mapping[str, Any]) -> tuple[str, str, str | None, str, bool, int]:
+        return (
+            entry["task"], entry["dataset"], entry.get("section"), entry["metric"],
+            entry["shared_items"], entry["items_total"],
+        )  # fmt: skip
+
     return [
-        CurveGroup(*what, {(entry["method"], entry["tokens"]): entry for entry in entries})
-        for what, entries in (
-            # group adjacent entries only: two sets may share a name
-            (what, list(run))
-            for what, run in groupby(document["results"], key=_GROUP_KEY)
-        )
+        CurveGroup(*group, {(entry["method"], entry["tokens"]): entry for entry in entries})
+        # adjacent entries only: two sets may share a name
+        for group, entries in groupby(document["results"], key=what)
     ]
 
 
@@ -72,7 +76,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]],
     """Yield title, headings with rows, and the baselines' scores of every set and metric."""
     groups = group_curve_results(document)
     for shared, own in zip(groups[::2], groups[1::2], strict=True):
-        title = f"{shared.dataset}, {shared.metric} ({shared.items_total:,} items)"
+        title = f"{shared.about}, {shared.metric} ({shared.items_total:,} items)"
         yield title, _table(shared, own, document["methods"], document["sizes"]), _baselines(shared)
 
 

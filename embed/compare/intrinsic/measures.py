@@ -92,10 +92,11 @@ def measure_geometry(
     kept = _without_zeros(words, list(by_run.values()))
     zero = len(words) - len(kept)
     if len(kept) < _LEAST_WORDS:
-        return Geometry(*_too_few([*by_run, ONE_HOT, RANDOM], len(kept)), zero, failures)
+        wanted = [name for name in (ONE_HOT, RANDOM) if name in config.baselines.split(",")]
+        return Geometry(*_too_few([*by_run, *wanted], len(kept)), zero, failures)
     if zero:
         by_run = {name: SharedVectors.of(given[name], kept) for name in by_run}
-    by_run |= _baselines(kept, config.seed)
+    by_run |= _baselines(kept, config)
     counts = draw_counts(len(kept), config.replicates, config.seed, _DRAWS)
     return Geometry(*_measure(by_run, kept, counts), zero, failures)
 
@@ -108,11 +109,12 @@ def _without_zeros(words: Sequence[str], runs: Sequence[SharedVectors]) -> list[
     return [words[index] for index in np.flatnonzero(nonzero).tolist()]
 
 
-def _baselines(words: Sequence[str], seed: int) -> dict[str, SharedVectors]:
+def _baselines(words: Sequence[str], config: CompareConfig) -> dict[str, SharedVectors]:
     """Return one-hot and random vectors of these words."""
     words_only = WordVectors(words, np.empty((len(words), 0), np.float32))
-    baselines = make_baselines([words_only], [], len(words), seed)
-    return {name: SharedVectors.of(vectors, words) for name, vectors in baselines.items()}
+    made = make_baselines([words_only], [], len(words), config.seed)
+    wanted = config.baselines.split(",")
+    return {name: SharedVectors.of(made[name], words) for name in made if name in wanted}
 
 
 def _too_few(names: Sequence[str], n_words: int) -> tuple[list[Property], list[Agreement], int]:

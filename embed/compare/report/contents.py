@@ -10,6 +10,7 @@ import numpy as np
 
 from corpora.artifacts.artifact import read_json
 from corpora.common.errors import ArtifactError, FirthError, SettingError
+from corpora.common.reporting import note
 from embed.compare.config import CompareConfig
 from embed.compare.intrinsic.shared_words import shared_words
 from embed.contextual.in_context import ContextAnswer
@@ -102,12 +103,20 @@ def find_asked(
 def find_neighbors(
     runs: Mapping[str, StaticVectors], words: Sequence[str], k: int = 10
 ) -> dict[str, dict[str, list[Neighbor]]]:
-    """Return word -> run -> the k nearest neighbors, for runs that have a vector of the word."""
+    """Return word -> run -> the k nearest neighbors, for runs that have a vector of the word.
+
+    Damaged vectors have none.
+    """
     found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if has_direction(vectors, word)]
-        for word, near in zip(known, nearest(vectors, known, k) if known else [], strict=True):
-            found[word][name] = [each for each in near if np.isfinite(each.score)]
+        try:
+            near = nearest(vectors, known, k) if known else []
+        except ArtifactError as error:
+            note(f"{name}: {error}")
+            continue
+        for word, neighbors in zip(known, near, strict=True):
+            found[word][name] = neighbors
     return found
 
 

@@ -39,7 +39,7 @@ def read_tasks(config: CompareConfig) -> list[Task]:
     """Read all evaluation sets of a comparison."""
     named = named_sets(config)
     tasks = [read_task(name, path, config) for name, path in named]
-    return _told_apart(tasks, [path for _, path in named])
+    return _told_apart(tasks, named)
 
 
 def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
@@ -48,17 +48,17 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
     Raise the first error if no set can be read.
     """
     tasks: list[Task] = []
-    paths: list[Path] = []
+    named: list[tuple[str, Path]] = []
     failures: list[FirthError] = []
     for name, path in named_sets(config):
         try:
             tasks.append(read_task(name, path, config))
-            paths.append(path)
+            named.append((name, path))
         except FirthError as error:  # score the other sets
             failures.append(error)
     if failures and not tasks:
         raise failures[0]
-    return _told_apart(tasks, paths), [str(failure) for failure in failures]
+    return _told_apart(tasks, named), [str(failure) for failure in failures]
 
 
 def _nth(progress: Progress, before: int, of: int) -> Progress:
@@ -70,20 +70,21 @@ def _nth(progress: Progress, before: int, of: int) -> Progress:
     return show
 
 
-def _told_apart(tasks: Sequence[Task], paths: Sequence[Path]) -> list[Task]:
+def _told_apart(tasks: Sequence[Task], named: Sequence[tuple[str, Path]]) -> list[Task]:
     """Rename sets of one task that share a name: by their folders, else by numbers.
 
     >>> from embed.compare.tasks.similarity import SimilarityTask
     >>> two = [SimilarityTask("rare", ()), SimilarityTask("rare", ())]
-    >>> [task.dataset for task in _told_apart(two, [Path("a/rare.txt"), Path("b/rare.txt")])]
+    >>> files = [("similarity", Path(folder) / "rare.txt") for folder in "ab"]
+    >>> [task.dataset for task in _told_apart(two, files)]
     ['a/rare', 'b/rare']
     """
-    alike: dict[tuple[type, str], list[int]] = {}
-    for place, task in enumerate(tasks):
-        alike.setdefault((type(task), task.dataset), []).append(place)
+    alike: dict[tuple[str, str], list[int]] = {}
+    for place, (task, (name, _)) in enumerate(zip(tasks, named, strict=True)):
+        alike.setdefault((name, task.dataset), []).append(place)
     names = [task.dataset for task in tasks]
     for (_, name), places in alike.items():
-        files = [Path(split_names(str(paths[place]))[-1]).resolve() for place in places]
+        files = [Path(split_names(str(named[place][1]))[-1]).resolve() for place in places]
         folders = [file.parent.name for file in files]
         by_folder = len(set(folders)) == len(folders) and "/" not in name
         for number, (place, folder) in enumerate(zip(places, folders, strict=True), start=1):

@@ -294,6 +294,23 @@ def test_checksums_without_a_listed_file_are_damage(tmp_path):
     assert load_checkpoint(tmp_path) is None
 
 
+def test_clearing_that_is_interrupted_leaves_no_checkpoint_that_counts(tmp_path, monkeypatch):
+    directory = tmp_path / "checkpoints"
+    save_checkpoint(directory, tables(), {})
+
+    def stop(path, *, ignore_errors=False):
+        if not ignore_errors:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as planted:
+        planted.setattr(checkpoint.shutil, "rmtree", stop)
+        with pytest.raises(KeyboardInterrupt):
+            clear_checkpoints(directory)
+    assert not directory.exists()
+    clear_checkpoints(directory)
+    assert names(tmp_path) == []
+
+
 def test_clearing_removes_all_checkpoints(tmp_path):
     directory = tmp_path / "checkpoints"
     clear_checkpoints(directory)

@@ -43,6 +43,11 @@ def test_blocks_are_dealt_out_by_the_middle_of_their_tokens(targets):
         assert {b: int(found[b]) for b in expected} == expected
 
 
+def test_there_may_be_hundreds_of_periods():
+    texts = [random_text(seed, seed, seed + 1) for seed in range(300)]
+    assert dealt_text(texts, V, 1).periods.max() == 299
+
+
 def test_single_tokens_keep_the_counts_of_the_periods():
     blocks = np.arange(20, dtype=np.uint16)
     orders = np.array([np.random.default_rng(s).permutation(20) for s in range(9)], np.uint16)

@@ -138,6 +138,20 @@ def small(tmp_path_factory):
     return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
 
 
+def test_words_that_have_no_company_in_a_period_are_not_compared(tmp_path):
+    lines = [
+        {"text": f"w{n % 7} w{n % 5} w{n % 3} w{n % 2}\n\n" + ("alone" if late else "alone w1"),
+         "period": PERIODS[late]}
+        for n in range(60) for late in (0, 1)
+    ]  # fmt: skip
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    read = ReadOptions(keep=("period",))
+    corpus = make_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    config = ChangeConfig(dim=3, permutations=0, min_count=5)
+    table = word_changes(corpus, config=config, by="period", periods=PERIODS).table
+    assert sorted(table.words) == [f"w{n}" for n in range(7)]
+
+
 DECADES = ["1890-1901", "1902-1913", "1914-1925"]
 SMALL = ChangeConfig(dim=8, permutations=5, min_count=6)
 

@@ -15,7 +15,7 @@ import corpora
 from corpora.common.errors import SettingError, UnknownWordError
 from corpora.store.view import StoredText
 from embed.explore.chance import surprise
-from embed.explore.differ import differ, neighborhoods
+from embed.explore.differ import _larger, differ, neighborhoods
 from embed.explore.drawn_text import DrawnCorpus, joined_text, training_documents
 from embed.svd.train import SvdConfig, train_svd
 from embed.vectors.search import unit_length
@@ -70,6 +70,18 @@ def test_a_hand_worked_example():
     assert [each.distance for each in found.words] == pytest.approx([1, 0.4, 0.4], abs=1e-6)
     assert (found.n_shared, found.no_chance) == (3, "`resamples=0`")
     assert {(each.p, each.q, each.chance, each.count_a) for each in found.words} == {(None,) * 4}
+
+
+def test_words_that_are_asked_for_are_all_shown():
+    found = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
+    assert [each.word for each in found.words] == ["y", "x", "w"]
+
+
+def test_chance_is_of_the_kind_with_the_larger_p():
+    p, other = np.array([0.1, 0.9]), np.array([0.5, 0.2])
+    chance, larger, _ = _larger([(p, np.array([8.0, 2.0])), (other, np.array([1.0, 3.0]))])
+    assert larger.tolist() == [0.5, 0.9]
+    assert chance.tolist() == [1.0, 2.0]
 
 
 def test_p_is_the_share_of_chance_at_least_as_large():

@@ -155,6 +155,15 @@ def test_choices_are_reused_if_their_inputs_are_unchanged(tmp_path):
         assert folder.reuse_choices(quicker, "text") == quicker
 
 
+def test_sets_that_could_not_be_had_are_chosen_again(tmp_path):
+    asked = Study(("a",))
+    without = asked.with_options("compare", tagging=["two-tags"], intrinsic=True)
+    with StudyFolder.open(tmp_path / "s") as folder:
+        folder.begin(asked, force=False)
+        folder.save_choices(asked, without.with_options("train-svd", dim=7), "text")
+        assert folder.reuse_choices(asked, "text") == asked.with_options("train-svd", dim=7)
+
+
 def test_a_different_study_is_refused_with_the_settings_that_differ(tmp_path):
     other = Study(("b",), budget="5m").with_options("train-svd", dim=7)
     with StudyFolder.open(tmp_path / "s") as folder:

@@ -233,6 +233,8 @@ def test_rows_of_unseen_and_of_zero_words_are_composed(with_subwords):
 def test_without_ngrams_only_words_with_a_row_have_a_vector(vectors):
     assert one_hot(["a", "b"]).vector("b").tolist() == [0, 1]
     assert one_hot(["a", "b"]).vector("c") is None
+    [near] = one_hot(["a", "b"]).nearest(np.array([1.0, 0.0]), 1)
+    assert (near.word, near.score) == ("a", 1.0)
     np.testing.assert_array_equal(vectors.vector("king"), vectors.matrix[1])
     assert vectors.vector("kingly") is None
 

@@ -36,7 +36,7 @@ def _chart(
     scale = scale_of(list(group.results.values()))
     chance = group.results.get((RANDOM, None), {"score": None})["score"]
     return {
-        "dataset": group.dataset,
+        "dataset": group.about,
         "metric": group.metric,
         "scores": [(score, _y(score, scale)) for score in _round_scores(scale)],
         "lines": [

@@ -91,17 +91,28 @@ def runs_in(folder):
     return {path.name for path in folder.iterdir() if path.is_dir()}
 
 
-def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
-    """Train all points in a folder, and score them on one set of pairs."""
+ASSOCIATIONS = "".join(
+    f": {name}\ntarget a: {words[:3]}\ntarget b: {words[3:6]}\n"
+    f"attribute c: {words[6:9]}\nattribute d: {words[9:]}\n"
+    for name, first in (("one", 1), ("two", 4))
+    for words in [[f"w{number}" for number in range(first, first + 12)]]
+).translate(str.maketrans("", "", "[]'"))
+
+
+def curve_of(
+    corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,), task="similarity", text=PAIRS
+):
+    """Train all points in a folder, and score them on one set, by default of pairs."""
     points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
     check_points(points, recipes, out)
     record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
-    (out / "pairs.tsv").write_text(PAIRS)
+    name = "pairs.tsv" if task == "similarity" else "set.txt"
+    (out / name).write_text(text)
     config = CompareConfig(replicates=100)
-    task = read_task("similarity", out / "pairs.tsv", config)
+    read = read_task(task, out / name, config)
     opened = open_runs([str(point.run) for point in trained])
-    comparison = compare(opened.vectors, [task], config, groups=opened.groups)
+    comparison = compare(opened.vectors, [read], config, groups=opened.groups)
     return to_document(corpus, trained, comparison, "skip", failures)
 
 
@@ -457,6 +468,15 @@ def test_the_document_is_json(document):
 def test_two_sets_of_one_name_are_separate_groups(document):
     twice = {**document, "results": document["results"] * 2}
     assert len(group_curve_results(twice)) == 2 * len(group_curve_results(document)) == 8
+
+
+def test_tests_of_associations_are_separate_groups(corpus, tmp_path):
+    found = curve_of(corpus, tmp_path, task="association", text=ASSOCIATIONS)
+    groups = group_curve_results(found)
+    assert {group.about for group in groups} == {"set, one", "set, two"}
+    assert all(a.about == b.about for a, b in zip(groups[::2], groups[1::2], strict=True))
+    n_rows = len(found["methods"]) * len(found["sizes"]) + 2  # of the baselines
+    assert {len(group.results) for group in groups} == {n_rows}
 
 
 def printed(document, capsys):

@@ -160,6 +160,13 @@ def test_measures_defined_for_one_hot_vectors():
     assert {(each.score, each.low, each.high) for each in undefined} == {(None, None, None)}
 
 
+@pytest.mark.parametrize("n_words", [120, 5])
+def test_only_the_baselines_that_are_asked_for_are_measured(n_words):
+    runs = {"a": vectors(WORDS[:n_words]), "b": vectors(WORDS[:n_words], seed=2)}
+    config = CompareConfig(replicates=200, baselines="random")
+    assert {each.run for each in measure_geometry(runs, config).properties} == {"a", "b", "random"}
+
+
 def test_baselines_given_as_runs_are_replaced():
     runs = {"a": vectors()}
     fewer = make_baselines(list(runs.values()), ["w050"], 30, CONFIG.seed)

@@ -99,6 +99,17 @@ def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
     assert [task.dataset for task in alone] == ["rare"]
 
 
+def test_analogies_of_a_file_and_of_a_folder_are_told_apart(tmp_path):
+    (tmp_path / "bats").mkdir()
+    (tmp_path / "bats.txt").write_text(": a\nman men king kings\n")
+    (tmp_path / "bats" / "I01 [plural].txt").write_text("man\tmen\nking\tkings\n")
+
+    files = tuple(str(tmp_path / name) for name in ("bats.txt", "bats"))
+    one, two = read_tasks(CompareConfig(analogies=files))
+
+    assert one.dataset != two.dataset
+
+
 def test_scores_and_cached_measurements_do_not_depend_on_the_folder_of_a_set(tmp_path, fresh_cache):
     words = [f"w{number}" for number in range(40)]
     matrix = np.random.default_rng(3).normal(size=(40, 5)).astype(np.float32)

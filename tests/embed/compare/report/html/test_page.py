@@ -480,6 +480,14 @@ def test_report_neighbors_match_nearest():
     assert found[WORDS[3]]["b"] == nearest(runs["b"], [WORDS[3]], 4)[0]
 
 
+def test_a_damaged_run_has_no_neighbors_and_the_others_have_theirs(capsys):
+    runs = {"a": vectors(WORDS), "broken": vectors(WORDS)}
+    runs["broken"].matrix[60, 1] = np.nan
+    found = find_neighbors(runs, [WORDS[3]], 4)
+    assert list(found[WORDS[3]]) == ["a"]
+    assert "broken: vectors: row 60 holds NaN or infinity" in capsys.readouterr().err
+
+
 def test_maps_hold_words_of_all_runs_or_a_reason():
     runs = {"a": vectors(WORDS), "b": vectors(WORDS[:4], 2)}
     maps = make_maps(runs, WORDS[1:9])
