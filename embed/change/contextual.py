@@ -114,20 +114,22 @@ def resampled_errors(
     # returns float64 (n_words,)
     generator = np.random.default_rng(seed)
     ends = (0, len(periods.names) - 1)
+    needed, document_of = np.unique(found.documents, return_inverse=True)
     copies = []
     for period in ends:
-        n_documents = int((periods.period_of == period).sum())
-        drawn = np.zeros((n, len(periods.period_of)), np.int32)
-        drawn[:, periods.period_of == period] = generator.multinomial(
-            n_documents, np.full(n_documents, 1 / n_documents), n
-        )
+        own = np.flatnonzero(periods.period_of == period)
+        columns = np.flatnonzero(np.isin(needed, own))
+        places = np.searchsorted(own, needed[columns])
+        drawn = np.zeros((n, len(needed)), np.int32)
+        for row in drawn:
+            row[columns] = generator.multinomial(len(own), np.full(len(own), 1 / len(own)))[places]
         copies.append(drawn)
     errors = np.full(n_words, np.nan)
     for word in range(n_words):
         means = []
         for period, drawn in zip(ends, copies, strict=True):
             place = found.of(word, period)
-            documents = found.documents[place]
+            documents = document_of[place]
             if len(np.unique(documents)) < 2:
                 break
             weights = drawn[:, documents]

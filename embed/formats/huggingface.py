@@ -5,7 +5,7 @@ single piece have a row; any other word is the mean of its pieces. Pickles are n
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,15 @@ class HuggingFaceVectors(WordVectors):
         ids, _ = self._pieces.split([word])
         mean: np.ndarray = self._table[ids].mean(axis=0, dtype=np.float64)
         return mean.astype(np.float32)
+
+    def rows(self, words: Sequence[str]) -> np.ndarray:
+        """Return the vectors of words; zero if a piece is unknown."""
+        # returns float32 (n, D)
+        found = super().rows(words)
+        for at in np.flatnonzero(~found.any(1)).tolist():
+            composed = self.vector(words[at])
+            found[at] = 0 if composed is None else composed
+        return found
 
     def words(self, text: str) -> list[str]:
         """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""

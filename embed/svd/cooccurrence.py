@@ -21,6 +21,7 @@ from embed.svd.window_weights import count_type, window_weights
 CONTEXTS = ("symmetric", "left", "right")
 
 _CHUNK_ENTRIES = 1 << 20  # entries per chunk of work: a few MB, so that it stays in cache
+_LEAST_CHUNK = 1 << 14  # smaller ones would take longer to hand out than to count
 _MAX_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
 _MAX_PARTIALS = 64  # partial counts kept before they are merged: each holds two open files
 _MEMORY_SHARES = 3  # one each for text with positions, for counts, and for everything else
@@ -186,6 +187,12 @@ class _Job:
         entry_bytes = np.dtype(np.int32).itemsize + self.weights.dtype.itemsize
         return self.memory // _MEMORY_SHARES // entry_bytes
 
+    @property
+    def chunk(self) -> int:
+        """Entries per chunk of work; all that are on their way take a part of the memory."""
+        fitting = self.entry_limit // (4 * self.threads)
+        return min(self.chunk_entries, max(fitting, _LEAST_CHUNK))
+
     def empty(self, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Allocate columns and counts."""
         return np.empty(size, np.int32), np.empty(size, self.weights.dtype)
@@ -237,7 +244,7 @@ def _count_segment(
         return int(tokens[first:stop].sum()), columns[:end], counts[:end], lengths
 
     writer = RowWriter(job.weights.dtype, int(max_lengths.sum()), limit, job.directory)
-    ranges = even_ranges(max_lengths + tokens, job.chunk_entries)
+    ranges = even_ranges(max_lengths + tokens, job.chunk)
     for n_tokens, *rows in map_in_order(count, ranges, job.threads):
         writer.append(*rows)
         total_progress.add(n_tokens)
@@ -267,7 +274,7 @@ def _add_partials(partials: list[Any], job: _Job, limit: int) -> RowWriter:
         return columns[:end], counts[:end], lengths
 
     writer = RowWriter(job.weights.dtype, int(max_lengths.sum()), limit, job.directory)
-    for rows in map_in_order(add, even_ranges(max_lengths + 1, job.chunk_entries), job.threads):
+    for rows in map_in_order(add, even_ranges(max_lengths + 1, job.chunk), job.threads):
         writer.append(*rows)
     return writer
 

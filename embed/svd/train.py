@@ -405,7 +405,7 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
 def checked_view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
     """Open the text as :func:`_view`; raise if the vectors do not fit the memory."""
     view, n_words = _view(corpus, config)
-    _require_memory(config.pieces or n_words, config)
+    _require_memory(n_words, config)
     return view, n_words
 
 
@@ -479,7 +479,11 @@ def weigh(
 
 def _require_memory(n_words: int, config: SvdConfig) -> None:
     """Raise if the memory that was asked for does not hold what must be in memory."""
-    least = _least(n_words, config)
+    assert config.dim is not None
+    if config.pieces is None:
+        least = _least(n_words, config)
+    else:  # of which the vectors of words are composed in the end
+        least = _least(config.pieces, config) + 4 * n_words * config.dim
     if config.memory is not None and parse_memory(config.memory) < least:
         raise SettingError(
             f"`memory={config.memory}`: {n_words:,} words of {config.dim} dimensions take at least "

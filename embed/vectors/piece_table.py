@@ -17,6 +17,8 @@ START = "start"  # folder of a masked LM: a run of the words without context
 FIRST_VECTORS = "first_vectors.npy"  # of the pieces of a masked LM, before its training
 PIECE_VECTORS = "pieces.npy"  # of a run whose words are composed of them
 
+_WORDS_AT_ONCE = 1 << 13
+
 
 def means_of_pieces(
     rows: np.ndarray, offsets: np.ndarray, dtype: type[np.floating] = np.float32
@@ -79,9 +81,13 @@ class PieceTable:
         return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
 
     def means(self, words: Sequence[str]) -> np.ndarray:
-        """Return the mean of each word's pieces, float32 (n, D)."""
-        ids, offsets = self.pieces.split(words)
-        return means_of_pieces(self.rows[ids], offsets, np.float64).astype(np.float32)
+        """Return the mean of each word's pieces, float32 (n, D), some words at a time."""
+        found = np.empty((len(words), self.rows.shape[1]), np.float32)
+        for first in range(0, len(words), _WORDS_AT_ONCE):
+            part = slice(first, first + _WORDS_AT_ONCE)
+            ids, offsets = self.pieces.split(words[part])
+            found[part] = means_of_pieces(self.rows[ids], offsets, np.float64)
+        return found
 
     def compose_all(self, words: Sequence[str]) -> np.ndarray:
         """Return the mean of each word's pieces, float32 (n, D); 0 if a piece is unknown."""

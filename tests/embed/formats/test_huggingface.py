@@ -56,6 +56,9 @@ def test_other_words_are_the_mean_of_their_pieces_without_a_row(folder):
     assert vectors.row("kingdoms") is None
     np.testing.assert_array_equal(vectors.vector("kingdoms"), TABLE[kingdoms].mean(axis=0))
     assert vectors.vector("kingdoms").dtype == np.float32
+    several = vectors.rows(["king", "kingdoms", "xyz"])
+    np.testing.assert_array_equal(several[:2], [vectors["king"], vectors["kingdoms"]])
+    assert not several[2].any()
 
 
 @pytest.mark.parametrize("word", ["xyz", "kingx", "", "[UNK]", "\u200b"])

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.common.errors import SettingError
+from embed.svd import cooccurrence
 from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
 from embed.svd.inverted_text import segments
 from embed.svd.window_weights import WEIGHTINGS, window_weights
@@ -149,6 +150,16 @@ def test_a_limit_leaves_the_counts_of_the_other_words_as_they_are(
     )
     assert (dense(limited) == dense(long_counts)[:200, :200]).all()
     assert long_view.counts[200:].sum() > 2_000  # the limit leaves out enough to matter
+
+
+@pytest.mark.parametrize("threads", [2, 64])
+def test_chunks_of_all_threads_fit_the_memory(threads):
+    memory = 512 << 20
+    counts = np.full(50_000, 1 << 24)  # entries of 12 bytes
+    job, _ = cooccurrence._plan(
+        counts, 5, WEIGHTINGS[0], "symmetric", threads, memory, None, cooccurrence._CHUNK_ENTRIES
+    )
+    assert (2 * threads + 1) * job.chunk * 12 < memory / 3
 
 
 @pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])

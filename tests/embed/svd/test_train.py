@@ -113,6 +113,13 @@ def test_threads_and_memory_change_no_byte(run, corpus, tmp_path, options, monke
     )
 
 
+def test_words_that_are_composed_of_pieces_count_as_memory():
+    about = config(pieces=300, dim=100, memory="500M")
+    train_module._require_memory(200_000, about)
+    with pytest.raises(SettingError, match="`memory=500M`: 1,000,000 words of 100 dimensions"):
+        train_module._require_memory(1_000_000, about)
+
+
 def test_too_little_memory_is_refused_before_any_work(corpus, tmp_path):
     with pytest.raises(SettingError) as refusal:
         make_svd_run(corpus, config(memory="100M"), tmp_path / "run")
