@@ -113,7 +113,7 @@ def train_mlm(
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
         if group.is_first:
             warn_of_little_text(opened)
-        encoder = open_run(run, config.device)
+        encoder = open_run(run, "cpu")
         encoder.model.to(choose_device(config.device, group.local_rank))
     if out is None:
         encoder.path, encoder.name = None, METHOD

@@ -121,6 +121,6 @@ def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:
         return same and (file.etag or file.mtime_ns) is not None
     if file.path is None or file.size is None or file.size != known["size"]:
         return False
-    if (file.name, file.mtime_ns) == (known["name"], known["mtime_ns"]):
+    if (file.path.name, file.mtime_ns) == (Path(str(known["name"])).name, known["mtime_ns"]):
         return True
     return "unreadable" not in known and checksum(file.path) == known["sha256"]

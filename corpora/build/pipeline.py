@@ -5,6 +5,7 @@ Then the tables are merged, types numbered by count, and the ids on disk renumbe
 does not depend on which thread encodes which block.
 """
 
+import os
 import queue
 import shutil
 from collections import Counter, deque
@@ -299,14 +300,14 @@ class _Builder:
         if lemmas is not None:
             write_array(ids, FORMS, lemmas)
         n_types = len(open_array(self.directory / "vocabulary", "counts"))
-        writing = []
+        writing, there = [], set(os.listdir(tasks.path))  # for NFS, as in TaskFolder.run
         for shard in self.shards:
             assert isinstance(shard, PlannedShard)
             name = shard.directory.name
             arguments = name, shard.blocks, ids, lemmas is not None, n_types
             task = Task(f"shard-{name}", write_shard, arguments, key)
-            if not (tasks.path_of(task) / name).is_dir():  # moved out by a build that was stopped
-                shutil.rmtree(tasks.path_of(task), ignore_errors=True)
+            if task.folder in there and not (tasks.path_of(task) / name).is_dir():
+                shutil.rmtree(tasks.path_of(task))  # a build that was stopped moved the shard out
             writing.append(task)
         self.entries = tasks.results(writing)
         folders = [tasks.path_of(task) for task in writing]

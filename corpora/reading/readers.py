@@ -119,7 +119,7 @@ def detected_options(stream: Stream, options: ReadOptions) -> ReadOptions:
 
 def file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
     """Yield the blocks of one file."""
-    is_parquet = stream.head.startswith(b"PAR1")
+    is_parquet = stream.head.startswith(_PARQUET)
     if options.format == "parquet" and not is_parquet:
         raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
     if is_parquet and options.format in ("auto", "parquet"):

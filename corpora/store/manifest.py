@@ -64,7 +64,7 @@ def _is_count(value: object) -> bool:
 
 def _is_source(value: object) -> bool:
     """Return whether a value describes a source."""
-    return isinstance(value, dict) and {"size", "mtime_ns", "sha256"} <= value.keys()
+    return isinstance(value, dict) and {"name", "size", "mtime_ns", "sha256"} <= value.keys()
 
 
 def _are_shards(value: object) -> bool:

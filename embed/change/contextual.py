@@ -120,9 +120,10 @@ def resampled_errors(
         own = np.flatnonzero(periods.period_of == period)
         columns = np.flatnonzero(np.isin(needed, own))
         places = np.searchsorted(own, needed[columns])
+        shares = np.full(len(own), 1 / len(own))
         drawn = np.zeros((n, len(needed)), np.int32)
         for row in drawn:
-            row[columns] = generator.multinomial(len(own), np.full(len(own), 1 / len(own)))[places]
+            row[columns] = generator.multinomial(len(own), shares)[places]
         copies.append(drawn)
     errors = np.full(n_words, np.nan)
     for word in range(n_words):

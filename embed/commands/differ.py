@@ -16,7 +16,9 @@ _SHOWN = 5  # neighbors of each run in the table
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--words", metavar="WORD,...", help="Show these words only.")
-@click.option("--top", default=20, show_default=True, help="Most words to show; 0 for all.")
+@click.option(
+    "--top", default=20, show_default=True, help="Most words to show without --words; 0 for all."
+)
 @click.option("-k", "k", default=25, show_default=True, help="Neighbors in each run.")
 @click.option(
     "--min-count", default=1, show_default=True, help="Leave out words with fewer tokens in A or B."

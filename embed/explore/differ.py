@@ -83,7 +83,7 @@ def differ(
     words : sequence of str, optional
         Return these instead of all; q is corrected for all shared words nevertheless.
     top : int, optional
-        Return at most so many.
+        Return at most so many; not with ``words``.
     k : int
         Neighbors on each side.
     min_count : int
@@ -132,9 +132,9 @@ def differ(
     except FirthError as error:
         no_chance = str(error)
     p = np.ones(len(compared.words)) if chance is None else chance[1]
-    rows = np.lexsort((-compared.distances, p)).tolist() if asked is None else asked
+    rows = np.lexsort((-compared.distances, p))[:top].tolist() if asked is None else asked
     return Differing(
-        [compared.describe(row, chance) for row in (rows if asked else rows[:top])],
+        [compared.describe(row, chance) for row in rows],
         n_shared=len(compared.words),
         k=k,
         resamples=resamples if no_chance is None else 0,

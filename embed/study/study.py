@@ -62,8 +62,8 @@ def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyRe
     Parameters
     ----------
     study : Study
-        The settings. Open ones are chosen by the text and the budget, once, and saved in
-        ``study.toml``.
+        The settings. Open ones are chosen by the text and the budget, once (evaluation sets each
+        time), and saved in ``study.toml``.
     out : str or Path
         The folder of all outputs.
     force : bool

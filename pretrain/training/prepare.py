@@ -11,6 +11,7 @@ from corpora.common.errors import SettingError
 from corpora.common.reporting import note
 from corpora.common.threads import thread_count
 from corpora.tokenizer.pieces import Pieces
+from embed.vectors.piece_table import FIRST_VECTORS
 from pretrain.config import MASKED, MlmConfig
 from pretrain.data.batches import Batch, Batches, fixed_batches
 from pretrain.data.objectives.causal import piece_characters
@@ -91,14 +92,17 @@ def prepare(
 
         def start() -> None:
             write_first_vectors(directory, config, text, pieces, threads)
+            seconds = time.monotonic() - begun
+            if data.budget.seconds is not None and seconds >= data.budget.seconds:
+                # or the same command would train with them
+                (directory / FIRST_VECTORS).unlink(missing_ok=True)
+                raise SettingError(
+                    f"`minutes={config.minutes:g}`: the first vectors alone took {seconds:.0f} "
+                    "seconds; pass more minutes, or `init=none`"
+                )
 
         group.run_first(start, lambda: None)
-    seconds = group.broadcast(time.monotonic() - begun)
-    if data.budget.seconds is not None and seconds >= data.budget.seconds:
-        raise SettingError(
-            f"`minutes={config.minutes:g}`: the first vectors alone took {seconds:.0f} seconds; "
-            "pass more minutes, or `init=none`"
-        )
+    seconds = time.monotonic() - begun
     timer = make_step_timer(data, config, device, group)
     tuned = tune_once(
         directory / TUNED_FILE,

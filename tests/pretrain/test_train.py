@@ -711,8 +711,9 @@ def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
 
 
 def test_minutes_that_the_first_vectors_take_are_refused(corpus, tmp_path):
-    message = problem(SettingError, corpus, small(steps=None, minutes=1e-9), tmp_path / "run")
-    assert message.startswith("`minutes=1e-09`: the first vectors alone took ")
+    for _ in range(2):
+        message = problem(SettingError, corpus, small(steps=None, minutes=1e-9), tmp_path / "run")
+        assert message.startswith("`minutes=1e-09`: the first vectors alone took ")
     assert not (tmp_path / "run").exists()
 
 

@@ -28,6 +28,8 @@ def geometry_json(geometry: Geometry) -> dict[str, Any]:
 
 def print_geometry(geometry: Geometry, names: Mapping[str, str]) -> None:
     """Print two tables that fit a terminal of 100 columns, and why scores are undefined."""
+    if not geometry.properties:  # all runs are damaged
+        return
     runs = list(dict.fromkeys(each.run for each in geometry.properties))
     short = {run: cut_name(names.get(run, run), name_room(_LONGEST_RUN)) for run in runs}
     if all(each.score is None for each in geometry.properties):
