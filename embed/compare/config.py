@@ -142,6 +142,11 @@ class CompareConfig:
         check(self)
 
     @property
+    def baseline_names(self) -> list[str]:
+        """The names in ``baselines``."""
+        return [] if self.baselines == "none" else self.baselines.split(",")
+
+    @property
     def candidates(self) -> int | None:
         """Number of most frequent words for analogy questions; None for all."""
         return self.restrict or None

@@ -87,10 +87,11 @@ def prepare(
     batch = batch_rows(resumed, device, group)
     data = build_training_data(text, pieces, config, batch, device)
     counts = piece_counts(data.train)
-    begun = time.monotonic()
+    seconds = 0.0
     if config.init != NONE:
 
-        def start() -> None:
+        def start() -> float:
+            begun = time.monotonic()
             write_first_vectors(directory, config, text, pieces, threads)
             seconds = time.monotonic() - begun
             if data.budget.seconds is not None and seconds >= data.budget.seconds:
@@ -100,9 +101,9 @@ def prepare(
                     f"`minutes={config.minutes:g}`: the first vectors alone took {seconds:.0f} "
                     "seconds; pass more minutes, or `init=none`"
                 )
+            return seconds
 
-        group.run_first(start, lambda: None)
-    seconds = time.monotonic() - begun
+        seconds = group.run_first(start, lambda: 0.0)  # the first process keeps the time of all
     timer = make_step_timer(data, config, device, group)
     tuned = tune_once(
         directory / TUNED_FILE,

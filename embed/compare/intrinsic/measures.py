@@ -92,8 +92,8 @@ def measure_geometry(
     kept = _without_zeros(words, list(by_run.values()))
     zero = len(words) - len(kept)
     if len(kept) < _LEAST_WORDS:
-        wanted = [name for name in (ONE_HOT, RANDOM) if name in config.baselines.split(",")]
-        return Geometry(*_too_few([*by_run, *wanted], len(kept)), zero, failures)
+        names = [*by_run, *config.baseline_names]
+        return Geometry(*_too_few(names, len(kept)), zero, failures)
     if zero:
         by_run = {name: SharedVectors.of(given[name], kept) for name in by_run}
     by_run |= _baselines(kept, config)
@@ -113,8 +113,7 @@ def _baselines(words: Sequence[str], config: CompareConfig) -> dict[str, SharedV
     """Return one-hot and random vectors of these words."""
     words_only = WordVectors(words, np.empty((len(words), 0), np.float32))
     made = make_baselines([words_only], [], len(words), config.seed)
-    wanted = config.baselines.split(",")
-    return {name: SharedVectors.of(made[name], words) for name in made if name in wanted}
+    return {name: SharedVectors.of(made[name], words) for name in config.baseline_names}
 
 
 def _too_few(names: Sequence[str], n_words: int) -> tuple[list[Property], list[Agreement], int]:

@@ -135,7 +135,7 @@ def compare(
     baselines = {
         name: made
         for name, made in make_baselines(list(runs.values()), texts, limit, config.seed).items()
-        if name in config.baselines.split(",")
+        if name in config.baseline_names
     }
     compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
