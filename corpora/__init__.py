@@ -6,12 +6,12 @@ from corpora.common.lazy import lazy_exports
 from corpora.common.openmp import set_wait_policy
 
 if TYPE_CHECKING:
-    from corpora.build.make import make_corpus as make_corpus
-    from corpora.build.open_or_build import open_or_build as open_or_build
-    from corpora.build.phrase_options import PhraseOptions as PhraseOptions
-    from corpora.build.request import BuildOptions as BuildOptions
     from corpora.common.console import show_progress as show_progress
     from corpora.common.errors import FirthError as FirthError
+    from corpora.encoding.make import make_corpus as make_corpus
+    from corpora.encoding.open_or_build import open_or_build as open_or_build
+    from corpora.encoding.phrase_options import PhraseOptions as PhraseOptions
+    from corpora.encoding.request import BuildOptions as BuildOptions
     from corpora.reading.text_blocks import ReadOptions as ReadOptions
     from corpora.store.collocates import collocates as collocates
     from corpora.store.concordance import concordance as concordance
@@ -29,10 +29,10 @@ HOMES = {
     "corpora.common.console": ("show_progress",),
     "corpora.common.errors": ("FirthError",),
     "corpora.store.statistics": ("describe",),
-    "corpora.build.make": ("make_corpus",),
-    "corpora.build.open_or_build": ("open_or_build",),
-    "corpora.build.phrase_options": ("PhraseOptions",),
-    "corpora.build.request": ("BuildOptions",),
+    "corpora.encoding.make": ("make_corpus",),
+    "corpora.encoding.open_or_build": ("open_or_build",),
+    "corpora.encoding.phrase_options": ("PhraseOptions",),
+    "corpora.encoding.request": ("BuildOptions",),
     "corpora.text.segment": ("TextSettings",),
 }
 __all__ = [name for names in HOMES.values() for name in names]

@@ -15,10 +15,10 @@ from corpora.artifacts.artifact import artifact_paths, checksum, new_artifact, r
 from corpora.artifacts.atomic import write_whole
 from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from corpora.artifacts.provenance import now, provenance
-from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
 from corpora.common.options import config_of
 from corpora.common.reporting import Progress, no_progress, progress
+from corpora.encoding.open_or_build import open_or_build
 from corpora.tokenizer.json_format import open_pieces, save_pieces
 from corpora.tokenizer.pieces import Pieces
 from embed.contextual.pooling import PoolConfig, pool_words

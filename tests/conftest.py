@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
 
     def rank(item: pytest.Item) -> int:
-        if item.nodeid.startswith("tests/corpora/build/test_pipeline.py"):
+        if item.nodeid.startswith("tests/corpora/encoding/test_pipeline.py"):
             return 0
         return 2 if item.nodeid.startswith("tests/corpora/text/") else 1
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from embed.compare.config import CompareConfig
 from embed.compare.scoring.comparison import read_tasks

@@ -20,13 +20,13 @@ from click.testing import CliRunner
 from cli import main
 from corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
 from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.build import pipeline
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common import jit
 from corpora.common.cluster import open_executor
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from corpora.encoding import pipeline
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, Request, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings

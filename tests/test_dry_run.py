@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts import checkpoint
-from corpora.build.dry_run import estimate_corpus
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
-from corpora.build.type_table import TypeTable, table_bytes
 from corpora.common.errors import SourceError
 from corpora.common.estimate import extrapolated
+from corpora.encoding.dry_run import estimate_corpus
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
+from corpora.encoding.type_table import TypeTable, table_bytes
 from corpora.reading.sample import sample_blocks
 from corpora.reading.sources import source_files
 from corpora.reading.text_blocks import ReadOptions

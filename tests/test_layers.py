@@ -30,7 +30,7 @@ corpora.common
 corpora.artifacts
 corpora.datasets corpora.text
 corpora.reading corpora.store corpora.tokenizer
-corpora.build
+corpora.encoding
 corpora.commands
 embed.protocols embed.registry
 embed.vectors
@@ -210,17 +210,17 @@ def test_imports_of_finds_late_relative_and_plain_imports():
 
 def test_upward_imports_and_cycles_are_found():
     edges = {
-        "corpora.text.segment": ["corpora.build.pipeline"],
-        "corpora.build.pipeline": ["corpora.text.segment", "corpora.build.encode"],
-        "corpora.build.encode": [],
+        "corpora.text.segment": ["corpora.encoding.pipeline"],
+        "corpora.encoding.pipeline": ["corpora.text.segment", "corpora.encoding.encode"],
+        "corpora.encoding.encode": [],
         "corpora.datasets.named": ["corpora.text.segment"],
     }
 
     assert upward(edges) == {
-        ("corpora.text.segment", "corpora.build.pipeline"),
+        ("corpora.text.segment", "corpora.encoding.pipeline"),
         ("corpora.datasets.named", "corpora.text.segment"),
     }
-    assert cycles(edges) == [["corpora.build.pipeline", "corpora.text.segment"]]
+    assert cycles(edges) == [["corpora.encoding.pipeline", "corpora.text.segment"]]
 
 
 def test_every_module_belongs_to_a_layer():

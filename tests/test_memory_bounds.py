@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.build.make import make_corpus
 from corpora.common.errors import SettingError
 from corpora.common.peak_memory import peak_memory
+from corpora.encoding.make import make_corpus
 from corpora.store.corpus import Corpus
 from embed.compare.api import compare_runs
 from embed.compare.config import CompareConfig

@@ -135,7 +135,7 @@ def test_out_needs_a_name_to_append_to(corpus, tmp_path, monkeypatch, out):
 
 
 def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
-    from corpora.build import open_or_build
+    from corpora.encoding import open_or_build
 
     opened = []
     plain = open_or_build.open_or_build

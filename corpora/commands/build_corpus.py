@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.cluster import cluster_option
 from corpora.common.estimate import (
     dry_run_options,
@@ -14,6 +12,8 @@ from corpora.common.estimate import (
     require_out,
 )
 from corpora.common.options import click_options, take
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 
@@ -54,9 +54,9 @@ def command(
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
-    from corpora.build.dry_run import estimate_corpus
-    from corpora.build.open_or_build import build, up_to_date
     from corpora.commands.corpus_info import held_out_text
+    from corpora.encoding.dry_run import estimate_corpus
+    from corpora.encoding.open_or_build import build, up_to_date
 
     require_out(out, dry_run, as_json, cluster)
     request = make_request(

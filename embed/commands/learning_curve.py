@@ -42,9 +42,9 @@ def command(
     """
     from corpora.artifacts.atomic import refuse_overwrite
     from corpora.artifacts.figures import picture_kind
-    from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json
     from corpora.common.reporting import note
+    from corpora.encoding.open_or_build import open_or_build
     from corpora.store.sampling import parse_sizes
     from embed.compare.curves.api import make_curve, recipes_of, write_curve
     from embed.compare.curves.learning_curve import CURVE

@@ -53,8 +53,8 @@ def command(
         firth compare out/mlm out/mlm-low out/bert
     """
     from corpora.artifacts.artifact import refuse_existing
-    from corpora.build.open_or_build import open_or_build
     from corpora.common.options import take
+    from corpora.encoding.open_or_build import open_or_build
     from embed.contextual.encoders import encoder_run
     from embed.contextual.pooled_run import pool_run
     from embed.vectors.word_vectors import WordVectors

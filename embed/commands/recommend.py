@@ -31,8 +31,8 @@ def command(corpus: str, as_json: bool) -> None:
         firth recommend out/wiki
         firth recommend novels/ --json
     """
-    from corpora.build.open_or_build import open_or_build
     from corpora.common.console import print_json
+    from corpora.encoding.open_or_build import open_or_build
     from embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)

@@ -45,8 +45,8 @@ class Request(Generic[ConfigT]):
         ``check`` is called before a corpus is built, which may take long; ``estimate``,
         ``chosen`` and ``make`` get what ``prepare`` returns for the corpus.
         """
-        from corpora.build.open_or_build import open_or_build
         from corpora.common.reporting import note
+        from corpora.encoding.open_or_build import open_or_build
         from embed.vectors.training import warn_of_little_text
 
         if self.out is not None:

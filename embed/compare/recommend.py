@@ -114,7 +114,7 @@ def recommend(corpus: "Corpus | str | Path") -> Recommendations:
     FirthError
         If the text has fewer words than any candidate has dimensions.
     """
-    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     evidence = read_evidence()
     advice = advise(features_of(open_or_build(corpus)), evidence)

@@ -28,8 +28,8 @@ _CONFIGS = {
     BUILD: (
         "corpora.reading.text_blocks:ReadOptions",
         "corpora.text.segment:TextSettings",
-        "corpora.build.request:BuildOptions",
-        "corpora.build.phrase_options:PhraseOptions",
+        "corpora.encoding.request:BuildOptions",
+        "corpora.encoding.phrase_options:PhraseOptions",
     ),
     **{f"train-{name}": (method.config,) for name, method in METHODS.items()},
     COMPARE: ("embed.compare.config:CompareConfig",),

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.build.open_or_build import up_to_date
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.console import escape_leading_dash
 from corpora.common.display import html_table
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from corpora.common.reporting import note
+from corpora.encoding.open_or_build import up_to_date
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.request import BuildOptions, Request, make_request
 from corpora.reading.sources import source_files
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus

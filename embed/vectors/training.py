@@ -68,7 +68,7 @@ def train_vectors(
     force: bool,
 ) -> WordVectors:
     """Train a run and return its vectors: memory-mapped, or in memory without ``out``."""
-    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     with run_folder(out, force=force) as run:
         opened = open_or_build(corpus)

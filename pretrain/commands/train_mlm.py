@@ -87,8 +87,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     """Open or build the corpus, train the runs that are not finished, and print a summary."""
     import torch
 
-    from corpora.build.open_or_build import open_or_build
     from corpora.common.reporting import note
+    from corpora.encoding.open_or_build import open_or_build
     from embed.vectors.training import warn_of_little_text
     from pretrain.device import choose_device
     from pretrain.train import make_mlm_run
@@ -166,7 +166,7 @@ def _print_plan(
     corpus: str, config: MlmConfig, out: Path | None, seeds: int | None, force: bool, as_json: bool
 ) -> None:
     """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
-    from corpora.build.open_or_build import open_or_build
+    from corpora.encoding.open_or_build import open_or_build
     from pretrain.device import choose_device
     from pretrain.training.dry_run import estimate_mlm
 

@@ -16,8 +16,8 @@ import harness
 import mlm_quality
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from pretrain.config import MlmConfig
 from pretrain.model.weights import load_model

@@ -17,8 +17,8 @@ import harness
 import numpy as np
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.make import make_corpus
 from corpora.common.console import print_table
+from corpora.encoding.make import make_corpus
 from corpora.reading.text_blocks import ReadOptions
 from pretrain.config import MlmConfig
 from pretrain.inference.mlm_encoder import open_masked

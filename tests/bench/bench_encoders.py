@@ -29,8 +29,8 @@ import roles
 import torch
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig
 from embed.compare.datasets.word_pairs import find_set

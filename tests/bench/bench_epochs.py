@@ -31,9 +31,9 @@ import roles
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
 from corpora.common.console import duration, print_table
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import make_request
 from corpora.store.corpus import Corpus
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors

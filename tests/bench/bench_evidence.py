@@ -20,9 +20,9 @@ import roles
 from scipy.stats import studentized_range
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
 from corpora.common.console import bare
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.text.segment import TextSettings

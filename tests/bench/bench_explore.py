@@ -24,8 +24,8 @@ import numpy as np
 import roles
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from embed.explore.maps import has_umap
 from embed.explore.space import Space

@@ -29,8 +29,8 @@ from bench_word2vec import write_view
 from bench_word2vec_quality import METHODS, SETS, differences, summary
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.store.sampling import parse_sizes
 from embed.compare.task import Task

@@ -248,9 +248,9 @@ def pool_speed(encoder: Path, corpus: Corpus) -> float:
 
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> CompareConfig:
     """Make a random corpus to train on; return sentence pairs and a similarity set to score."""
-    from corpora.build.pipeline import build_corpus
-    from corpora.build.request import BuildOptions, make_request
     from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
+    from corpora.encoding.pipeline import build_corpus
+    from corpora.encoding.request import BuildOptions, make_request
     from corpora.reading.text_blocks import ReadOptions
 
     write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=6000))

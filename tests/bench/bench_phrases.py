@@ -17,10 +17,10 @@ import harness
 import numpy as np
 import roles
 
-from corpora.build.open_or_build import open_or_build
-from corpora.build.phrase_options import PhraseOptions, PhraseRules
-from corpora.build.phrases import find_phrases, join_phrases, write_joined
-from corpora.build.vocabulary_writer import TypeRuns
+from corpora.encoding.open_or_build import open_or_build
+from corpora.encoding.phrase_options import PhraseOptions, PhraseRules
+from corpora.encoding.phrases import find_phrases, join_phrases, write_joined
+from corpora.encoding.vocabulary_writer import TypeRuns
 from corpora.store.corpus import Corpus
 
 ROLE = roles.REPORTING

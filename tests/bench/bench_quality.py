@@ -22,9 +22,9 @@ import harness
 import roles
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
 from corpora.common.errors import SettingError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import make_request
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
 from embed.compare.task import Task

@@ -23,8 +23,8 @@ from recipe_changes import CHANGES, WITH_NEARBY_HEADS, not_balanced
 
 from corpora.artifacts.artifact import write_json
 from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from embed.svd.train import SvdConfig, train_svd
 from embed.word2vec.config import SkipGramConfig

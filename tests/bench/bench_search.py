@@ -14,8 +14,8 @@ import harness
 import roles
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.open_or_build import open_or_build
 from corpora.common.console import print_table
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.collocates import collocates
 from corpora.store.concordance import concordance
 from corpora.store.corpus import Corpus

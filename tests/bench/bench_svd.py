@@ -27,7 +27,7 @@ ARPACK = "scipy svds (ARPACK)"
 
 def reference_matrix() -> Any:
     """Return the PPMI matrix of the reference corpus, counted by Firth."""
-    from corpora.build.open_or_build import open_or_build
+    from corpora.encoding.open_or_build import open_or_build
     from embed.svd.cooccurrence import count_cooccurrences
     from embed.svd.ppmi import keep_probabilities, weigh
     from embed.svd.train import SvdConfig

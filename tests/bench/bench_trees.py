@@ -22,8 +22,8 @@ import roles
 import torch
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.make import make_corpus
 from corpora.common.console import print_table
+from corpora.encoding.make import make_corpus
 from corpora.store.corpus import Corpus
 from embed.compare.datasets.parts import DEV, TEST, TRAIN
 from embed.compare.datasets.tagged_words import read_parts

@@ -33,7 +33,7 @@ import numba
 import numpy as np
 import roles
 
-from corpora.build.open_or_build import open_or_build
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.store.view import View
 from embed.word2vec.kernels.barrier import wait_for_all

@@ -26,10 +26,10 @@ import harness
 import roles
 
 from corpora.artifacts.artifact import write_json
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
 from corpora.common.console import bare
 from corpora.common.errors import FirthError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import make_request
 from corpora.store.corpus import Corpus, is_corpus
 from embed.compare.task import Task
 from embed.formats.vector_files import load_vectors

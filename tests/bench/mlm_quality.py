@@ -19,7 +19,7 @@ def train(
     corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
 ) -> Path:
     """Train or resume a run, by time unless the options name another budget."""
-    from corpora.build.open_or_build import open_or_build
+    from corpora.encoding.open_or_build import open_or_build
     from pretrain.config import BUDGETS, MlmConfig
     from pretrain.train import make_mlm_run
 
@@ -59,7 +59,7 @@ def last_scores(run: Path) -> dict[str, Any]:
 
 def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
     """Score a run of masked pieces on the held-out text of any corpus, by its own pieces."""
-    from corpora.build.open_or_build import open_or_build
+    from corpora.encoding.open_or_build import open_or_build
     from pretrain.config import MlmConfig
     from pretrain.data.packing import PackedRows
     from pretrain.data.text import open_text

@@ -16,8 +16,8 @@ import torch
 from scipy.optimize import linprog
 from torch import Tensor, nn
 
-from corpora.build.make import make_corpus
-from corpora.build.request import BuildOptions
+from corpora.encoding.make import make_corpus
+from corpora.encoding.request import BuildOptions
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.view import View
 from corpora.text.segment import TextSettings

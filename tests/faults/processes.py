@@ -34,7 +34,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _NEEDED = (
     "torch", "torch._dynamo", "torch.optim", "gensim.models", "jinja2", "matplotlib.figure",
     "matplotlib.backends.backend_svg", "matplotlib.font_manager", "scipy.sparse.linalg",
-    "scipy.stats", "tokenizers", "corpora.build.pipeline", "corpora.build.encode",
+    "scipy.stats", "tokenizers", "corpora.encoding.pipeline", "corpora.encoding.encode",
     "corpora.tokenizer.pieces", "embed.formats.vector_files", "embed.svd.truncated_svd",
     "embed.word2vec.train", "embed.contextual.pooling", "embed.compare.scoring.evaluate",
     "embed.compare.report.html.page", "embed.compare.curves.learning_curve", "pretrain.train",

@@ -8,7 +8,7 @@ import torch
 
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.provenance import now, provenance
-from corpora.build.open_or_build import open_or_build
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
 from corpora.tokenizer.json_format import save_pieces

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 
 SMALL = {

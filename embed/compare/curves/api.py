@@ -134,7 +134,7 @@ def learning_curve(
     FirthError
         If no set can be read or no run trained.
     """
-    from corpora.build.open_or_build import open_or_build  # lazy: imports numba
+    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
     out = Path(out)

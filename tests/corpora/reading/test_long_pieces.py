@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 
-from corpora.build.pipeline import _Builder, build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import UnreadableError
+from corpora.encoding.pipeline import _Builder, build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.readers import read
 from corpora.reading.text_blocks import ReadOptions
 

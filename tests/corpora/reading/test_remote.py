@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from corpora.build.make import make_corpus
 from corpora.common.errors import SourceError
+from corpora.encoding.make import make_corpus
 from corpora.reading.remote import remote_files
 from corpora.reading.sources import source_files
 from corpora.store.corpus import Corpus

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import make_request
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 

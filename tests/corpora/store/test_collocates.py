@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.build.make import make_corpus
-from corpora.build.request import BuildOptions
 from corpora.common.errors import SettingError, UnknownWordError
+from corpora.encoding.make import make_corpus
+from corpora.encoding.request import BuildOptions
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.collocates import Counts, collocates, log_dice, log_likelihood, ppmi, z_score
 from corpora.store.statistics import frequent_words

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import verify
-from corpora.build.make import make_corpus
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.request import BuildOptions
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from corpora.encoding.make import make_corpus
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.request import BuildOptions
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.concordance import concordance
 from corpora.store.corpus import Corpus

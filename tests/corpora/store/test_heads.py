@@ -3,9 +3,9 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.store.corpus import Corpus
 from corpora.store.statistics import describe
 from corpora.text.segment import TextSettings

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from corpora.artifacts.arrays import write_array
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import keep_text
-from corpora.build.open_or_build import up_to_date
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.errors import ArtifactError
+from corpora.encoding import keep_text
+from corpora.encoding.open_or_build import up_to_date
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, Request, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store import kept_text
 from corpora.store.corpus import Corpus

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store import vocabulary
 from corpora.store.corpus import Corpus, View

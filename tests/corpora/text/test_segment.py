@@ -8,8 +8,8 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from corpora.artifacts.arrays import read_strings
-from corpora.build.type_table import TypeTable
 from corpora.common.errors import SettingError
+from corpora.encoding.type_table import TypeTable
 from corpora.text.characters import N_CODE_POINTS, character_table, punctuation_characters
 from corpora.text.segment import TextSettings, strip_accents, unspaced_advice
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import FirthError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.text.segment import TextSettings
 from embed.compare.recommend import (
     KINDS,

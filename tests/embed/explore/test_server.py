@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.encoding.open_or_build import open_or_build
 from embed.explore import maps
 from embed.explore import space as space_module
 from embed.explore import why as why_module

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import cli
-from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from corpora.encoding.open_or_build import open_or_build
 from corpora.store.corpus import Corpus
 from corpora.store.search import Search
 from embed.explore.why import Explainer, why_near

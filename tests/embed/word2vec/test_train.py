@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from corpora.artifacts.artifact import verify
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import ArtifactError, FirthError
 from corpora.datasets.synthetic import SyntheticConfig, write_synthetic
 from corpora.datasets.synthetic_language import synthetic_language
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from embed.formats.vector_files import load_vectors
 from embed.vectors.subwords import ngram_buckets

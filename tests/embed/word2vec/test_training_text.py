@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import SettingError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 from embed.formats.vector_files import load_vectors

@@ -9,8 +9,8 @@ import torch
 from click.testing import CliRunner
 
 from cli import main as cli
-from corpora.build.open_or_build import open_or_build
 from corpora.common.errors import SettingError
+from corpora.encoding.open_or_build import open_or_build
 from corpora.text.trees import ParsedSentence
 from corpora.tokenizer.pieces import CLS, MASK, SEP
 from embed.compare.datasets.tagged_words import read_tagged

@@ -13,9 +13,9 @@ import pytest
 
 from corpora.artifacts.artifact import new_artifact, write_json
 from corpora.artifacts.seeds import read_training
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import ArtifactError, SettingError
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from embed.compare.config import CompareConfig

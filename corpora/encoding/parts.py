@@ -16,15 +16,15 @@ import numpy as np
 from corpora.artifacts.arrays import load_arrays, offsets_of, open_array, write_array
 from corpora.artifacts.artifact import fingerprint
 from corpora.artifacts.tasks import Task
-from corpora.build.encode import EncodedBlock, encode, parse
-from corpora.build.encode_kernels import count_documents, renumber
-from corpora.build.keep_text import CompressedText
-from corpora.build.request import Request
-from corpora.build.shard_writer import ShardWriter
-from corpora.build.table_pool import TablePool
-from corpora.build.type_table import TypeTable
 from corpora.common.errors import SourceError
 from corpora.common.threads import worker_threads
+from corpora.encoding.encode import EncodedBlock, encode, parse
+from corpora.encoding.encode_kernels import count_documents, renumber
+from corpora.encoding.keep_text import CompressedText
+from corpora.encoding.request import Request
+from corpora.encoding.shard_writer import ShardWriter
+from corpora.encoding.table_pool import TablePool
+from corpora.encoding.type_table import TypeTable
 from corpora.reading.readers import read
 from corpora.reading.sources import SourceFile
 from corpora.reading.text_blocks import TextBlock

@@ -21,10 +21,10 @@ from corpora.artifacts.arrays import (
     read_strings,
     write_array,
 )
-from corpora.build.phrase_kernels import count_next, gather_next, join, score_pairs
-from corpora.build.phrase_options import NPMI, PhraseRules
-from corpora.build.vocabulary_writer import TypeRuns
 from corpora.common.threads import even_ranges
+from corpora.encoding.phrase_kernels import count_next, gather_next, join, score_pairs
+from corpora.encoding.phrase_options import NPMI, PhraseRules
+from corpora.encoding.vocabulary_writer import TypeRuns
 from corpora.store.shards import HEADS
 from corpora.store.vocabulary import Vocabulary
 from corpora.store.vocabulary_kernels import gather_types

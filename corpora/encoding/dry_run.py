@@ -7,15 +7,15 @@ from itertools import islice
 from pathlib import Path
 
 from corpora.artifacts.artifact import refuse_existing
-from corpora.build.open_or_build import up_to_date
-from corpora.build.pipeline import build_sample, most_at_once
-from corpora.build.readable import check_readable
-from corpora.build.request import BuildOptions, Request
-from corpora.build.type_table import table_bytes
 from corpora.common.console import human
 from corpora.common.estimate import Estimate, extrapolated
 from corpora.common.memory import parse_memory
 from corpora.common.peak_memory import peak_memory
+from corpora.encoding.open_or_build import up_to_date
+from corpora.encoding.pipeline import build_sample, most_at_once
+from corpora.encoding.readable import check_readable
+from corpora.encoding.request import BuildOptions, Request
+from corpora.encoding.type_table import table_bytes
 from corpora.reading.sample import sample_blocks, stored_bytes
 from corpora.reading.sources import source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock

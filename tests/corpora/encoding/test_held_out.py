@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build.encode import document_keys
-from corpora.build.open_or_build import up_to_date
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.errors import ArtifactError
+from corpora.encoding.encode import document_keys
+from corpora.encoding.open_or_build import up_to_date
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, Request, make_request
 from corpora.reading.text_blocks import ReadOptions, TextBlock
 from corpora.store.corpus import Corpus
 

@@ -10,16 +10,16 @@ from click.testing import CliRunner
 
 import cli
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import phrases as phrases_module
-from corpora.build.make import make_corpus
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import BuildOptions, make_request
 from corpora.common.errors import FirthError, SettingError
+from corpora.encoding import phrases as phrases_module
+from corpora.encoding.make import make_corpus
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings
-from tests.corpora.build.test_pipeline import words_of
+from tests.corpora.encoding.test_pipeline import words_of
 
 SPACES = TextSettings(segmenter="whitespace")
 STOP_WORDS = ["w0", "w3"]
@@ -300,8 +300,8 @@ def test_a_failed_build_leaves_no_corpus_and_is_repeated(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("corpora.build.phrases.TypeRuns.merge", fail)
-        patch.setattr("corpora.build.pipeline.TypeRuns.merge", fail)
+        patch.setattr("corpora.encoding.phrases.TypeRuns.merge", fail)
+        patch.setattr("corpora.encoding.pipeline.TypeRuns.merge", fail)
         with pytest.raises(OSError, match="disk full"):
             build(tmp_path, random_text(1), **options)
     assert not (tmp_path / "out").exists()

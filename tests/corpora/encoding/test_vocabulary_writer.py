@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.artifacts.arrays import write_array
-from corpora.build.type_table import TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
+from corpora.encoding.type_table import TypeTable
+from corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from corpora.store.vocabulary import PRUNED, Vocabulary
 from corpora.store.vocabulary_kernels import sort_types
 from corpora.text.characters import character_table

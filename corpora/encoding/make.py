@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from corpora.build.open_or_build import build, up_to_date
-from corpora.build.phrase_options import PhraseOptions
-from corpora.build.request import BuildOptions, make_request
+from corpora.encoding.open_or_build import build, up_to_date
+from corpora.encoding.phrase_options import PhraseOptions
+from corpora.encoding.request import BuildOptions, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.text.segment import TextSettings

@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.build import parts
-from corpora.build.open_or_build import open_or_build, up_to_date
-from corpora.build.pipeline import TypeRuns, build_corpus
-from corpora.build.request import BuildOptions, Request, make_request
 from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from corpora.encoding import parts
+from corpora.encoding.open_or_build import open_or_build, up_to_date
+from corpora.encoding.pipeline import TypeRuns, build_corpus
+from corpora.encoding.request import BuildOptions, Request, make_request
 from corpora.reading.text_blocks import ReadOptions
 from corpora.store.corpus import Corpus
 from corpora.store.statistics import describe

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
-from corpora.build.encode import EncodedBlock
-from corpora.build.keep_text import TextWriter
+from corpora.encoding.encode import EncodedBlock
+from corpora.encoding.keep_text import TextWriter
 from corpora.store.shards import HEADS, field_array
 
 # Small enough to balance threads, large enough that 10G tokens need few files.

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
-from corpora.build.pipeline import build_corpus
-from corpora.build.request import Request, make_request
 from corpora.common.cache import cache_directory
 from corpora.common.cluster import open_executor
 from corpora.common.errors import ArtifactError
 from corpora.common.reporting import note, progress
+from corpora.encoding.pipeline import build_corpus
+from corpora.encoding.request import Request, make_request
 from corpora.reading.sources import SourceFile, source_files
 from corpora.store.corpus import Corpus, is_corpus
 from corpora.store.manifest import read_manifest

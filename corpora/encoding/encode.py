@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corpora.artifacts.arrays import offsets_of
-from corpora.build.encode_kernels import hash_documents
-from corpora.build.keep_text import CompressedText, compress_sentences
-from corpora.build.type_table import TypeTable
+from corpora.encoding.encode_kernels import hash_documents
+from corpora.encoding.keep_text import CompressedText, compress_sentences
+from corpora.encoding.type_table import TypeTable
 from corpora.reading.text_blocks import RawBlock, TextBlock
 from corpora.text.characters import (
     SENTENCE_SEPARATOR,

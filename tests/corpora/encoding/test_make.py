@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from corpora.build.make import make_corpus
-from corpora.build.open_or_build import open_or_build
-from corpora.build.request import BuildOptions
 from corpora.common.errors import ArtifactError, SourceError
+from corpora.encoding.make import make_corpus
+from corpora.encoding.open_or_build import open_or_build
+from corpora.encoding.request import BuildOptions
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings
 

@@ -30,9 +30,13 @@ from corpora.artifacts.artifact import (
 )
 from corpora.artifacts.provenance import now, provenance
 from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.build.encode import EncodedBlock, PreparedBlock, encode, parse
-from corpora.build.held_out import hold_out
-from corpora.build.parts import (
+from corpora.common.errors import SourceError
+from corpora.common.memory import parse_memory
+from corpora.common.reporting import Progress, no_progress
+from corpora.common.threads import worker_threads
+from corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
+from corpora.encoding.held_out import hold_out
+from corpora.encoding.parts import (
     PART_BYTES,
     PlannedShard,
     add_documents,
@@ -41,18 +45,14 @@ from corpora.build.parts import (
     renumber_shard,
     write_shard,
 )
-from corpora.build.phrases import find_phrases, join_phrases, write_joined
-from corpora.build.processes import worker_processes
-from corpora.build.readable import check_readable
-from corpora.build.request import BuildOptions, Request
-from corpora.build.shard_writer import SHARD_TOKENS, ShardWriter
-from corpora.build.table_pool import TablePool
-from corpora.build.type_table import TypeTable
-from corpora.build.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
-from corpora.common.errors import SourceError
-from corpora.common.memory import parse_memory
-from corpora.common.reporting import Progress, no_progress
-from corpora.common.threads import worker_threads
+from corpora.encoding.phrases import find_phrases, join_phrases, write_joined
+from corpora.encoding.processes import worker_processes
+from corpora.encoding.readable import check_readable
+from corpora.encoding.request import BuildOptions, Request
+from corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
+from corpora.encoding.table_pool import TablePool
+from corpora.encoding.type_table import TypeTable
+from corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from corpora.reading.readers import read
 from corpora.reading.sources import SourceFile, source_files
 from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock

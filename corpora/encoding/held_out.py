@@ -11,10 +11,10 @@ import numpy as np
 
 from corpora.artifacts.arrays import array_path, write_array
 from corpora.artifacts.metrics import LEAST_UNITS
-from corpora.build.encode import HELD_OUT_KEY
-from corpora.build.encode_kernels import take_units
-from corpora.build.shard_writer import DOCUMENT_KEYS
 from corpora.common.hashing import STRIDE, mix
+from corpora.encoding.encode import HELD_OUT_KEY
+from corpora.encoding.encode_kernels import take_units
+from corpora.encoding.shard_writer import DOCUMENT_KEYS
 from corpora.store.shards import UNITS, Shard
 
 # By default 2 % of the tokens or 20,000, whichever is more, but at most 10 %.

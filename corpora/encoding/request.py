@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
-from corpora.build.phrase_options import PhraseOptions, PhraseRules, read_rules
 from corpora.common.errors import SettingError, SourceError
 from corpora.common.memory import available_threads, parse_memory
 from corpora.common.options import check, describe_settings, setting
 from corpora.datasets.named import is_named_corpus, named_source
+from corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
 from corpora.reading.text_blocks import ReadOptions
 from corpora.text.segment import TextSettings, lemmatizer
 
