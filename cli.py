@@ -13,46 +13,49 @@ from typing import Any
 
 import click
 
-from corpora.common.errors import FirthError
-from corpora.common.options import as_command_line
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.options import as_command_line
+
+if __name__ == "cli":
+    raise ImportError("this is a part of Firth: import firth, or firth.cli")
 
 # seconds for which a process waits for the first of its machine to report the same error
 _PATIENCE = 60.0
 
 # Command to module; the module's ``command`` is imported only when it runs.
 COMMANDS = {
-    "study": "embed.commands.study",
-    "build-corpus": "corpora.commands.build_corpus",
-    "corpus-info": "corpora.commands.corpus_info",
-    "concordance": "corpora.commands.concordance",
-    "collocates": "corpora.commands.collocates",
-    "train-svd": "embed.commands.train_svd",
-    "train-skipgram": "embed.commands.train_skipgram",
-    "train-cbow": "embed.commands.train_cbow",
-    "train-nplm": "embed.commands.train_nplm",
-    "train-autoencoder": "embed.commands.train_autoencoder",
-    "train-mlm": "pretrain.commands.train_mlm",
-    "neighbors": "embed.commands.neighbors",
-    "index": "embed.commands.index",
-    "similarity": "embed.commands.similarity",
-    "analogy": "embed.commands.analogy",
-    "compare": "embed.commands.compare",
-    "learning-curve": "embed.commands.learning_curve",
-    "recommend": "embed.commands.recommend",
-    "map": "embed.commands.map",
-    "why": "embed.commands.why",
-    "differ": "embed.commands.differ",
-    "align": "embed.commands.align",
-    "change": "embed.commands.change",
-    "refine": "embed.commands.refine",
-    "explore": "embed.commands.explore",
-    "fill-mask": "pretrain.commands.fill_mask",
-    "generate": "pretrain.commands.generate",
-    "encode": "embed.commands.encode",
-    "pool": "embed.commands.pool",
-    "attention": "pretrain.commands.attention",
-    "attend": "embed.commands.attend",
-    "export": "embed.commands.export",
+    "study": "firth.embed.commands.study",
+    "build-corpus": "firth.corpora.commands.build_corpus",
+    "corpus-info": "firth.corpora.commands.corpus_info",
+    "concordance": "firth.corpora.commands.concordance",
+    "collocates": "firth.corpora.commands.collocates",
+    "train-svd": "firth.embed.commands.train_svd",
+    "train-skipgram": "firth.embed.commands.train_skipgram",
+    "train-cbow": "firth.embed.commands.train_cbow",
+    "train-nplm": "firth.embed.commands.train_nplm",
+    "train-autoencoder": "firth.embed.commands.train_autoencoder",
+    "train-mlm": "firth.pretrain.commands.train_mlm",
+    "neighbors": "firth.embed.commands.neighbors",
+    "index": "firth.embed.commands.index",
+    "similarity": "firth.embed.commands.similarity",
+    "analogy": "firth.embed.commands.analogy",
+    "compare": "firth.embed.commands.compare",
+    "learning-curve": "firth.embed.commands.learning_curve",
+    "recommend": "firth.embed.commands.recommend",
+    "map": "firth.embed.commands.map",
+    "why": "firth.embed.commands.why",
+    "differ": "firth.embed.commands.differ",
+    "align": "firth.embed.commands.align",
+    "change": "firth.embed.commands.change",
+    "refine": "firth.embed.commands.refine",
+    "explore": "firth.embed.commands.explore",
+    "fill-mask": "firth.pretrain.commands.fill_mask",
+    "generate": "firth.pretrain.commands.generate",
+    "encode": "firth.embed.commands.encode",
+    "pool": "firth.embed.commands.pool",
+    "attention": "firth.pretrain.commands.attention",
+    "attend": "firth.embed.commands.attend",
+    "export": "firth.embed.commands.export",
 }
 
 # Said here a second time (a test holds it true) so that --help imports no command.
@@ -125,8 +128,8 @@ class FirthGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a FirthError becomes one line and exit status 1."""
-        from corpora.common.console import TerminalReporter
-        from corpora.common.reporting import reporting_to
+        from firth.corpora.common.console import TerminalReporter
+        from firth.corpora.common.reporting import reporting_to
 
         try:
             with reporting_to(TerminalReporter(as_options=True)):
@@ -145,7 +148,7 @@ class FirthGroup(click.Group):
 
 def _refusal(message: str) -> click.ClickException:
     """Return the error of one line; line breaks, which file names may contain, are escaped."""
-    from corpora.common.console import record_error
+    from firth.corpora.common.console import record_error
 
     line = message.replace("\n", "\\n").replace("\r", "\\r")
     record_error(line)
@@ -190,7 +193,7 @@ def _held_messages() -> Iterator[None]:
     The first process prints it and ends; torchrun then ends this one, which waits for that. An
     error of this process alone is printed after the wait.
     """
-    from corpora.common.console import hold_messages, release_messages
+    from firth.corpora.common.console import hold_messages, release_messages
 
     hold_messages()
     try:
@@ -221,4 +224,8 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    run()
+    from firth import cli  # under its own name, so that no class exists twice
+
+    if not os.path.samefile(cli.__file__, __file__):  # with python -P
+        sys.exit(f"{__file__}: Firth is installed from {cli.__file__}; run that, or drop -P")
+    cli.run()

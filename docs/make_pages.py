@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from cli import COMMANDS, SUMMARIES, main
+from firth.cli import COMMANDS, SUMMARIES, main
 
 DOCS = Path(__file__).resolve().parent
 WIDTH = 96
-_PACKAGES = ("corpora", "embed", "pretrain")
+_PACKAGES = ("firth", "corpora", "embed", "pretrain")
 
 _COMMANDS_OPENING = """\
 # Commands

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import SettingError
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import SettingError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,23 +49,28 @@ class Method:
 
 
 METHODS = {
-    "svd": Method("embed.svd.train:SvdConfig", "embed.svd.train:train_svd", wide_from=8_000_000),
+    "svd": Method(
+        "firth.embed.svd.train:SvdConfig", "firth.embed.svd.train:train_svd", wide_from=8_000_000
+    ),
     "skipgram": Method(
-        "embed.word2vec.config:SkipGramConfig", "embed.word2vec.train:train_skipgram"
+        "firth.embed.word2vec.config:SkipGramConfig", "firth.embed.word2vec.train:train_skipgram"
     ),
-    "cbow": Method("embed.word2vec.config:CbowConfig", "embed.word2vec.train:train_cbow"),
-    "nplm": Method("embed.nplm.config:NplmConfig", "embed.nplm.train:train_nplm"),
+    "cbow": Method(
+        "firth.embed.word2vec.config:CbowConfig", "firth.embed.word2vec.train:train_cbow"
+    ),
+    "nplm": Method("firth.embed.nplm.config:NplmConfig", "firth.embed.nplm.train:train_nplm"),
     "autoencoder": Method(
-        "embed.autoencoder.config:AutoencoderConfig", "embed.autoencoder.train:train_autoencoder"
+        "firth.embed.autoencoder.config:AutoencoderConfig",
+        "firth.embed.autoencoder.train:train_autoencoder",
     ),
-    "mlm": Method("pretrain.config:MlmConfig", "pretrain.train:train_mlm"),
+    "mlm": Method("firth.pretrain.config:MlmConfig", "firth.pretrain.train:train_mlm"),
 }
 
 # The "method" of a run (or "huggingface" for a Hugging Face folder) to a function
 # (run, device) -> ContextualEncoder.
 ENCODERS = {
-    "mlm": "pretrain.inference.mlm_encoder:open_run",
-    "huggingface": "pretrain.huggingface.encoder:open_folder",
+    "mlm": "firth.pretrain.inference.mlm_encoder:open_run",
+    "huggingface": "firth.pretrain.huggingface.encoder:open_folder",
 }
 
 
@@ -80,7 +85,7 @@ class ModelFormat:
 
 MODEL_FORMATS = {
     "huggingface": ModelFormat(
-        "pretrain.huggingface.export:write_huggingface",
+        "firth.pretrain.huggingface.export:write_huggingface",
         (
             "README.md",
             "config.json",

@@ -5,13 +5,13 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from corpora.common.device import DEVICES
-from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting, split_list
-from embed.registry import Chosen
-from pretrain.mixers import ATTENTION, MIXERS
-from pretrain.scores import SCORES
-from pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
+from firth.corpora.common.device import DEVICES
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, describe_settings, setting, split_list
+from firth.embed.registry import Chosen
+from firth.pretrain.mixers import ATTENTION, MIXERS
+from firth.pretrain.scores import SCORES
+from firth.pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
 
 MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")
 NEARBY, RANDOM = ATTENTION_STARTS = ("nearby", "random")

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import torch
 
-from corpora.common.device import choose_device as cuda_or_cpu
-from corpora.common.errors import SettingError
+from firth.corpora.common.device import choose_device as cuda_or_cpu
+from firth.corpora.common.errors import SettingError
 
 _PEAK_TRIES = 6  # the first may load the device's code
 _PEAK_SECONDS = 0.5  # half-precision products take 3 seconds each on some processors

@@ -9,7 +9,7 @@ from typing import Any
 class MixerKind:
     """Where a mixer is, and which settings it uses."""
 
-    path: str  # ``module:class``, a :class:`pretrain.model.mixers.base.Mixer`
+    path: str  # ``module:class``, a :class:`firth.pretrain.model.mixers.base.Mixer`
     attends: bool = False  # heads, scores, spans and positions
     convolves: bool = False  # the width of filters
     even: bool = False  # half of its width for each direction, unless it is causal
@@ -21,12 +21,12 @@ class MixerKind:
 
 ATTENTION = "attention"
 MIXERS = {
-    ATTENTION: MixerKind("pretrain.model.attention:SelfAttention", attends=True),
-    "lstm": MixerKind("pretrain.model.mixers.recurrent:Lstm", even=True),
-    "gru": MixerKind("pretrain.model.mixers.recurrent:Gru", even=True),
-    "conv": MixerKind("pretrain.model.mixers.conv:Convolution", convolves=True),
+    ATTENTION: MixerKind("firth.pretrain.model.attention:SelfAttention", attends=True),
+    "lstm": MixerKind("firth.pretrain.model.mixers.recurrent:Lstm", even=True),
+    "gru": MixerKind("firth.pretrain.model.mixers.recurrent:Gru", even=True),
+    "conv": MixerKind("firth.pretrain.model.mixers.conv:Convolution", convolves=True),
     "conformer": MixerKind(
-        "pretrain.model.mixers.conformer:Conformer", attends=True, convolves=True
+        "firth.pretrain.model.mixers.conformer:Conformer", attends=True, convolves=True
     ),
-    "mean": MixerKind("pretrain.model.mixers.mean:Mean"),
+    "mean": MixerKind("firth.pretrain.model.mixers.mean:Mean"),
 }

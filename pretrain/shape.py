@@ -5,9 +5,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.errors import SettingError
-from pretrain.mixers import ATTENTION, MIXERS
-from pretrain.scores import SCORES
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.mixers import ATTENTION, MIXERS
+from firth.pretrain.scores import SCORES
 
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
 NORMS = ("pre", "post")
@@ -40,7 +40,7 @@ class EncoderConfig:
     # factor of the sinusoids, if positions are sinusoidal; None, in runs of earlier versions, is
     # dim ** -0.5
     sinusoid_scale: float | None = None
-    # per layer, a key of ``pretrain.mixers.MIXERS``; empty for attention everywhere
+    # per layer, a key of ``firth.pretrain.mixers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
     conv_width: int | None = None  # slots of a filter; None if no layer has filters
     # whether a slot sees only itself and what is before it; absent from runs of earlier versions

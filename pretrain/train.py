@@ -11,35 +11,41 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from corpora.artifacts.artifact import artifact_paths, checksum, new_artifact, resumes, write_json
-from corpora.artifacts.atomic import write_whole
-from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.errors import SettingError
-from corpora.common.options import config_of
-from corpora.common.reporting import Progress, no_progress, progress
-from corpora.encoding.open_or_build import open_or_build
-from corpora.tokenizer.json_format import open_pieces, save_pieces
-from corpora.tokenizer.pieces import Pieces
-from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
-from embed.vectors.training import run_folder, torch_threads, warn_of_little_text
-from embed.vectors.word_vectors import open_start
-from pretrain.config import MlmConfig
-from pretrain.data.text import TextSplits, learn_text_pieces, open_text
-from pretrain.device import choose_device, device_name, explain_out_of_memory
-from pretrain.inference.mlm_encoder import encoder_class, open_run
-from pretrain.inference.trained_encoder import TrainedEncoder
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.nearby_heads import look_nearby
-from pretrain.model.weights import WEIGHTS, read_model, save_model
-from pretrain.scores import SCORES
-from pretrain.shape import SINUSOID_SCALE
-from pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
-from pretrain.training.distributed import ProcessGroup, process_group
-from pretrain.training.loop import run_training
-from pretrain.training.prepare import prepare
-from pretrain.training.warm_start import (
+from firth.corpora.artifacts.artifact import (
+    artifact_paths,
+    checksum,
+    new_artifact,
+    resumes,
+    write_json,
+)
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import Progress, no_progress, progress
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
+from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
+from firth.embed.vectors.word_vectors import open_start
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
+from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
+from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
+from firth.pretrain.inference.trained_encoder import TrainedEncoder
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.nearby_heads import look_nearby
+from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
+from firth.pretrain.scores import SCORES
+from firth.pretrain.shape import SINUSOID_SCALE
+from firth.pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
+from firth.pretrain.training.distributed import ProcessGroup, process_group
+from firth.pretrain.training.loop import run_training
+from firth.pretrain.training.prepare import prepare
+from firth.pretrain.training.warm_start import (
     AUTO,
     NONE,
     check_source,
@@ -49,7 +55,7 @@ from pretrain.training.warm_start import (
 )
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 FORMAT = 1
 METHOD = "mlm"
@@ -74,7 +80,7 @@ def train_mlm(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. It is
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. It is
         trained on the training documents and evaluated on the held-out ones.
     config : MlmConfig, optional
         The settings; by default those of ``MlmConfig()``.

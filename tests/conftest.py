@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from corpora.common import console
-from corpora.common.errors import FirthError
+from firth.corpora.common import console
+from firth.corpora.common.errors import FirthError
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,14 +10,13 @@ import os
 import re
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
 
 from tests.fenced import fenced_blocks
 from tests.run_python import run_python
+from tests.source import PACKAGES, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "docs" / "adding" / f"{name}.md" for name in ("method", "task", "reader")]
 BLOCKS = {page.stem: fenced_blocks(page) for page in PAGES}
 CHANGES = [(name, b) for name, blocks in BLOCKS.items() for b in blocks if b.language == "diff"]
@@ -38,7 +37,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # One process runs all commands, since imports take most of the time.
 DRIVER = """
 import contextlib, io, json, runpy, sys
-from cli import main
+from firth.cli import main
 outputs = []
 for program, *words in json.load(sys.stdin):
     with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -66,11 +65,11 @@ def applied(text, change):
 def tree(tmp_path_factory):
     """Return a copy of the program with all additions of the pages."""
     tree = tmp_path_factory.mktemp("adding")
-    for name in ("corpora", "embed", "pretrain"):
-        shutil.copytree(ROOT / name, tree / name)  # including compiled kernels
+    for name in ("firth", *PACKAGES):
+        shutil.copytree(ROOT / name, tree / name, symlinks=True)  # including compiled kernels
     (tree / "tests").mkdir()
     kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
-    for name in (*kept, "tests/conftest.py"):
+    for name in (*kept, "tests/conftest.py", "tests/source.py"):
         shutil.copy2(ROOT / name, tree / name)
     for _, block in FILES:
         (tree / block.path).parent.mkdir(parents=True, exist_ok=True)

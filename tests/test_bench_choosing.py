@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
-from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.statistics.significance import Difference
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.scoring.results import Comparison, Pair, Score
+from firth.embed.compare.statistics.significance import Difference
+from firth.embed.vectors.word_vectors import WordVectors
 
 BENCH = Path(__file__).parent / "bench"
 WORDS = [f"w{number:03}" for number in range(200)]

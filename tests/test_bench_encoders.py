@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pretrain.config import MlmConfig
-from pretrain.mixers import MIXERS
-from pretrain.model.mixers.base import AttentionInputs
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.mixers.base import AttentionInputs
 
 BENCH = Path(__file__).parent / "bench"
 

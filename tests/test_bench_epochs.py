@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
+from firth.corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.scoring.comparison import read_tasks
 
 BENCH = Path(__file__).parent / "bench"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.gensim_engine import _model
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.gensim_engine import _model
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.word2vec_cases import ViewedCorpus
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from pretrain.config import MlmConfig
-from pretrain.train import make_mlm_run
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
 from tests.pretrain.small_training import SMALL, corpus_of
 
 BENCH = "tests/bench"

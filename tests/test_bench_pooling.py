@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.piece_table import PieceTable
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.piece_table import PieceTable
 from tests.pretrain.small_run import small_corpus, small_encoder
 
 BENCH = Path(__file__).parent / "bench"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.nearby_heads import look_nearby
-from pretrain.shape import EncoderConfig
-from pretrain.training import muon
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.nearby_heads import look_nearby
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training import muon
 from tests.pretrain.small_run import SHAPE
 from tests.pretrain.small_training import SMALL, corpus_of
 

@@ -172,7 +172,7 @@ def test_numbers_have_no_zero_before_the_point(bench):
 
 
 def test_association_tests_are_those_of_the_paper(bench):
-    from embed.compare.datasets.association_tests import read_associations
+    from firth.embed.compare.datasets.association_tests import read_associations
 
     sizes = [
         [len(each.words) for each in test.lists] for test in read_associations(bench.ASSOCIATIONS)

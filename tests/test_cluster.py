@@ -17,28 +17,28 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
-from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.common import jit
-from corpora.common.cluster import open_executor
-from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
-from corpora.encoding import pipeline
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, Request, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
-from embed.contextual import encoding_tasks, pooled_run
-from embed.contextual.encoded_text import EncodeConfig, Form, encode_file
-from embed.contextual.encoders import encoder_fingerprint, open_encoder
-from embed.contextual.encoding_tasks import encode_block, encode_on
-from embed.contextual.pooled_run import pool_run
-from embed.contextual.pooling import PoolConfig, pool_words
-from embed.svd.row_blocks import ClusterMatrix
-from embed.svd.train import SvdConfig, make_svd_run, train_svd
-from embed.vectors.one_thread import ONE_THREAD
+from firth.cli import main
+from firth.corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
+from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.common import jit
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from firth.corpora.encoding import pipeline
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.contextual import encoding_tasks, pooled_run
+from firth.embed.contextual.encoded_text import EncodeConfig, Form, encode_file
+from firth.embed.contextual.encoders import encoder_fingerprint, open_encoder
+from firth.embed.contextual.encoding_tasks import encode_block, encode_on
+from firth.embed.contextual.pooled_run import pool_run
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.svd.row_blocks import ClusterMatrix
+from firth.embed.svd.train import SvdConfig, make_svd_run, train_svd
+from firth.embed.vectors.one_thread import ONE_THREAD
 from tests.pretrain.small_run import TEXT, small_run
 
 distributed = pytest.importorskip("distributed")
@@ -103,7 +103,7 @@ def small_blocks(monkeypatch) -> None:
     def small(tasks: TaskFolder, corpus: Corpus) -> ClusterMatrix:
         return ClusterMatrix(tasks, corpus, task_tokens=4000, block_entries=20_000)
 
-    monkeypatch.setattr("embed.svd.train.ClusterMatrix", small)
+    monkeypatch.setattr("firth.embed.svd.train.ClusterMatrix", small)
 
 
 @pytest.fixture(scope="module")

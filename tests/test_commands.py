@@ -10,8 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common import errors
+from firth import cli
+from firth.corpora.common import errors
 from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -200,7 +200,7 @@ def test_a_real_error_is_one_line_and_debug_shows_the_traceback(tmp_path):
 def test_command_help_imports_nothing_slow():
     code = f"""
 import sys, click
-from cli import main
+from firth.cli import main
 slow = {{"torch", "gensim", "sklearn", "transformers", "pyarrow", "tokenizers", "jinja2"}}
 for name in {NAMES!r}:
     command = main.get_command(click.Context(main), name)

@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import cli
+from firth import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE, TUTORIAL = ROOT / "docs" / "course.md", ROOT / "docs" / "tutorial.md"

@@ -3,18 +3,15 @@
 import ast
 import functools
 import importlib
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FILES = sorted(
-    [
-        ROOT / "cli.py",
-        *(p for name in ("corpora", "embed", "pretrain") for p in (ROOT / name).rglob("*.py")),
-    ]
-)
+import firth
+from tests.source import FILES, ROOT, module_name
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
 
@@ -109,13 +106,9 @@ def is_described_elsewhere(place: Place) -> bool:
 
 @functools.cache
 def public_names() -> set[str]:
-    """Return the public names of the three packages, and the protocols."""
-    names = {
-        f"{module}.{name}"
-        for package in ("corpora", "embed", "pretrain")
-        for module, exports in importlib.import_module(package).HOMES.items()
-        for name in exports
-    }
+    """Return the public names, and the protocols."""
+    public = (getattr(firth, name) for name in firth.__all__)
+    names = {f"{each.__module__}.{each.__name__}" for each in public if not inspect.ismodule(each)}
     protocols = [ROOT / "embed/protocols.py", ROOT / "embed/compare/task.py"]
     return names | {
         f"{module_name(path)}.{node.name}"
@@ -126,13 +119,8 @@ def public_names() -> set[str]:
 
 
 def is_public_api(place: Place) -> bool:
-    """Return whether a definition is exported by a package or is a protocol."""
+    """Return whether a definition is a public name or a protocol."""
     return f"{module_name(place.file)}.{place.owner or place.node.name}" in public_names()
-
-
-def module_name(path: Path) -> str:
-    """Return the dotted name of a module file."""
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list[str]:

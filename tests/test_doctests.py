@@ -3,16 +3,15 @@
 import doctest
 import importlib
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.source import FILES, ROOT, module_name
+
 _EXAMPLE = re.compile(r"^\s*>>> ", re.MULTILINE)
 WITH_EXAMPLES = {
     path: len(_EXAMPLE.findall(path.read_text(encoding="utf-8")))
-    for package in ("corpora", "embed", "pretrain")
-    for path in sorted((ROOT / package).rglob("*.py"))
+    for path in FILES
     if _EXAMPLE.search(path.read_text(encoding="utf-8"))
 }
 
@@ -23,7 +22,7 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_examples_of_a_module_are_correct(path, capsys):
-    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    module = importlib.import_module(module_name(path))
 
     found = doctest.testmod(module)
 

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts import checkpoint
-from corpora.common.errors import SourceError
-from corpora.common.estimate import extrapolated
-from corpora.encoding.dry_run import estimate_corpus
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.encoding.type_table import TypeTable, table_bytes
-from corpora.reading.sample import sample_blocks
-from corpora.reading.sources import source_files
-from corpora.reading.text_blocks import ReadOptions
-from embed.svd.dry_run import estimate_svd
-from embed.svd.train import SvdConfig, make_svd_run
+from firth import cli
+from firth.corpora.artifacts import checkpoint
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.estimate import extrapolated
+from firth.corpora.encoding.dry_run import estimate_corpus
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.encoding.type_table import TypeTable, table_bytes
+from firth.corpora.reading.sample import sample_blocks
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.embed.svd.dry_run import estimate_svd
+from firth.embed.svd.train import SvdConfig, make_svd_run
 from tests.pretrain.small_training import SMALL, as_words
 
 BLOCK = 64 << 10
@@ -111,7 +111,7 @@ def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, mo
     sizes, remove = [], checkpoint._remove
     clock = itertools.count(step=1000)  # a checkpoint after each epoch
     monkeypatch.setattr(
-        "embed.autoencoder.train.time",
+        "firth.embed.autoencoder.train.time",
         SimpleNamespace(monotonic=clock.__next__, perf_counter=time.perf_counter),
     )
     monkeypatch.setattr(
@@ -248,7 +248,7 @@ def test_a_part_of_the_sources_tells_the_size_of_the_corpus(tmp_path):
 def test_the_reckoned_memory_of_a_table_is_that_of_a_real_one(n_types):
     text = " ".join(f"w{number:011}" for number in range(n_types)).encode()
     table = TypeTable()
-    from corpora.text.characters import character_table
+    from firth.corpora.text.characters import character_table
 
     raw = np.frombuffer(text, np.uint8)
     table.segment(raw, np.array([0, len(raw)]), character_table("whitespace", False, False))
@@ -285,7 +285,7 @@ def test_a_part_of_the_text_tells_the_nonzeros(folder):
 
 
 def corpus_in(folder):
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
     return Corpus.open(folder / "corpus")
 
@@ -302,7 +302,7 @@ def test_the_memory_of_the_svd_is_within_a_fifth(folder, tmp_path, memory):
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
-    from embed.svd import dry_run
+    from firth.embed.svd import dry_run
 
     text = dry_run._open(corpus, config)
     metrics = (tmp_path / "svd" / "metrics.jsonl").read_text()

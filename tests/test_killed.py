@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import verify
+from firth.cli import main
+from firth.corpora.artifacts.artifact import verify
 from tests.faults.processes import NOT_RENAMED
 from tests.waiting import processes_in_group, wait_for
 

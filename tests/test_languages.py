@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.store.corpus import Corpus
+from firth import cli
+from firth.corpora.store.corpus import Corpus
 
 GERMAN = """\
 Der alte Müller wohnt in der schmalen Straße am Fluss. Schon früh am Morgen öffnet er das Tor.

@@ -12,19 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import corpora
-import embed
-import pretrain
-from cli import COMMANDS
-from corpora.common.options import as_command_line
+import firth
+from firth.cli import COMMANDS
+from firth.corpora.common.options import as_command_line
+from tests.source import FILES, PACKAGES, ROOT, module_name
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("corpora", "embed", "pretrain")
-FILES = sorted(
-    [ROOT / "cli.py", *(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))]
-)
 # All folders, and modules beside them, by layer: each may import from lines above, but not from its
-# own line or below.
+# own line or below. Names are without ``firth.`` here.
 LAYERS = """
 corpora.common
 corpora.artifacts
@@ -62,9 +56,10 @@ pretrain.huggingface
 pretrain.train
 pretrain.commands
 cli
+__main__
 """
 RANKS = {name: rank for rank, line in enumerate(LAYERS.splitlines()) for name in line.split()}
-EXPORTERS = ("corpora", "embed", "embed.compare", "pretrain")  # export names of all layers
+PACKAGE_FILES = ("firth", "corpora", "embed", "embed.compare", "pretrain")  # belong to no layer
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def imports_of(source: str, file: str) -> Iterator[Import]:
         else:
             names = []
         for name in names:
-            yield Import(file, node.lineno, name, early)
+            yield Import(file, node.lineno, name.removeprefix("firth."), early)
         late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_type_checking(node)
         pending += [
             (inner, early and not late)
@@ -124,9 +119,8 @@ def all_imports() -> list[Import]:
 
 
 def module_of(path: Path) -> str:
-    """Return the dotted name of a module or package file."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    """Return the name of a module in ``LAYERS``."""
+    return module_name(path).removeprefix("firth.")
 
 
 MODULES = {module_of(path) for path in FILES}
@@ -158,7 +152,7 @@ def upward(edges: Mapping[str, Iterable[str]]) -> set[tuple[str, str]]:
         (importer, target)
         for importer, targets in edges.items()
         for target in targets
-        if importer not in EXPORTERS and target not in EXPORTERS
+        if importer not in PACKAGE_FILES and target not in PACKAGE_FILES
         if layer_of(importer) != layer_of(target)
         and RANKS[layer_of(target)] >= RANKS[layer_of(importer)]
     }
@@ -224,7 +218,7 @@ def test_upward_imports_and_cycles_are_found():
 
 
 def test_every_module_belongs_to_a_layer():
-    assert [name for name in sorted(MODULES) if layer_of(name) is None] == sorted(EXPORTERS)
+    assert [name for name in sorted(MODULES) if layer_of(name) is None] == sorted(PACKAGE_FILES)
 
 
 def test_every_layer_entry_exists():
@@ -235,8 +229,12 @@ def test_modules_import_only_lower_layers():
     assert upward(graph()) == set()
 
 
+def test_modules_import_each_other_not_the_public_names():
+    assert [str(i) for i in all_imports() if i.module in set(firth.__all__) - set(PACKAGES)] == []
+
+
 def test_there_are_no_import_cycles():
-    assert cycles({name: targets - set(EXPORTERS) for name, targets in graph().items()}) == []
+    assert cycles({name: targets - set(PACKAGE_FILES) for name, targets in graph().items()}) == []
 
 
 def offenders(folder: str, forbidden: tuple[str, ...], *, only_early: bool = False) -> list[str]:
@@ -280,7 +278,7 @@ def test_only_these_parts_of_embed_are_imported(folder, allowed):
     assert [line for line in found if not any(name in line for name in names)] == []
 
 
-IMPORT_PATH = re.compile(r"(?:corpora|embed|pretrain)(?:\.\w+)+(?::\w+)?")
+IMPORT_PATH = re.compile(r"firth(?:\.\w+)+(?::\w+)?")
 
 
 def paths_in_text() -> Iterator[tuple[str, str]]:
@@ -297,7 +295,7 @@ def test_import_paths_in_strings_exist():
     broken = []
     for file, path in found:
         module, _, name = path.partition(":")
-        home = ROOT.joinpath(*module.split("."))
+        home = ROOT.joinpath(*module.split(".")[1:])
         source = home.with_suffix(".py") if home.with_suffix(".py").is_file() else home
         if not source.exists():
             broken.append(f"{file}: {path}")
@@ -351,7 +349,7 @@ def test_messages_of_the_library_name_no_options_or_commands():
 
 
 def test_functions_in_messages_are_public_and_have_a_command():
-    public = {name for package in (corpora, embed, pretrain) for name in package.__all__}
+    public = set(firth.__all__)
     found = {
         name
         for path in FILES
@@ -405,11 +403,7 @@ def test_slow_packages_are_imported_where_they_are_used(slow):
 
 def test_package_files_import_only_the_lazy_machinery():
     early = [i for i in all_imports() if i.file.endswith("__init__.py") and i.at_module_level]
-    allowed = (
-        "typing.TYPE_CHECKING",
-        "corpora.common.lazy.lazy_exports",
-        "corpora.common.openmp.set_wait_policy",
-    )
+    allowed = ("os", "lazy_loader", "corpora.common.openmp.set_wait_policy")
     assert [str(i) for i in early if i.module not in allowed] == []
 
 
@@ -426,12 +420,12 @@ def test_data_files_of_packages_are_installed():
         path
         for package, patterns in config["package-data"].items()
         for pattern in patterns
-        for path in ROOT.joinpath(*package.split(".")).glob(pattern)
+        for path in (ROOT / "firth").joinpath(*package.split(".")[1:]).glob(pattern)
     }
     there = {
         path
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
+        for folder in ("firth", *(f"firth/{name}" for name in PACKAGES))
+        for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
     }
     assert there - installed == set()
@@ -451,7 +445,7 @@ def test_no_file_repeats_the_name_of_its_folder():
 
 def loaded_by(code: str) -> list[str]:
     """Run code in a new interpreter; return which slow or own modules it loaded."""
-    watched = "numpy scipy torch gensim numba sklearn tokenizers rich embed corpora.commands"
+    watched = "numpy scipy torch gensim numba sklearn tokenizers rich embed firth.corpora.commands"
     report = f"print(*(name for name in {watched.split()!r} if name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\n{report}"],
@@ -466,7 +460,7 @@ def loaded_by(code: str) -> list[str]:
 
 def test_help_loads_no_command_and_not_even_numpy():
     code = """
-from cli import main
+from firth.cli import main
 try:
     main(["--help"])
 except SystemExit:

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError
-from corpora.common.peak_memory import peak_memory
-from corpora.encoding.make import make_corpus
-from corpora.store.corpus import Corpus
-from embed.compare.api import compare_runs
-from embed.compare.config import CompareConfig
-from embed.contextual.pooled_run import pool_run
-from embed.contextual.pooling import PoolConfig
-from embed.formats.vector_files import write_vectors
-from embed.query.opening import open_queried
-from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
-from embed.vectors.wordlist import VOCABULARY, write_words
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.memory import memory_needed, training_size
-from embed.word2vec.training_text import open_text
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.peak_memory import peak_memory
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.api import compare_runs
+from firth.embed.compare.config import CompareConfig
+from firth.embed.contextual.pooled_run import pool_run
+from firth.embed.contextual.pooling import PoolConfig
+from firth.embed.formats.vector_files import write_vectors
+from firth.embed.query.opening import open_queried
+from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
+from firth.embed.vectors.wordlist import VOCABULARY, write_words
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.memory import memory_needed, training_size
+from firth.embed.word2vec.training_text import open_text
 from tests.pretrain.small_run import small_run
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,30 +1,22 @@
 """Python in docs/python.md and the tutorial runs, and every public name is on the first."""
 
-import ast
 import doctest
-import importlib
 import inspect
 import io
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import corpora
-import embed
-from embed.compare.probes import attention_pooling
-from pretrain.data.objectives.masked import MaskedPieces
+import firth
+from firth.embed.compare.probes import attention_pooling
+from firth.pretrain.data.objectives.masked import MaskedPieces
 from tests.fenced import fenced_blocks
+from tests.source import PACKAGES, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PAGE, TUTORIAL = ROOT / "docs" / "python.md", ROOT / "docs" / "tutorial.md"
-PACKAGES = ("corpora", "embed", "pretrain")
-HOMES = {package: importlib.import_module(package).HOMES for package in PACKAGES}
-PUBLIC = [
-    (package, name) for package in PACKAGES for names in HOMES[package].values() for name in names
-]
+PUBLIC = sorted(set(firth.__all__) - set(PACKAGES))
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -50,72 +42,44 @@ def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch
     monkeypatch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
     output = io.StringIO()
 
-    with corpora.show_progress(False):
+    with firth.show_progress(False):
         found = doctest.DocTestRunner(optionflags=FLAGS).run(examples_of(page), out=output.write)
 
     assert found.failed == 0, output.getvalue()
     assert found.attempted == page.read_text(encoding="utf-8").count(">>> ") >= n_lines
 
 
-@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=".".join)
-def test_every_public_name_is_documented_and_on_the_page(package, name):
-    found = getattr(importlib.import_module(package), name)
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_documented_and_on_the_page(name):
+    found = getattr(firth, name)
 
-    assert f"`{package}.{name}`" in PAGE.read_text(encoding="utf-8")
+    assert f"`firth.{name}`" in PAGE.read_text(encoding="utf-8")
     described = inspect.getdoc(found) or ""
-    if found is not corpora.FirthError:
+    if found is not firth.FirthError:
         assert re.search("^(Parameters|Attributes)\n---", described, re.MULTILINE)
     assert described.split("\n\n")[0].endswith(".")
 
 
 def test_the_page_names_only_public_names():
-    named = re.findall(r"`(corpora|embed|pretrain)\.([A-Za-z_]+)`", PAGE.read_text("utf-8"))
-    assert sorted(set(named)) == sorted(PUBLIC)
+    named = re.findall(r"`firth\.([A-Za-z_]+)`", PAGE.read_text("utf-8"))
+    assert sorted(set(named)) == PUBLIC
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_type_checkers_see_all_public_names(package):
-    source = (ROOT / package / "__init__.py").read_text(encoding="utf-8")
-    found_names = {
-        (node.module, alias.name, alias.asname)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.ImportFrom) and node.module.startswith(f"{package}.")
-        for alias in node.names
-        if alias.name not in ("lazy_exports", "set_wait_policy")
-    }
-    assert found_names == {(m, name, name) for m, names in HOMES[package].items() for name in names}
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_public_names_do_not_clash_with_submodules(package):
-    # importing the submodule would shadow the name
-    modules = {path.stem for path in (ROOT / package).iterdir()}
-    assert modules & {name for _, name in PUBLIC} == set()
-
-
-def test_public_names_are_listed_and_importable_by_star():
+def test_only_public_names_are_listed_and_all_are_importable_by_star():
     everything = {}
-    exec("from embed import *", everything)
-    assert set(embed.__all__) <= set(dir(embed))
-    assert set(embed.__all__) <= set(everything)
+    exec("from firth import *", everything)
+    assert sorted(dir(firth)) == sorted([*PUBLIC, *PACKAGES])
+    assert set(dir(firth)) <= set(everything)
 
 
 def test_an_unknown_name_raises_the_usual_attribute_error():
-    with pytest.raises(AttributeError) as caught:
-        embed.train_glove  # noqa: B018
-    assert str(caught.value) == "module 'embed' has no attribute 'train_glove'"
+    with pytest.raises(AttributeError, match="train_glove"):
+        firth.train_glove  # noqa: B018
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_packages_are_installed_with_py_typed(package):
-    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'{package} = ["py.typed"]' in pyproject
-    assert (ROOT / package / "py.typed").is_file()
-
-
-def test_importing_the_packages_imports_nothing_slow():
+def test_importing_firth_imports_nothing_slow():
     slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}
-    code = f"import sys, corpora, embed, pretrain; print(*({slow} & sys.modules.keys()))"
+    code = f"import sys, firth, firth.pretrain; print(*({slow} & sys.modules.keys()))"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )

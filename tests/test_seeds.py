@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import checksums, new_artifact, verify, write_json
-from corpora.artifacts.seeds import SeedRuns, read_training
-from corpora.store.corpus import Corpus
-from embed.svd.train import SvdConfig
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
-from embed.word2vec.train import train_skipgram
-from embed.word2vec.trainer import build_trainer, resolve_epochs
+from firth import cli
+from firth.corpora.artifacts.artifact import checksums, new_artifact, verify, write_json
+from firth.corpora.artifacts.seeds import SeedRuns, read_training
+from firth.corpora.store.corpus import Corpus
+from firth.embed.svd.train import SvdConfig
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
+from firth.embed.word2vec.train import train_skipgram
+from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.waiting import PATIENCE
 
@@ -135,7 +135,7 @@ def test_out_needs_a_name_to_append_to(corpus, tmp_path, monkeypatch, out):
 
 
 def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
-    from corpora.encoding import open_or_build
+    from firth.corpora.encoding import open_or_build
 
     opened = []
     plain = open_or_build.open_or_build
@@ -206,7 +206,7 @@ def test_force_retrains_all_runs(corpus, copied):
 
 
 def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
-    from embed.word2vec import loop as training
+    from firth.embed.word2vec import loop as training
 
     plain = training.save_checkpoint
 

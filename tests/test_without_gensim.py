@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from corpora.datasets.gensim_data import gensim_file
+from firth.corpora.datasets.gensim_data import gensim_file
 from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 # None in sys.modules hides a package from import statements and from find_spec
 HIDDEN = "import sys; sys.modules['gensim'] = None; sys.path.insert(0, {root!r}); "
-MAIN = "from cli import main; main(sys.argv[1:], prog_name='firth')"
+MAIN = "from firth.cli import main; main(sys.argv[1:], prog_name='firth')"
 NO_NETWORK = {"https_proxy": "http://127.0.0.1:9", "no_proxy": ""}
 UNREACHABLE = (
     "https://raw.githubusercontent.com/piskvorky/gensim/4.4.0/gensim/test/test_data/{name}: "

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError
 
 _SUFFIX = ".npy"
 # NumPy parses headers as Python literals, which in CPython 3.11 can fail ("AST constructor

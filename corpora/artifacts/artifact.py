@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import ArtifactError, SourceError
-from corpora.common.reporting import note
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.common.reporting import note
 
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
@@ -192,7 +192,7 @@ def checksums(directory: Path) -> dict[str, str]:
         for path in directory.rglob("*")
         if path.is_file() and path.name not in (_LOCK, MAKER, CHECKSUMS)
     )
-    from corpora.common.threads import worker_threads  # lazy: imports numpy
+    from firth.corpora.common.threads import worker_threads  # lazy: imports numpy
 
     with worker_threads(os.cpu_count()) as pool:  # hashlib releases the GIL
         return dict(

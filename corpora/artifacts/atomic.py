@@ -1,6 +1,6 @@
 """Atomic writing of files and export folders, which never overwrites without ``--force``.
 
-Corpora and runs use :func:`corpora.artifacts.artifact.new_artifact` instead.
+Corpora and runs use :func:`firth.corpora.artifacts.artifact.new_artifact` instead.
 """
 
 import contextlib
@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     missing_parents,
     refuse_unwritable,
     remove_empty,
     sync_path,
     sync_tree,
 )
-from corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError
 
 
 @contextlib.contextmanager

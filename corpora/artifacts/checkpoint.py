@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.arrays import map_array, save_array
+from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     checksums,
     read_json,
@@ -24,8 +24,8 @@ from corpora.artifacts.artifact import (
     verify,
     write_json,
 )
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import note
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note
 
 CHECKPOINTS = "checkpoints"  # folder of a training's checkpoints
 STATE = "state.json"

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
 
 KINDS = (".png", ".svg")
 DPI = 100

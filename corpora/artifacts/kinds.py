@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from corpora.artifacts.artifact import CHECKSUMS, MAKER
+from firth.corpora.artifacts.artifact import CHECKSUMS, MAKER
 
 CORPUS, RUN = "corpus", "run"
 _WITH_RUNS = ("study", "learning curve")

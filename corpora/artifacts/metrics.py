@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts.arrays import map_array, save_array
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.common.errors import ArtifactError
 
 METRICS = "metrics.jsonl"
 UNIT_LOSSES = "held_out.npy"

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import firth
+
 PROVENANCE = "provenance.json"
 _PACKAGES = (
     "firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim",
@@ -50,7 +52,7 @@ def _package_versions() -> dict[str, str]:
 @functools.cache
 def _git_state() -> dict[str, Any] | None:
     """Return commit and dirty flag; None outside a git checkout."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(firth.__file__).parent.parent
     if not (root / ".git").exists():
         return None
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     MAKER,
     artifact_paths,
     new_artifact,
@@ -17,9 +17,9 @@ from corpora.artifacts.artifact import (
     verify,
     with_added_options,
 )
-from corpora.common.console import shell_quoted
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.options import take
+from firth.corpora.common.console import shell_quoted
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.options import take
 
 ConfigT = TypeVar("ConfigT")
 
@@ -85,7 +85,7 @@ class SeedRuns(Generic[ConfigT]):
     out: Path
     seeds: int | None  # number of seeds
     force: bool  # retrain existing runs; otherwise those of the same training are kept
-    resume: str | None = None  # as for :func:`corpora.artifacts.artifact.new_artifact`
+    resume: str | None = None  # as for :func:`firth.corpora.artifacts.artifact.new_artifact`
 
     def configs(self) -> dict[Path, ConfigT]:
         """Return the config of each run."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import fingerprint, read_json, sync_tree, write_json
-from corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.artifacts.artifact import fingerprint, read_json, sync_tree, write_json
+from firth.corpora.common.errors import ArtifactError, FirthError
 
 _MANIFEST = "task.json"
 
@@ -118,7 +118,7 @@ class _Attempt:
 
         Errors of the user are returned, not raised, or they would be tried again.
         """
-        from corpora.common.jit import cpu
+        from firth.corpora.common.jit import cpu
 
         task, final = self.task, self.home / self.task.folder
         own = self.home / f"{task.folder}.{os.urandom(4).hex()}"

@@ -5,17 +5,17 @@ from typing import Any
 
 import click
 
-from corpora.common.cluster import cluster_option
-from corpora.common.estimate import (
+from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.estimate import (
     dry_run_options,
     print_dry_run,
     require_out,
 )
-from corpora.common.options import click_options, take
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings
+from firth.corpora.common.options import click_options, take
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.segment import TextSettings
 
 
 @click.command("build-corpus")
@@ -54,9 +54,9 @@ def command(
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
-    from corpora.commands.corpus_info import held_out_text
-    from corpora.encoding.dry_run import estimate_corpus
-    from corpora.encoding.open_or_build import build, up_to_date
+    from firth.corpora.commands.corpus_info import held_out_text
+    from firth.corpora.encoding.dry_run import estimate_corpus
+    from firth.corpora.encoding.open_or_build import build, up_to_date
 
     require_out(out, dry_run, as_json, cluster)
     request = make_request(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from corpora.store.collocates import Collocate
+    from firth.corpora.store.collocates import Collocate
 
 
 @click.command("collocates")
@@ -64,10 +64,10 @@ def command(
         firth collocates out/wiki sea --versus ocean
         firth collocates out/news --versus-documents year=1990
     """
-    from corpora.common.console import print_csv, print_json
-    from corpora.common.reporting import note
-    from corpora.store.collocates import collocates
-    from corpora.store.corpus import Corpus
+    from firth.corpora.common.console import print_csv, print_json
+    from firth.corpora.common.reporting import note
+    from firth.corpora.store.collocates import collocates
+    from firth.corpora.store.corpus import Corpus
 
     if as_csv and as_json:
         raise click.UsageError("--csv cannot be combined with --json")
@@ -103,7 +103,7 @@ def command(
 
 def _print(columns: Sequence[str], rows: "Sequence[Collocate]") -> None:
     """Print a row per word."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     cells = [
         (row.word, f"{row.near:,}", f"{row.other:,}", f"{row.score:.2f}",

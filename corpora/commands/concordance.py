@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from corpora.store.concordance import Concordance
+    from firth.corpora.store.concordance import Concordance
 
 _SIDE = 48  # columns of a terminal for the words before the occurrence
 _LABEL = 24  # columns for the document
@@ -60,9 +60,9 @@ def command(
         firth concordance out/wiki "the * of" --sort right
         firth concordance out/wiki sea --near ship --within 10 --csv > sea.csv
     """
-    from corpora.common.console import print_json
-    from corpora.store.concordance import concordance
-    from corpora.store.corpus import Corpus
+    from firth.corpora.common.console import print_json
+    from firth.corpora.store.concordance import concordance
+    from firth.corpora.store.corpus import Corpus
 
     if as_csv and as_json:
         raise click.UsageError("--csv cannot be combined with --json")
@@ -88,7 +88,7 @@ def command(
 
 def _print_csv(found: "Concordance") -> None:
     """Print a row per occurrence."""
-    from corpora.common.console import print_csv
+    from firth.corpora.common.console import print_csv
 
     fields = list(found.lines[0].fields) if found.lines else []
     columns = ["document", "source", "record", "token", *fields, "left", "found", "right"]
@@ -103,8 +103,8 @@ def _print_csv(found: "Concordance") -> None:
 
 def _print(found: "Concordance") -> None:
     """Print the occurrences below each other."""
-    from corpora.common.console import fitted, padded
-    from corpora.common.reporting import note
+    from firth.corpora.common.console import fitted, padded
+    from firth.corpora.common.reporting import note
 
     for line in found.lines:
         label = " ".join([str(line.document), *_short_fields(line.fields)])

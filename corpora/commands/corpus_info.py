@@ -36,9 +36,9 @@ def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
         firth corpus-info out/wiki --json
         firth corpus-info out/wiki --words 1000 > words.csv
     """
-    from corpora.common.console import print_csv, print_json
-    from corpora.store.corpus import Corpus
-    from corpora.store.statistics import describe, frequent_words
+    from firth.corpora.common.console import print_csv, print_json
+    from firth.corpora.store.corpus import Corpus
+    from firth.corpora.store.statistics import describe, frequent_words
 
     opened = Corpus.open(corpus)
     opened.verify()
@@ -62,7 +62,7 @@ def held_out_text(stats: Mapping[str, Any]) -> str:
 
 def _print_tables(stats: dict[str, Any]) -> None:
     """Print the statistics as tables."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     text = ", ".join(
         f"{name}={value}" for name, value in stats["text"].items() if value is not False

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
-from corpora.common.errors import FirthError, SettingError
-from corpora.common.interrupts import interrupts_blocked, main_hidden
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.interrupts import interrupts_blocked, main_hidden
 
 _LOCAL = re.compile(r"local:([1-9]\d*)")
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.options import as_command_line
-from corpora.common.reporting import Progress, SilentReporter, install
+from firth.corpora.common.options import as_command_line
+from firth.corpora.common.reporting import Progress, SilentReporter, install
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS, _CELL_SECONDS = 10.0, 1.0  # between lines of a file, and updates of a notebook
@@ -94,7 +94,7 @@ class show_progress:  # noqa: N801 - called like a function, and used as a conte
     Examples
     --------
     >>> with show_progress():
-    ...     pass  # embed.train_svd(...) would show how far it is
+    ...     pass  # firth.train_svd(...) would show how far it is
     """
 
     def __init__(self, shown: bool = True) -> None:

@@ -4,7 +4,7 @@ import ctypes
 import sys
 from typing import Any
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 DEVICES = ("auto", "cpu", "cuda")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from corpora.common.errors import FirthError
+from firth.corpora.common.errors import FirthError
 
 _STYLE = "text-align: right"
 

@@ -5,8 +5,8 @@ class FirthError(Exception):
     """An error caused by user input, not by a bug.
 
     The message says what, where, the value and the remedy in one line, and writes
-    settings as in Python: `` `min_count=5` ``. The command line shows them as options
-    (:func:`corpora.common.options.as_command_line`), prints no traceback and exits with status 1.
+    settings as in Python: `` `min_count=5` ``. The command line shows them as options (by
+    :func:`~firth.corpora.common.options.as_command_line`) without a traceback, with exit status 1.
     """
 
 

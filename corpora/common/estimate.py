@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.common.console import duration, human, print_json, print_table
+from firth.corpora.common.console import duration, human, print_json, print_table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.sigutils import normalize_signature
 
-_PACKAGES = ("corpora", "embed", "pretrain")
+_PACKAGE = "firth"
 # Top-level imports only, as kernel modules have; 100 times faster than parsing.
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*|.*)|^import ([\w.]+)", re.MULTILINE)
 
@@ -110,7 +110,7 @@ def _hash_of_sources(module: str) -> str:
 def _read(module: str) -> tuple[str, list[str]]:
     """Hash a module's source, and list its imports from its own package and the project."""
     source = Path(_spec(module).origin or "").read_text(encoding="utf-8")
-    project = (*_PACKAGES, module.partition(".")[0])
+    project = (_PACKAGE, module.partition(".")[0])
     imported = []
     for source_module, names, plain in _IMPORT.findall(source):
         home = source_module or plain

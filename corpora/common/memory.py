@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 ConfigT = TypeVar("ConfigT")
 

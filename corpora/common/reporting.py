@@ -1,7 +1,7 @@
 """Progress and notes of library code, discarded unless a reporter is installed.
 
 The reporter is one per process, so that threads share it. The command line and
-:func:`corpora.show_progress` install the one that writes to the terminal.
+:func:`firth.show_progress` install the one that writes to the terminal.
 """
 
 import contextlib

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from corpora.common.memory import available_threads
+from firth.corpora.common.memory import available_threads
 
 _MAX_THREADS = 256
 

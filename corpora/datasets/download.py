@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import SourceError
-from corpora.common.reporting import Progress, note, progress
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import Progress, note, progress
 
 _CHUNK = 1 << 18
 _TIMEOUT = 30.0  # seconds without data

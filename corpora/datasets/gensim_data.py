@@ -3,8 +3,8 @@
 import importlib.util
 from pathlib import Path
 
-from corpora.common.cache import cache_directory
-from corpora.datasets.download import Download, fetch
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.datasets.download import Download, fetch
 
 _ADDRESS = "https://raw.githubusercontent.com/piskvorky/gensim/4.4.0/gensim/test/test_data"
 _MAX_BYTES = 2_000_000  # of the largest file

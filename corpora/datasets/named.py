@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from corpora.common.cache import cache_directory
-from corpora.common.errors import SourceError
-from corpora.common.reporting import note, progress
-from corpora.datasets.download import Download, fetch
-from corpora.datasets.gensim_data import LEE, WIKI, gensim_file
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.datasets.download import Download, fetch
+from firth.corpora.datasets.gensim_data import LEE, WIKI, gensim_file
 
 # The MD5 is that of the unpacked file, published with it.
 _TEXT8 = Download(
@@ -46,7 +46,7 @@ def named_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]]
 
 def synthetic_gold() -> list[Path]:
     """Write the gold evaluation sets of the synthetic corpus into the cache."""
-    from corpora.datasets.synthetic import VERSION, write_gold
+    from firth.corpora.datasets.synthetic import VERSION, write_gold
 
     return write_gold(cache_directory() / "samples" / f"synthetic-gold-v{VERSION}")
 
@@ -57,7 +57,7 @@ def _current_name(name: str) -> str:
 
 def _synthetic(**choices: int) -> list[Path]:
     """Return the synthetic corpus of a size and seed, generating it the first time."""
-    from corpora.datasets.synthetic import VERSION, SyntheticConfig, write_synthetic
+    from firth.corpora.datasets.synthetic import VERSION, SyntheticConfig, write_synthetic
 
     config = SyntheticConfig(**choices)
     name = f"synthetic-v{VERSION}-{config.n_tokens}-seed{config.seed}.txt"

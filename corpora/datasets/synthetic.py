@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.atomic import write_cached
-from corpora.common.options import check, setting
-from corpora.common.reporting import Progress, no_progress
-from corpora.datasets.synthetic_language import (
+from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.common.options import check, setting
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.datasets.synthetic_language import (
     N_DOMAINS,
     PARTS_OF_SPEECH,
     TEMPLATES,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.atomic import write_cached
-from corpora.datasets.synthetic import Change, SyntheticConfig, documents
-from corpora.datasets.synthetic_language import synthetic_language
+from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.datasets.synthetic import Change, SyntheticConfig, documents
+from firth.corpora.datasets.synthetic_language import synthetic_language
 
 PERIODS = ("early", "late")  # of even and of odd documents
 FREQUENCY_SHARE = 0.75  # of the paragraphs of a word that becomes rarer

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from corpora.artifacts.artifact import refuse_existing
-from corpora.common.console import human
-from corpora.common.estimate import Estimate, extrapolated
-from corpora.common.memory import parse_memory
-from corpora.common.peak_memory import peak_memory
-from corpora.encoding.open_or_build import up_to_date
-from corpora.encoding.pipeline import build_sample, most_at_once
-from corpora.encoding.readable import check_readable
-from corpora.encoding.request import BuildOptions, Request
-from corpora.encoding.type_table import table_bytes
-from corpora.reading.sample import sample_blocks, stored_bytes
-from corpora.reading.sources import source_files
-from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
-from corpora.store.corpus import Corpus
-from corpora.store.statistics import type_token_curve
+from firth.corpora.artifacts.artifact import refuse_existing
+from firth.corpora.common.console import human
+from firth.corpora.common.estimate import Estimate, extrapolated
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.peak_memory import peak_memory
+from firth.corpora.encoding.open_or_build import up_to_date
+from firth.corpora.encoding.pipeline import build_sample, most_at_once
+from firth.corpora.encoding.readable import check_readable
+from firth.corpora.encoding.request import BuildOptions, Request
+from firth.corpora.encoding.type_table import table_bytes
+from firth.corpora.reading.sample import sample_blocks, stored_bytes
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.statistics import type_token_curve
 
 _SAMPLE_BYTES = 64 << 20  # of text
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads work

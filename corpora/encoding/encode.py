@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.encoding.encode_kernels import hash_documents
-from corpora.encoding.keep_text import CompressedText, compress_sentences
-from corpora.encoding.type_table import TypeTable
-from corpora.reading.text_blocks import RawBlock, TextBlock
-from corpora.text.characters import (
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.encoding.encode_kernels import hash_documents
+from firth.corpora.encoding.keep_text import CompressedText, compress_sentences
+from firth.corpora.encoding.type_table import TypeTable
+from firth.corpora.reading.text_blocks import RawBlock, TextBlock
+from firth.corpora.text.characters import (
     SENTENCE_SEPARATOR,
     TOKEN_SEPARATOR,
     character_table,
 )
-from corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
-from corpora.text.sentences.split import sentence_offsets
-from corpora.text.trees import part_heads
+from firth.corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
+from firth.corpora.text.sentences.split import sentence_offsets
+from firth.corpora.text.trees import part_heads
 
 # The held-out choice hashes at most this many bytes of a document, so it does not depend on
 # where blocks are cut.

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from corpora.common.hashing_kernels import mix
-from corpora.common.jit import compiled
-from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
+from firth.corpora.common.hashing_kernels import mix
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
 @compiled

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpora.artifacts.arrays import array_path, write_array
-from corpora.artifacts.metrics import LEAST_UNITS
-from corpora.common.hashing import STRIDE, mix
-from corpora.encoding.encode import HELD_OUT_KEY
-from corpora.encoding.encode_kernels import take_units
-from corpora.encoding.shard_writer import DOCUMENT_KEYS
-from corpora.store.shards import UNITS, Shard
+from firth.corpora.artifacts.arrays import array_path, write_array
+from firth.corpora.artifacts.metrics import LEAST_UNITS
+from firth.corpora.common.hashing import STRIDE, mix
+from firth.corpora.encoding.encode import HELD_OUT_KEY
+from firth.corpora.encoding.encode_kernels import take_units
+from firth.corpora.encoding.shard_writer import DOCUMENT_KEYS
+from firth.corpora.store.shards import UNITS, Shard
 
 # By default 2 % of the tokens or 20,000, whichever is more, but at most 10 %.
 _SHARE, _TOKENS, _MOST = 0.02, 20_000, 0.10

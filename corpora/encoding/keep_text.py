@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import ArrayWriter, array_path
-from corpora.encoding.encode_kernels import join_sentences
-from corpora.store.kept_text import BLOCKS, FIRST_SENTENCES, OFFSETS
+from firth.corpora.artifacts.arrays import ArrayWriter, array_path
+from firth.corpora.encoding.encode_kernels import join_sentences
+from firth.corpora.store.kept_text import BLOCKS, FIRST_SENTENCES, OFFSETS
 
 # One sentence is read by decompressing its block; larger blocks are not much smaller on disk.
 _BLOCK_BYTES = 1 << 16

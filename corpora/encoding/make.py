@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from corpora.encoding.open_or_build import build, up_to_date
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
+from firth.corpora.encoding.open_or_build import build, up_to_date
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
 
 
 def make_corpus(

@@ -4,16 +4,16 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
-from corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
-from corpora.common.cache import cache_directory
-from corpora.common.cluster import open_executor
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import note, progress
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import Request, make_request
-from corpora.reading.sources import SourceFile, source_files
-from corpora.store.corpus import Corpus, is_corpus
-from corpora.store.manifest import read_manifest
+from firth.corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import Request, make_request
+from firth.corpora.reading.sources import SourceFile, source_files
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.store.manifest import read_manifest
 
 _FORMER_SHARE = 0.01  # the default of ``held_out`` before corpora recorded their unit
 

@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import load_arrays, offsets_of, open_array, write_array
-from corpora.artifacts.artifact import fingerprint
-from corpora.artifacts.tasks import Task
-from corpora.common.errors import SourceError
-from corpora.common.threads import worker_threads
-from corpora.encoding.encode import EncodedBlock, encode, parse
-from corpora.encoding.encode_kernels import count_documents, renumber
-from corpora.encoding.keep_text import CompressedText
-from corpora.encoding.request import Request
-from corpora.encoding.shard_writer import ShardWriter
-from corpora.encoding.table_pool import TablePool
-from corpora.encoding.type_table import TypeTable
-from corpora.reading.readers import read
-from corpora.reading.sources import SourceFile
-from corpora.reading.text_blocks import TextBlock
-from corpora.store.corpus import FORMAT
-from corpora.store.shards import FORMS
+from firth.corpora.artifacts.arrays import load_arrays, offsets_of, open_array, write_array
+from firth.corpora.artifacts.artifact import fingerprint
+from firth.corpora.artifacts.tasks import Task
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.threads import worker_threads
+from firth.corpora.encoding.encode import EncodedBlock, encode, parse
+from firth.corpora.encoding.encode_kernels import count_documents, renumber
+from firth.corpora.encoding.keep_text import CompressedText
+from firth.corpora.encoding.request import Request
+from firth.corpora.encoding.shard_writer import ShardWriter
+from firth.corpora.encoding.table_pool import TablePool
+from firth.corpora.encoding.type_table import TypeTable
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.sources import SourceFile
+from firth.corpora.reading.text_blocks import TextBlock
+from firth.corpora.store.corpus import FORMAT
+from firth.corpora.store.shards import FORMS
 
 PART_BYTES = 1 << 25  # of stored files encoded by one task, at least: about one shard, as text
 

@@ -2,7 +2,7 @@
 
 import math
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

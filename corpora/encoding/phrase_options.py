@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import fingerprint
-from corpora.common.errors import SettingError, SourceError
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.artifacts.artifact import fingerprint
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.common.options import check, describe_settings, setting
 
 RATIO, NPMI = "ratio", "npmi"
 _THRESHOLDS = {RATIO: 10.0, NPMI: 0.5}

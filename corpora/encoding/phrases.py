@@ -14,21 +14,21 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import (
+from firth.corpora.artifacts.arrays import (
     array_path,
     offsets_of,
     open_array,
     read_strings,
     write_array,
 )
-from corpora.common.threads import even_ranges
-from corpora.encoding.phrase_kernels import count_next, gather_next, join, score_pairs
-from corpora.encoding.phrase_options import NPMI, PhraseRules
-from corpora.encoding.vocabulary_writer import TypeRuns
-from corpora.store.shards import HEADS
-from corpora.store.vocabulary import Vocabulary
-from corpora.store.vocabulary_kernels import gather_types
-from corpora.text.segment import TextSettings
+from firth.corpora.common.threads import even_ranges
+from firth.corpora.encoding.phrase_kernels import count_next, gather_next, join, score_pairs
+from firth.corpora.encoding.phrase_options import NPMI, PhraseRules
+from firth.corpora.encoding.vocabulary_writer import TypeRuns
+from firth.corpora.store.shards import HEADS
+from firth.corpora.store.vocabulary import Vocabulary
+from firth.corpora.store.vocabulary_kernels import gather_types
+from firth.corpora.text.segment import TextSettings
 
 _LEAST_TOKENS = 1 << 20  # of the words whose pairs are counted together, in one reading of the text
 _TYPES_AT_ONCE = 1 << 20

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.arrays import open_array, write_array
+from firth.corpora.artifacts.artifact import (
     SCRATCH,
     clear_partial,
     fingerprint,
@@ -28,15 +28,15 @@ from corpora.artifacts.artifact import (
     refuse_existing,
     write_json,
 )
-from corpora.artifacts.provenance import now, provenance
-from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.common.errors import SourceError
-from corpora.common.memory import parse_memory
-from corpora.common.reporting import Progress, no_progress
-from corpora.common.threads import worker_threads
-from corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
-from corpora.encoding.held_out import hold_out
-from corpora.encoding.parts import (
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.threads import worker_threads
+from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
+from firth.corpora.encoding.held_out import hold_out
+from firth.corpora.encoding.parts import (
     PART_BYTES,
     PlannedShard,
     add_documents,
@@ -45,20 +45,20 @@ from corpora.encoding.parts import (
     renumber_shard,
     write_shard,
 )
-from corpora.encoding.phrases import find_phrases, join_phrases, write_joined
-from corpora.encoding.processes import worker_processes
-from corpora.encoding.readable import check_readable
-from corpora.encoding.request import BuildOptions, Request
-from corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
-from corpora.encoding.table_pool import TablePool
-from corpora.encoding.type_table import TypeTable
-from corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
-from corpora.reading.readers import read
-from corpora.reading.sources import SourceFile, source_files
-from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
-from corpora.store.corpus import FORMAT, MANIFEST, Corpus
-from corpora.store.shards import FORMS, Shard
-from corpora.store.vocabulary import Vocabulary
+from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
+from firth.corpora.encoding.processes import worker_processes
+from firth.corpora.encoding.readable import check_readable
+from firth.corpora.encoding.request import BuildOptions, Request
+from firth.corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
+from firth.corpora.encoding.table_pool import TablePool
+from firth.corpora.encoding.type_table import TypeTable
+from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.sources import SourceFile, source_files
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
+from firth.corpora.store.corpus import FORMAT, MANIFEST, Corpus
+from firth.corpora.store.shards import FORMS, Shard
+from firth.corpora.store.vocabulary import Vocabulary
 
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
 # A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is

@@ -10,8 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from corpora.common.errors import FirthError
-from corpora.common.interrupts import defer_interrupts, interrupts_blocked, main_hidden
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.interrupts import defer_interrupts, interrupts_blocked, main_hidden
 
 T = TypeVar("T")
 

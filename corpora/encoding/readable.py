@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from corpora.common.errors import SourceError
-from corpora.common.reporting import Progress, no_progress
-from corpora.reading.readers import find_unreadable
-from corpora.reading.sources import SourceFile
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.reading.readers import find_unreadable
+from firth.corpora.reading.sources import SourceFile
+from firth.corpora.reading.text_blocks import ReadOptions
 
 _LISTED = 10  # files that an error lists
 

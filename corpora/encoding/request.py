@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
-from corpora.common.errors import SettingError, SourceError
-from corpora.common.memory import available_threads, parse_memory
-from corpora.common.options import check, describe_settings, setting
-from corpora.datasets.named import is_named_corpus, named_source
-from corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
-from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings, lemmatizer
+from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.common.memory import available_threads, parse_memory
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.datasets.named import is_named_corpus, named_source
+from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.segment import TextSettings, lemmatizer
 
 
 @describe_settings

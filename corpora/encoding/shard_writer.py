@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
-from corpora.encoding.encode import EncodedBlock
-from corpora.encoding.keep_text import TextWriter
-from corpora.store.shards import HEADS, field_array
+from firth.corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
+from firth.corpora.encoding.encode import EncodedBlock
+from firth.corpora.encoding.keep_text import TextWriter
+from firth.corpora.store.shards import HEADS, field_array
 
 # Small enough to balance threads, large enough that 10G tokens need few files.
 SHARD_TOKENS = 1 << 23

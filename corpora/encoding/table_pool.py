@@ -4,9 +4,9 @@ import queue
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from corpora.common.memory import parse_memory
-from corpora.encoding.request import BuildOptions
-from corpora.encoding.type_table import MAX_TABLE_TOKENS, TypeTable
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.encoding.type_table import MAX_TABLE_TOKENS, TypeTable
 
 
 class TablePool:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.text.characters import CharacterTable
-from corpora.text.segment_kernels import (
+from firth.corpora.text.characters import CharacterTable
+from firth.corpora.text.segment_kernels import (
     N_BYTES,
     N_CHARACTERS,
     N_DROPPED,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import (
+from firth.corpora.artifacts.arrays import (
     ArrayWriter,
     array_path,
     new_mapped,
@@ -14,8 +14,8 @@ from corpora.artifacts.arrays import (
     open_array,
     write_array,
 )
-from corpora.store.vocabulary import Vocabulary
-from corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
+from firth.corpora.store.vocabulary import Vocabulary
+from firth.corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
 
 _ROWS_AT_ONCE = 1 << 16
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from corpora.common.errors import UnreadableError, one_line
+from firth.corpora.common.errors import UnreadableError, one_line
 
 # Bounds the memory of one step: bzip2 and zstd can expand 1 KB to some 40 MB, the others to less.
 _STEP_BYTES = 1 << 10

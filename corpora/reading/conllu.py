@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SourceError
-from corpora.reading.line_ends import cut_blocks
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import (
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.line_ends import cut_blocks
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import (
     SENTENCE_END,
     TOKEN_END,
     RawBlock,
@@ -17,7 +17,7 @@ from corpora.reading.text_blocks import (
     TextBlock,
     keep_fields,
 )
-from corpora.text.trees import SentenceTree
+from firth.corpora.text.trees import SentenceTree
 
 _COLUMNS = {"form": 1, "lemma": 2}
 _HEAD = 6

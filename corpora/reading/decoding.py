@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator
 
-from corpora.common.errors import UnreadableError
+from firth.corpora.common.errors import UnreadableError
 
 _SLICE_BYTES = 16 << 10
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from corpora.common.errors import SourceError, UnreadableError
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import SourceError, UnreadableError
+from firth.corpora.reading.text_blocks import ReadOptions
 
 HEAD_BYTES = 64 << 10
 

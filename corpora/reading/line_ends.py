@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.common.errors import UnreadableError
+from firth.corpora.common.errors import UnreadableError
 
 
 class BlockLimit(NamedTuple):

@@ -5,11 +5,11 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from corpora.common.errors import SourceError, UnreadableError, one_line
-from corpora.reading.records import choose_columns
-from corpora.reading.sources import Stream
-from corpora.reading.tables import RowBuffer
-from corpora.reading.text_blocks import RawBlock, ReadOptions
+from firth.corpora.common.errors import SourceError, UnreadableError, one_line
+from firth.corpora.reading.records import choose_columns
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.tables import RowBuffer
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions
 
 
 def parquet_blocks(

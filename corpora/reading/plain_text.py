@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
+from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 
 _SPACES = b" \t\x0b\x0c\n"
 _SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c]+\n")

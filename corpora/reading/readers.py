@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import SourceError, UnreadableError
-from corpora.common.reporting import Progress, no_progress
-from corpora.reading.conllu import conllu_blocks
-from corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
-from corpora.reading.parquet import parquet_blocks
-from corpora.reading.plain_text import text_blocks
-from corpora.reading.records import jsonl_blocks
-from corpora.reading.sources import SourceFile, Stream, peek, source_files
-from corpora.reading.tables import csv_blocks, tsv_blocks
-from corpora.reading.tei import tei_blocks
-from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
-from corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
+from firth.corpora.common.errors import SourceError, UnreadableError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.reading.conllu import conllu_blocks
+from firth.corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
+from firth.corpora.reading.parquet import parquet_blocks
+from firth.corpora.reading.plain_text import text_blocks
+from firth.corpora.reading.records import jsonl_blocks
+from firth.corpora.reading.sources import SourceFile, Stream, peek, source_files
+from firth.corpora.reading.tables import csv_blocks, tsv_blocks
+from firth.corpora.reading.tei import tei_blocks
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
+from firth.corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
 
 _Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
 

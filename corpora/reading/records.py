@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SourceError
-from corpora.reading.detect import detect_wrapping, sample_of
-from corpora.reading.line_ends import after_line_end, cut_blocks
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
-from corpora.text.segment import LONE_SURROGATE
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.detect import detect_wrapping, sample_of
+from firth.corpora.reading.line_ends import after_line_end, cut_blocks
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
+from firth.corpora.text.segment import LONE_SURROGATE
 
 DEFAULT_FIELD = "text"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.errors import SourceError, one_line
+from firth.corpora.common.errors import SourceError, one_line
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _WEB = ("http://", "https://")  # there * and ? are characters of an address

@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from corpora.common.errors import SourceError
-from corpora.reading.decoding import is_utf8
-from corpora.reading.detect import HEAD_BYTES
-from corpora.reading.readers import detected_options, file_blocks
-from corpora.reading.sources import SourceFile, Stream
-from corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.decoding import is_utf8
+from firth.corpora.reading.detect import HEAD_BYTES
+from firth.corpora.reading.readers import detected_options, file_blocks
+from firth.corpora.reading.sources import SourceFile, Stream
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
 
 _PLACES = 16  # parts of the sources that are read
 # one record a line, so that reading may begin after any line end

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from corpora.artifacts.artifact import artifact_paths
-from corpora.artifacts.kinds import kind_of, with_article
-from corpora.common.errors import SourceError, UnreadableError
-from corpora.reading.compression import compression_of, decompress
-from corpora.reading.decoding import (
+from firth.corpora.artifacts.artifact import artifact_paths
+from firth.corpora.artifacts.kinds import kind_of, with_article
+from firth.corpora.common.errors import SourceError, UnreadableError
+from firth.corpora.reading.compression import compression_of, decompress
+from firth.corpora.reading.decoding import (
     Recoder,
     is_utf8,
     normalize_line_ends,
     refuse_utf16,
     strip_byte_order_mark,
 )
-from corpora.reading.line_ends import BlockLimit
-from corpora.reading.remote import is_url, open_remote, remote_files
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.reading.line_ends import BlockLimit
+from firth.corpora.reading.remote import is_url, open_remote, remote_files
+from firth.corpora.reading.text_blocks import ReadOptions
 
 STANDARD_INPUT = "-"
 

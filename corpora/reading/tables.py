@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from corpora.common.errors import SourceError
-from corpora.reading.decoding import checked_utf8
-from corpora.reading.detect import detect_wrapping, sample_of
-from corpora.reading.line_ends import BlockLimit, after_line_end, cut_blocks
-from corpora.reading.records import choose_columns, records_block
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.decoding import checked_utf8
+from firth.corpora.reading.detect import detect_wrapping, sample_of
+from firth.corpora.reading.line_ends import BlockLimit, after_line_end, cut_blocks
+from firth.corpora.reading.records import choose_columns, records_block
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 
 _DELIMITERS = ",;|\t"
 

@@ -12,10 +12,10 @@ from xml.parsers import expat
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SourceError
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
 
 _HEAVY_BYTES = 1 << 20  # smaller files are parsed in less time than a process takes to start
 _FIELDS = ("body", "text")  # what `field` selects: the body, or front and back matter, too

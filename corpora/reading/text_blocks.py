@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.common.errors import SettingError, SourceError
-from corpora.common.options import check, describe_settings, setting
-from corpora.reading.decoding import checked_utf8
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.reading.decoding import checked_utf8
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "tei", "wikiextractor")
 BLOCK_BYTES = 4 << 20

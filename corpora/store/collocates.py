@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.store.concordance import require_at_least
-from corpora.store.corpus import Corpus
-from corpora.store.occurrence_kernels import count_around, count_by_group
-from corpora.store.search import Hits, Search
+from firth.corpora.common.errors import SettingError
+from firth.corpora.store.concordance import require_at_least
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrence_kernels import count_around, count_by_group
+from firth.corpora.store.search import Hits, Search
 
 _PRIOR = 1000.0  # tokens that the prior counts for
 _GROUPS = 2000  # of units, drawn together, so that memory does not grow with the corpus

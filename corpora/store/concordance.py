@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.store.corpus import Corpus
-from corpora.store.search import Hits, Search
-from corpora.store.spelling import Spelling
+from firth.corpora.common.errors import SettingError
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.search import Hits, Search
+from firth.corpora.store.spelling import Spelling
 
 ORDERS = ("text", "left", "right", "sample")
 _SORTED_BY = 3  # words on the left or right that decide the order
@@ -87,7 +87,7 @@ def concordance(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from corpora import make_corpus
+    >>> from firth import make_corpus
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")
     ...     corpus = make_corpus(f"{folder}/a.txt", f"{folder}/corpus")

@@ -9,19 +9,19 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from corpora.artifacts.artifact import CHECKSUMS, verify
-from corpora.artifacts.kinds import CORPUS, wrong_kind
-from corpora.common.display import html_table
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
-from corpora.store.manifest import MANIFEST as MANIFEST
-from corpora.store.manifest import read_manifest
-from corpora.store.sampling import nested_sample
-from corpora.store.shards import FORMS, Shard
-from corpora.store.view import Boundary, Documents, StoredText, choose_words
-from corpora.store.view import View as View  # return type of Corpus.view
-from corpora.store.vocabulary import Vocabulary
-from corpora.text.segment import TextSettings, unspaced_advice
+from firth.corpora.artifacts.artifact import CHECKSUMS, verify
+from firth.corpora.artifacts.kinds import CORPUS, wrong_kind
+from firth.corpora.common.display import html_table
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
+from firth.corpora.store.manifest import MANIFEST as MANIFEST
+from firth.corpora.store.manifest import read_manifest
+from firth.corpora.store.sampling import nested_sample
+from firth.corpora.store.shards import FORMS, Shard
+from firth.corpora.store.view import Boundary, Documents, StoredText, choose_words
+from firth.corpora.store.view import View as View  # return type of Corpus.view
+from firth.corpora.store.vocabulary import Vocabulary
+from firth.corpora.text.segment import TextSettings, unspaced_advice
 
 _NAMED = 3  # sources that a run names, and files that a note names
 # Notes on what was dropped or replaced, by name of its count.

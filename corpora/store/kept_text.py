@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import array_path, open_array
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts.arrays import array_path, open_array
+from firth.corpora.common.errors import ArtifactError
 
 # Arrays of a shard: compressed blocks, where they start, and the first sentence of each.
 BLOCKS, OFFSETS, FIRST_SENTENCES = "texts", "texts.offsets", "texts.sentences"

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import ArtifactError
-from corpora.store.shards import UNITS
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.store.shards import UNITS
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -1,6 +1,6 @@
 """Kernels of the index of occurrences and of what stands around them."""
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

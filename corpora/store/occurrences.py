@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, new_mapped, offsets_of
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.cache import cache_directory
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import progress
-from corpora.store.corpus import Corpus
-from corpora.store.occurrence_kernels import place_tokens
+from firth.corpora.artifacts.arrays import map_array, new_mapped, offsets_of
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import progress
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrence_kernels import place_tokens
 
 INDEX = "occurrences.npy"
 _AGAIN = "delete it; it is made again on the next use"

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.hashing import STRIDE, mix
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.hashing import STRIDE, mix
 
 # 18 digits suffice; Python refuses to parse integers of thousands of digits.
 _SIZE = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?\s*([kmgb]?)", re.ASCII)

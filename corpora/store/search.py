@@ -10,10 +10,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from corpora.common.errors import SettingError, UnknownWordError
-from corpora.store.corpus import Corpus
-from corpora.store.occurrences import Occurrences
-from corpora.store.shards import Shard
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrences import Occurrences
+from firth.corpora.store.shards import Shard
 
 _ANY = "*"
 _JOINED = "_"  # between the words of a phrase that is one word of the corpus

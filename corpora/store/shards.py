@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import array_path, open_array, read_strings
-from corpora.store.kept_text import BLOCKS, KeptText
+from firth.corpora.artifacts.arrays import array_path, open_array, read_strings
+from firth.corpora.store.kept_text import BLOCKS, KeptText
 
 FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
 HEADS = "heads"  # an array of shards whose text came with dependency trees

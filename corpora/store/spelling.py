@@ -7,8 +7,8 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from corpora.store.search import Search
-from corpora.text.align import align
+from firth.corpora.store.search import Search
+from firth.corpora.text.align import align
 
 _SENTENCES = 1000  # remembered
 _PRUNED = "…"  # stands for types that the vocabulary left out

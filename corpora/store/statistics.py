@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.store.corpus import Corpus
-from corpora.store.view_kernels import count_new_types, hash_parts
-from corpora.store.vocabulary import PRUNED
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.view_kernels import count_new_types, hash_parts
+from firth.corpora.store.vocabulary import PRUNED
 
 _CURVE_POINTS = 20
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from corpora.store.shards import Shard
-from corpora.store.view_kernels import count_selected_tokens, select_rows
-from corpora.store.vocabulary import PRUNED, Vocabulary
-from corpora.text.trees import part_heads
+from firth.corpora.store.shards import Shard
+from firth.corpora.store.view_kernels import count_selected_tokens, select_rows
+from firth.corpora.store.vocabulary import PRUNED, Vocabulary
+from firth.corpora.text.trees import part_heads
 
 Boundary = Literal["sentence", "paragraph", "document"]
 Documents = Literal["train", "held-out", "all"]

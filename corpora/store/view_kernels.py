@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
-from corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.segment_kernels import FNV_OFFSET, FNV_PRIME
 
 
 @compiled

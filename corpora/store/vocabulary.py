@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import open_array, read_strings
-from corpora.store.vocabulary_kernels import all_within
-from corpora.text.characters import punctuation_characters
+from firth.corpora.artifacts.arrays import open_array, read_strings
+from firth.corpora.store.vocabulary_kernels import all_within
+from firth.corpora.text.characters import punctuation_characters
 
 # The entry of all types beyond --max-types; no segmenter produces an empty word.
 PRUNED = ""

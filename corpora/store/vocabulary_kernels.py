@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corpora.text.characters import (
+from firth.corpora.text.characters import (
     ALONE,
     CLASS_MASK,
     CLASS_SHIFT,
@@ -16,7 +16,7 @@ from corpora.text.characters import (
     CharacterTable,
     character_table,
 )
-from corpora.text.segment import TextSettings, jieba_cutter
+from firth.corpora.text.segment import TextSettings, jieba_cutter
 
 
 def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tuple[int, int]] | None:

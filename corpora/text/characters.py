@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import UNREADABLE, load_arrays
-from corpora.artifacts.atomic import write_cached
-from corpora.common.cache import cache_directory
+from firth.corpora.artifacts.arrays import UNREADABLE, load_arrays
+from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.common.cache import cache_directory
 
 N_CODE_POINTS = 0x110000
 _SURROGATES = range(0xD800, 0xE000)

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, describe_settings, setting
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
-from corpora.text.characters import (
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.characters import (
     ALONE,
     CLASS_MASK,
     CLASS_SHIFT,

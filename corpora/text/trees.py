@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
+from firth.corpora.artifacts.arrays import offsets_of
 
 _NO_WORD = -1  # what the head of a word is if the file names no word
 _MOST_DIGITS = 10  # of the number of a word

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import ArtifactError
 
 _SPACE_MARK = "▁"  # SentencePiece's space
 _BATCH_WORDS = 1 << 14

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import ArtifactError
-from corpora.text.characters import N_CODE_POINTS, punctuation_characters
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import (
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.characters import N_CODE_POINTS, punctuation_characters
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import (
     CLS,
     CONTINUATION,
     FIRST_PIECE,

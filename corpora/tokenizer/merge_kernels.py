@@ -7,7 +7,7 @@ once, and its count only decreases: an outdated count in the queue is never too 
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 BOUNDARY = -1  # in ``symbols``: before the first word and after each
 _MERGED = -2  # in ``symbols``: where the right part of a merged symbol began

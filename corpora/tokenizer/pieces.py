@@ -6,9 +6,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SettingError
-from corpora.tokenizer.merge_kernels import BOUNDARY, learn_merges
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SettingError
+from firth.corpora.tokenizer.merge_kernels import BOUNDARY, learn_merges
 
 Kind = Literal["wordpiece", "bpe"]
 KINDS: tuple[str, ...] = get_args(Kind)

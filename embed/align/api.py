@@ -7,25 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import CHECKSUMS, fingerprint, new_artifact, read_json, write_json
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.display import html_table
-from corpora.common.errors import SettingError
-from corpora.common.options import config_of
-from corpora.common.reporting import note
-from embed.align.config import AlignConfig
-from embed.align.mapping import apply, centered, procrustes, units, vecmap
-from embed.align.pairs import (
+from firth.corpora.artifacts.artifact import (
+    CHECKSUMS,
+    fingerprint,
+    new_artifact,
+    read_json,
+    write_json,
+)
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.display import html_table
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import note
+from firth.embed.align.config import AlignConfig
+from firth.embed.align.mapping import apply, centered, procrustes, units, vecmap
+from firth.embed.align.pairs import (
     DictionaryCounts,
     Pairs,
     hold_out,
     read_dictionary,
     shared_pairs,
 )
-from embed.align.retrieval import Precision, precision
-from embed.formats.vector_files import load_vectors
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.align.retrieval import Precision, precision
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.word_vectors import WordVectors
 
 FORMAT = 1
 METHOD = "align"

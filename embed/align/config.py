@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, describe_settings, setting
 
 METHODS = ("procrustes", "vecmap")
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from embed.compare.inputs.lookup import finite_units
-from embed.vectors.search import nonzero_rows, unit_length
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.vectors.search import nonzero_rows, unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 
 _BLOCK = 1 << 14  # rows converted at once
 

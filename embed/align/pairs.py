@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import SettingError, SourceError
-from embed.compare.datasets.fields import Row
-from embed.vectors.search import nonzero_rows
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import index_words
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.datasets.fields import Row
+from firth.embed.vectors.search import nonzero_rows
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
 
 
 @dataclass(frozen=True, eq=False)

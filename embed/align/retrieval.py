@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from corpora.common.reporting import progress
-from corpora.common.threads import map_in_order, thread_count
-from embed.align.pairs import Pairs
-from embed.compare.statistics.bootstrap import draw_counts, interval, resample
-from embed.compare.statistics.estimators import Means
+from firth.corpora.common.reporting import progress
+from firth.corpora.common.threads import map_in_order, thread_count
+from firth.embed.align.pairs import Pairs
+from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
+from firth.embed.compare.statistics.estimators import Means
 
 CSLS_NEIGHBORS = 10  # Conneau et al. 2018, section 2.3
 AT = (1, 5)

@@ -4,12 +4,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.device import DEVICES
-from corpora.common.errors import SettingError
-from corpora.common.memory import parse_memory
-from corpora.common.options import check, describe_settings, setting
-from embed.registry import Chosen
-from embed.svd.train import SvdConfig
+from firth.corpora.common.device import DEVICES
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.embed.registry import Chosen
+from firth.embed.svd.train import SvdConfig
 
 LINEAR, HIDDEN, DENOISING, VARIATIONAL = KINDS = ("linear", "hidden", "denoising", "variational")
 _WEIGHTINGS = {"ppmi": "ppmi", "log": "log-counts"}  # rows to the weighting of train-svd

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import room_for_checkpoints
-from corpora.common.device import choose_device
-from corpora.common.estimate import Estimate
-from corpora.common.peak_memory import peak_memory
-from embed.autoencoder.config import AutoencoderConfig
-from embed.autoencoder.network import checkpoint_bytes
-from embed.autoencoder.train import open_words, train_codes
-from embed.svd.train import weighted_matrix
-from embed.vectors.training import torch_threads
-from embed.vectors.wordlist import word_lines
+from firth.corpora.artifacts.checkpoint import room_for_checkpoints
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.estimate import Estimate
+from firth.corpora.common.peak_memory import peak_memory
+from firth.embed.autoencoder.config import AutoencoderConfig
+from firth.embed.autoencoder.network import checkpoint_bytes
+from firth.embed.autoencoder.train import open_words, train_codes
+from firth.embed.svd.train import weighted_matrix
+from firth.embed.vectors.training import torch_threads
+from firth.embed.vectors.wordlist import word_lines
 
 if TYPE_CHECKING:  # it imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _BATCHES = 12  # that are timed
 _ABOUT, _LINE_BYTES = 2_700, 110  # bytes of settings and checksums, and of a line of metrics

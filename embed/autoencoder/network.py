@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embed.autoencoder.config import LINEAR, VARIATIONAL, AutoencoderConfig
-from embed.autoencoder.sparse_rows import SparseRows
+from firth.embed.autoencoder.config import LINEAR, VARIATIONAL, AutoencoderConfig
+from firth.embed.autoencoder.sparse_rows import SparseRows
 
 if TYPE_CHECKING:  # it takes seconds to import
     from torch import Tensor

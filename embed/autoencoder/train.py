@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import (
+from firth.corpora.artifacts.checkpoint import (
     CHECKPOINTS,
     clear_checkpoints,
     load_checkpoint,
     save_checkpoint,
 )
-from corpora.artifacts.metrics import METRICS, Metrics
-from corpora.common.errors import FirthError
-from corpora.common.interrupts import defer_interrupts
-from corpora.common.options import config_of
-from corpora.common.reporting import Progress, note, progress
-from embed.autoencoder.config import AutoencoderConfig
-from embed.autoencoder.network import NO_LOSSES, Losses, Network
-from embed.autoencoder.sparse_rows import SparseRows
-from embed.svd.train import weighted_matrix
-from embed.vectors.training import make_network_run, train_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.metrics import METRICS, Metrics
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.interrupts import defer_interrupts
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import Progress, note, progress
+from firth.embed.autoencoder.config import AutoencoderConfig
+from firth.embed.autoencoder.network import NO_LOSSES, Losses, Network
+from firth.embed.autoencoder.sparse_rows import SparseRows
+from firth.embed.svd.train import weighted_matrix
+from firth.embed.vectors.training import make_network_run, train_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
-    from corpora.store.corpus import Corpus, View
+    from firth.corpora.store.corpus import Corpus, View
 
 METHOD = "autoencoder"
 _ORDER, _NOISE = 1, 2  # keys of the random streams
@@ -49,7 +49,7 @@ def train_autoencoder(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
         training documents are counted.
     config : AutoencoderConfig, optional
         The settings; by default those of ``AutoencoderConfig()``.

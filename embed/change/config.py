@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting
-from embed.contextual.pooling import AUTO
-from embed.registry import find_method
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.embed.contextual.pooling import AUTO
+from firth.embed.registry import find_method
 
 ROUTES = ("svd-joint", "procrustes", "contextual")
 SVD = "svd"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.common.reporting import progress
-from corpora.store.search import Search
-from embed.change.periods import Periods
-from embed.change.sentences import hits_in
-from embed.protocols import ContextualEncoder
-from embed.vectors.search import unit_length
+from firth.corpora.common.reporting import progress
+from firth.corpora.store.search import Search
+from firth.embed.change.periods import Periods
+from firth.embed.change.sentences import hits_in
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.search import unit_length
 
 _AT_ONCE = 1 << 11  # sentences
 _UNREAD = "…"  # for words that the vocabulary of the corpus left out

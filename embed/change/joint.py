@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import FirthError
-from corpora.common.reporting import progress
-from corpora.common.threads import thread_count
-from embed.change.periods import PeriodText
-from embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
-from embed.svd.ppmi import keep_probabilities, pmi_factors, weigh
-from embed.svd.train import SvdConfig
-from embed.svd.truncated_svd import truncated_svd
-from embed.svd.window_weights import count_type, window_weights
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.reporting import progress
+from firth.corpora.common.threads import thread_count
+from firth.embed.change.periods import PeriodText
+from firth.embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
+from firth.embed.svd.ppmi import keep_probabilities, pmi_factors, weigh
+from firth.embed.svd.train import SvdConfig
+from firth.embed.svd.truncated_svd import truncated_svd
+from firth.embed.svd.window_weights import count_type, window_weights
 
 _CHUNK = 1 << 19  # entries weighed at once
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error

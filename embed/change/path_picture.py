@@ -3,11 +3,11 @@
 import dataclasses
 from pathlib import Path
 
-from corpora.artifacts.figures import Picture
-from embed.change.result import WordChanges
-from embed.query.map_picture import draw_map
-from embed.query.word_map import map_words
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.figures import Picture
+from firth.embed.change.result import WordChanges
+from firth.embed.query.map_picture import draw_map
+from firth.embed.query.word_map import map_words
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def draw_path(
@@ -20,7 +20,7 @@ def draw_path(
     Parameters
     ----------
     changes : WordChanges
-        From :func:`embed.word_changes`.
+        From :func:`firth.word_changes`.
     word : str
         A tested word.
     path : str or Path

@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from corpora.store.corpus import Corpus
-from corpora.store.occurrence_kernels import count_by_group
-from corpora.store.search import kept_field
-from corpora.store.view import StoredText, View, choose_words
-from embed.change.config import FEWEST
-from embed.explore.drawn_text import joined_text
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrence_kernels import count_by_group
+from firth.corpora.store.search import kept_field
+from firth.corpora.store.view import StoredText, View, choose_words
+from firth.embed.change.config import FEWEST
+from firth.embed.explore.drawn_text import joined_text
 
 _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _NO_PERIOD = -1

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import progress
-from corpora.common.threads import even_ranges, map_in_order, thread_count
-from embed.change.joint import JointSpace
-from embed.change.periods import PeriodText
-from embed.svd.inverted_text import invert
-from embed.svd.train import SvdConfig
-from embed.svd.window_weights import count_type, window_weights
+from firth.corpora.common.reporting import progress
+from firth.corpora.common.threads import even_ranges, map_in_order, thread_count
+from firth.embed.change.joint import JointSpace
+from firth.embed.change.periods import PeriodText
+from firth.embed.svd.inverted_text import invert
+from firth.embed.svd.train import SvdConfig
+from firth.embed.svd.window_weights import count_type, window_weights
 
 MOST_BLOCKS = 512  # of documents that are dealt out together
 _ENTRIES = 1 << 22  # counts of one word at once: 16 MB
@@ -44,7 +44,7 @@ def dealt_text(
     texts: Sequence[PeriodText], n_words: int, threads: int, most: int = MOST_BLOCKS
 ) -> DealtText:
     """Lay out the text of all periods; successive documents share a block if there are many."""
-    from embed.svd.cooccurrence_kernels import lay_out
+    from firth.embed.svd.cooccurrence_kernels import lay_out
 
     kind: Any = np.uint16 if n_words + 1 < 1 << 16 else np.uint32
     size = sum(text.n_tokens for text in texts) / most
@@ -140,7 +140,7 @@ class _Measure:
 
     def distances(self, word: int) -> np.ndarray:
         """Return the distance of a word as it is, and in each permutation, float32 (1 + P,)."""
-        from embed.change.permutation_kernels import deal
+        from firth.embed.change.permutation_kernels import deal
 
         dealt = self._dealt
         positions = dealt.positions[dealt.starts[word] : dealt.starts[word + 1]]
@@ -162,7 +162,7 @@ class _Measure:
         self, positions: np.ndarray, blocks: np.ndarray, labels: np.ndarray, capacity: int
     ) -> np.ndarray:
         """Return the distances for some rows of labels, float32 (J,)."""
-        from embed.change.permutation_kernels import count_dealt, weigh_dealt
+        from firth.embed.change.permutation_kernels import count_dealt, weigh_dealt
 
         of_period = labels.T[:, None, :] == np.arange(self._n_periods)[:, None]  # (B, K, J)
         masks = -of_period.reshape(labels.shape[1], -1).astype(np.int64)

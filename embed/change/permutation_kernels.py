@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import SilentReporter, note, progress, reporting_to
-from embed.align.mapping import procrustes
-from embed.change.permutation import cosine_distances
-from embed.change.spaces import Training
-from embed.vectors.search import unit_length
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import SilentReporter, note, progress, reporting_to
+from firth.embed.align.mapping import procrustes
+from firth.embed.change.permutation import cosine_distances
+from firth.embed.change.spaces import Training
+from firth.embed.vectors.search import unit_length
 
 _NORMAL = 1.96  # of a 95 % interval
 

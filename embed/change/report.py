@@ -5,10 +5,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.atomic import atomic_output
-from embed.change.result import ChangedWord, WordChanges
-from embed.compare.report.html.page import render_page
-from embed.compare.report.html.scale import scale_of
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.embed.change.result import ChangedWord, WordChanges
+from firth.embed.compare.report.html.page import render_page
+from firth.embed.compare.report.html.scale import scale_of
 
 _OPEN_WORDS = 4  # words whose neighbors are shown without a click
 _ALPHA = 0.05
@@ -23,7 +23,7 @@ def write_change_report(
     Parameters
     ----------
     changes : WordChanges
-        From :func:`embed.word_changes`.
+        From :func:`firth.word_changes`.
     shown : sequence of ChangedWord
         The words, from :meth:`WordChanges.describe`.
     path : str or Path

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.errors import UnknownWordError
-from corpora.store.concordance import Line
-from embed.change.config import ChangeConfig
-from embed.change.periods import Periods
-from embed.change.sentences import sentences_of
-from embed.change.table import ChangeTable
-from embed.explore.differ import largest
-from embed.vectors.change_table import CHANGE
-from embed.vectors.search import unit_length
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.errors import UnknownWordError
+from firth.corpora.store.concordance import Line
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.periods import Periods
+from firth.embed.change.sentences import sentences_of
+from firth.embed.change.table import ChangeTable
+from firth.embed.explore.differ import largest
+from firth.embed.vectors.change_table import CHANGE
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 
 METHOD = "change"
 _FORMAT = 1
@@ -69,7 +69,7 @@ class ChangedWord:
 
 @dataclass(frozen=True, eq=False)
 class WordChanges:
-    """The change of words between periods, made by :func:`embed.word_changes`.
+    """The change of words between periods, made by :func:`firth.word_changes`.
 
     Attributes
     ----------

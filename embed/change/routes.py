@@ -7,33 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError, UnknownWordError
-from corpora.common.reporting import note
-from corpora.common.threads import thread_count
-from embed.align.api import describe_source
-from embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
-from embed.change.contextual import (
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.common.reporting import note
+from firth.corpora.common.threads import thread_count
+from firth.embed.align.api import describe_source
+from firth.embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
+from firth.embed.change.contextual import (
     pair_distances,
     prototypes,
     read_occurrences,
     resampled_errors,
 )
-from embed.change.joint import joint_space
-from embed.change.periods import Periods, PeriodText
-from embed.change.permutation import (
+from firth.embed.change.joint import joint_space
+from firth.embed.change.periods import Periods, PeriodText
+from firth.embed.change.permutation import (
     cosine_distances,
     dealt_text,
     permuted_distances,
     pooled_p,
     typical,
 )
-from embed.change.procrustes import aligned, bootstrap_errors, have_vectors, interval
-from embed.change.spaces import Training, spaces_of
-from embed.change.table import top_shares
-from embed.contextual.encoders import open_encoder
-from embed.contextual.pooling import parse_layers
-from embed.protocols import ContextualEncoder
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.change.procrustes import aligned, bootstrap_errors, have_vectors, interval
+from firth.embed.change.spaces import Training, spaces_of
+from firth.embed.change.table import top_shares
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.contextual.pooling import parse_layers
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.word_vectors import WordVectors
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
 _NO_P = "only `route=svd-joint` has it"

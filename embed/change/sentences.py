@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from corpora.store.concordance import Line, lines_of
-from corpora.store.search import Hits, Search
-from embed.change.periods import Periods
+from firth.corpora.store.concordance import Line, lines_of
+from firth.corpora.store.search import Hits, Search
+from firth.embed.change.periods import Periods
 
 _WIDTH = 8  # words on each side
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from embed.change.config import ChangeConfig
-from embed.change.periods import Periods, PeriodText
-from embed.compare.inputs.lookup import finite_units
-from embed.explore.drawn_text import DrawnCorpus
-from embed.registry import METHODS
-from embed.svd.train import text_vectors
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.periods import Periods, PeriodText
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.explore.drawn_text import DrawnCorpus
+from firth.embed.registry import METHODS
+from firth.embed.svd.train import text_vectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from embed.change.periods import PeriodText
-from embed.vectors.change_table import COUNT
-from embed.vectors.wordlist import escape
+from firth.embed.change.periods import PeriodText
+from firth.embed.vectors.change_table import COUNT
+from firth.embed.vectors.wordlist import escape
 
 OWN_SHARE = 0.5  # of a word's tokens in one document, from which on the word is flagged
 

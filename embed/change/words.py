@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.artifact import refuse_existing
-from corpora.artifacts.kinds import RUN, kind_of
-from corpora.common.errors import SettingError
-from corpora.common.options import config_of
-from corpora.store.corpus import Corpus
-from embed.change.config import ChangeConfig, refuse_training
-from embed.change.periods import Periods, read_periods, read_texts, two_corpora
-from embed.change.result import WordChanges, compared_row
-from embed.change.routes import Compared, measure
-from embed.change.table import ChangeTable, top_shares
-from embed.explore.own_corpus import training_corpus
-from embed.formats.vector_files import load_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import refuse_existing
+from firth.corpora.artifacts.kinds import RUN, kind_of
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import config_of
+from firth.corpora.store.corpus import Corpus
+from firth.embed.change.config import ChangeConfig, refuse_training
+from firth.embed.change.periods import Periods, read_periods, read_texts, two_corpora
+from firth.embed.change.result import WordChanges, compared_row
+from firth.embed.change.routes import Compared, measure
+from firth.embed.change.table import ChangeTable, top_shares
+from firth.embed.explore.own_corpus import training_corpus
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def word_changes(

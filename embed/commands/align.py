@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.common.options import click_options
-from embed.align.config import AlignConfig
+from firth.corpora.common.options import click_options
+from firth.embed.align.config import AlignConfig
 
 
 @click.command("align")
@@ -61,10 +61,10 @@ def command(
             --suffixes de,en --out out/both
         firth neighbors out/both könig@de
     """
-    from corpora.artifacts.artifact import refuse_existing
-    from corpora.common.console import print_json
-    from corpora.common.options import split_list, take
-    from embed.align.api import align_vectors, check_output
+    from firth.corpora.artifacts.artifact import refuse_existing
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.options import split_list, take
+    from firth.embed.align.api import align_vectors, check_output
 
     config = take(AlignConfig, options)
     marks = None if suffixes is None else split_list(suffixes)
@@ -86,7 +86,7 @@ def command(
 
 def _print(found: dict[str, Any]) -> None:
     """Print precision and intervals, and how many pairs there were."""
-    from corpora.common.console import bare, print_table
+    from firth.corpora.common.console import bare, print_table
 
     for name in ("dictionary", "test"):
         if name in found:

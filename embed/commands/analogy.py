@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from corpora.common.memory import memory_option
+from firth.corpora.common.memory import memory_option
 
 
 @click.command("analogy")
@@ -48,10 +48,10 @@ def command(
         firth analogy out/svd man king woman
         firth analogy out/svd france paris japan --method 3cosmul -k 3
     """
-    from corpora.common.console import padded, print_json
-    from embed.query.opening import open_queried
-    from embed.query.prompt import answer_each, find_words
-    from embed.vectors.neighbors import Neighbor, analogy
+    from firth.corpora.common.console import padded, print_json
+    from firth.embed.query.opening import open_queried
+    from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.pooling_weights import WeightedSentence
+    from firth.embed.compare.pooling_weights import WeightedSentence
 
 _BAR = 24  # length of the longest bar in characters
 
@@ -48,11 +48,11 @@ def command(
         firth attend out/svd --on sst2.train,sst2.dev "a gripping and funny film"
         firth attend out/svd --on trec.train --json - < questions.txt
     """
-    from corpora.common.console import print_json
-    from corpora.common.errors import SettingError
-    from embed.compare.datasets.parts import split_names
-    from embed.compare.pooling_weights import pooling_weights
-    from embed.query.prompt import read_queries
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.errors import SettingError
+    from firth.embed.compare.datasets.parts import split_names
+    from firth.embed.compare.pooling_weights import pooling_weights
+    from firth.embed.query.prompt import read_queries
 
     texts = list(sentences)
     if "-" in texts and len(texts) > 1:
@@ -74,7 +74,7 @@ def command(
 
 def _print(sentence: "WeightedSentence") -> None:
     """Print a row per word, then the label."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     most = max(sentence.weights.tolist(), default=1.0)
     rows = [

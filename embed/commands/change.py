@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from corpora.common.options import click_options
-from embed.change.config import ChangeConfig
+from firth.corpora.common.options import click_options
+from firth.embed.change.config import ChangeConfig
 
 if TYPE_CHECKING:
-    from embed.change.result import ChangedWord, WordChanges
+    from firth.embed.change.result import ChangedWord, WordChanges
 
 
 @click.command("change")
@@ -108,14 +108,14 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920 \\
             --route contextual --encoder out/mlm --words bahn,klasse
     """
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import print_csv, print_json
-    from corpora.common.options import split_list, take
-    from corpora.common.reporting import note
-    from embed.change.path_picture import draw_path
-    from embed.change.report import write_change_report
-    from embed.change.words import word_changes
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.artifacts.figures import picture_kind
+    from firth.corpora.common.console import print_csv, print_json
+    from firth.corpora.common.options import split_list, take
+    from firth.corpora.common.reporting import note
+    from firth.embed.change.path_picture import draw_path
+    from firth.embed.change.report import write_change_report
+    from firth.embed.change.words import word_changes
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
@@ -167,8 +167,8 @@ def command(
 
 def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     """Print a row per word and period, then sentences, and what was compared."""
-    from corpora.common.console import print_table
-    from corpora.common.options import as_command_line
+    from firth.corpora.common.console import print_table
+    from firth.corpora.common.options import as_command_line
 
     tested, names = changes.table.p is not None, changes.names
     by_states = changes.table.prototype is not None

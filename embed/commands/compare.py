@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from corpora.common.memory import memory_option
-from corpora.common.options import (
+from firth.corpora.common.memory import memory_option
+from firth.corpora.common.options import (
     as_command_line,
     click_options,
     split_list,
     take,
 )
-from embed.compare.config import EXAMPLE, CompareConfig
+from firth.embed.compare.config import EXAMPLE, CompareConfig
 
 
 @click.command(name="compare")
@@ -117,14 +117,14 @@ def command(
         firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
         firth compare out/svd out/sg --report report.html --words king,queen,sea,lake
     """
-    from corpora.common.console import print_error, print_json
-    from corpora.common.errors import FirthError
-    from corpora.common.reporting import note
-    from embed.compare.api import compare_runs
-    from embed.compare.datasets.categories import read_groups
-    from embed.compare.report.contents import read_curve
-    from embed.compare.report.csv_table import write_csv
-    from embed.compare.report.examples import check_brackets
+    from firth.corpora.common.console import print_error, print_json
+    from firth.corpora.common.errors import FirthError
+    from firth.corpora.common.reporting import note
+    from firth.embed.compare.api import compare_runs
+    from firth.embed.compare.datasets.categories import read_groups
+    from firth.embed.compare.report.contents import read_curve
+    from firth.embed.compare.report.csv_table import write_csv
+    from firth.embed.compare.report.examples import check_brackets
 
     config = take(CompareConfig, options)
     if as_csv and (as_json or config.intrinsic):
@@ -190,12 +190,12 @@ def _refuse_places(
     force: bool,
 ) -> None:
     """Raise if an output cannot be written, before minutes of work."""
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.artifacts.figures import picture_kind
-    from corpora.common.errors import SettingError
-    from embed.compare.datasets.files_read import files_read
-    from embed.compare.report.saved import check_out
-    from embed.compare.scoring.comparison import named_sets
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.artifacts.figures import picture_kind
+    from firth.corpora.common.errors import SettingError
+    from firth.embed.compare.datasets.files_read import files_read
+    from firth.embed.compare.report.saved import check_out
+    from firth.embed.compare.scoring.comparison import named_sets
 
     if plot is not None:
         picture_kind(plot)

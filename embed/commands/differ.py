@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from embed.explore.differ import Differing
+    from firth.embed.explore.differ import Differing
 
 _SHOWN = 5  # neighbors of each run in the table
 
@@ -65,12 +65,12 @@ def command(
         firth differ out/svd-1990 out/svd-2020
         firth differ out/svd out/skipgram --words bank,cell --resamples 0
     """
-    from corpora.common.console import print_csv, print_json
-    from corpora.common.options import split_list
-    from corpora.common.reporting import note
-    from embed.explore.differ import DifferingWord, differ
-    from embed.formats.vector_files import load_vectors
-    from embed.query.prompt import find_word
+    from firth.corpora.common.console import print_csv, print_json
+    from firth.corpora.common.options import split_list
+    from firth.corpora.common.reporting import note
+    from firth.embed.explore.differ import DifferingWord, differ
+    from firth.embed.formats.vector_files import load_vectors
+    from firth.embed.query.prompt import find_word
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
@@ -91,8 +91,8 @@ def command(
 
 def _print(differing: "Differing") -> None:
     """Print a row per word, and what the numbers are."""
-    from corpora.common.console import print_table
-    from corpora.common.options import as_command_line
+    from firth.corpora.common.console import print_table
+    from firth.corpora.common.options import as_command_line
 
     tested = differing.no_chance is None
     columns = ["word", "count A", "count B", "distance", *(["chance", "p", "q"] if tested else [])]

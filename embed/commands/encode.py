@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from corpora.common.cluster import cluster_option
-from corpora.common.device import device_option
-from corpora.common.options import click_options
-from embed.contextual.encoded_text import EncodeConfig
+from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.device import device_option
+from firth.corpora.common.options import click_options
+from firth.embed.contextual.encoded_text import EncodeConfig
 
 
 @click.command("encode")
@@ -52,11 +52,11 @@ def command(
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
     """
-    from corpora.common.options import take
-    from corpora.common.reporting import note, progress
-    from embed.contextual.encoded_text import encode_file, refuse_suffix
-    from embed.contextual.encoders import open_encoder
-    from embed.contextual.encoding_tasks import cluster_device, encode_on
+    from firth.corpora.common.options import take
+    from firth.corpora.common.reporting import note, progress
+    from firth.embed.contextual.encoded_text import encode_file, refuse_suffix
+    from firth.embed.contextual.encoders import open_encoder
+    from firth.embed.contextual.encoding_tasks import cluster_device, encode_on
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)
@@ -76,9 +76,9 @@ def command(
 
 def _encode_sif(run: Path, file: Path, out: Path, force: bool) -> None:
     """Write a vector per line from the word vectors of a run."""
-    from corpora.common.reporting import note, progress
-    from embed.contextual.sif import sif_file
-    from embed.formats.vector_files import load_vectors
+    from firth.corpora.common.reporting import note, progress
+    from firth.embed.contextual.sif import sif_file
+    from firth.embed.formats.vector_files import load_vectors
 
     vectors = load_vectors(run)
     with progress("encoding", "words") as show:

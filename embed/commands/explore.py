@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.explore.server import Answers
+    from firth.embed.explore.server import Answers
 
 
 @click.command("explore")
@@ -69,12 +69,12 @@ def command(
         firth explore out/svd out/skipgram
         firth explore out/svd --html page.html
     """
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.common.reporting import note
-    from corpora.store.corpus import Corpus
-    from embed.explore.maps import require_umap
-    from embed.explore.server import Answers, require_packages
-    from embed.explore.space import open_spaces
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.common.reporting import note
+    from firth.corpora.store.corpus import Corpus
+    from firth.embed.explore.maps import require_umap
+    from firth.embed.explore.server import Answers, require_packages
+    from firth.embed.explore.space import open_spaces
 
     if html is None:
         require_packages()
@@ -84,7 +84,7 @@ def command(
         require_umap()
     given = None if corpus is None else Corpus.open(corpus)
     if html is not None:
-        from embed.explore.static_page import MOST_WORDS, write_page
+        from firth.embed.explore.static_page import MOST_WORDS, write_page
 
         spaces = open_spaces(runs, min(max_words, MOST_WORDS), corpus)
         write_page(spaces, html, force=force, method=method)
@@ -104,9 +104,9 @@ def _serve(answers: "Answers", port: int, *, browser: bool) -> None:
 
     import uvicorn
 
-    from corpora.common.errors import SettingError
-    from corpora.common.reporting import SilentReporter, reporting_to
-    from embed.explore.server import make_app
+    from firth.corpora.common.errors import SettingError
+    from firth.corpora.common.reporting import SilentReporter, reporting_to
+    from firth.embed.explore.server import make_app
 
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

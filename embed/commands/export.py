@@ -45,11 +45,11 @@ def command(
         firth export out/svd --format word2vec-binary svd.bin
         firth neighbors svd.bin king
     """
-    from corpora.common.errors import SettingError
-    from corpora.common.reporting import note
-    from embed.formats.vector_files import load_vectors, write_vectors
-    from embed.registry import write_model
-    from embed.vectors.context_vectors import with_contexts
+    from firth.corpora.common.errors import SettingError
+    from firth.corpora.common.reporting import note
+    from firth.embed.formats.vector_files import load_vectors, write_vectors
+    from firth.embed.registry import write_model
+    from firth.embed.vectors.context_vectors import with_contexts
 
     if format in _MODEL_FORMATS:
         for name, given in (("--add-contexts", add_contexts), ("--skip-zeros", skip_zeros)):

@@ -28,8 +28,8 @@ def command(run: Path, recall: float, as_json: bool) -> None:
         firth index out/svd
         firth neighbors out/svd king paris --approximate
     """
-    from corpora.common.console import print_json
-    from embed.query.index import make_index
+    from firth.corpora.common.console import print_json
+    from firth.embed.query.index import make_index
 
     index = make_index(run, recall=recall)
     about = index.about

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from corpora.common.options import as_command_line, click_options, take
-from embed.compare.config import CompareConfig
-from embed.compare.curves.learning_curve import CurveConfig
+from firth.corpora.common.options import as_command_line, click_options, take
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.curves.learning_curve import CurveConfig
 
 
 @click.command("learning-curve")
@@ -40,17 +40,17 @@ def command(
         firth learning-curve out/wiki --out out/curve --sizes 200K,500K --plot curve.svg
         firth learning-curve out/wiki --out out/curve --methods svd,skipgram --seeds 3 --json
     """
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import print_json
-    from corpora.common.reporting import note
-    from corpora.encoding.open_or_build import open_or_build
-    from corpora.store.sampling import parse_sizes
-    from embed.compare.curves.api import make_curve, recipes_of, write_curve
-    from embed.compare.curves.learning_curve import CURVE
-    from embed.compare.curves.picture import draw_curve
-    from embed.compare.curves.table import print_curve
-    from embed.compare.scoring.comparison import readable_tasks
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.artifacts.figures import picture_kind
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.reporting import note
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.store.sampling import parse_sizes
+    from firth.embed.compare.curves.api import make_curve, recipes_of, write_curve
+    from firth.embed.compare.curves.learning_curve import CURVE
+    from firth.embed.compare.curves.picture import draw_curve
+    from firth.embed.compare.curves.table import print_curve
+    from firth.embed.compare.scoring.comparison import readable_tasks
 
     config, comparing = take(CurveConfig, options), take(CompareConfig, options)
     recipes = recipes_of(config)

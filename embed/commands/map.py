@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from embed.query.word_map import WordMap
+    from firth.embed.query.word_map import WordMap
 
 
 @click.command("map")
@@ -47,15 +47,15 @@ def command(
         firth map out/svd france paris italy rome spain madrid --plot map.svg
         firth map out/svd --words-from animals-and-verbs.tsv --plot map.png
     """
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import print_json
-    from corpora.common.reporting import note
-    from embed.compare.datasets.categories import read_groups
-    from embed.formats.vector_files import load_vectors
-    from embed.query.map_picture import draw_map
-    from embed.query.prompt import find_words
-    from embed.query.word_map import map_words
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.artifacts.figures import picture_kind
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.reporting import note
+    from firth.embed.compare.datasets.categories import read_groups
+    from firth.embed.formats.vector_files import load_vectors
+    from firth.embed.query.map_picture import draw_map
+    from firth.embed.query.prompt import find_words
+    from firth.embed.query.word_map import map_words
 
     if bool(words) == (file is not None):
         raise click.UsageError("pass either WORDs or --words-from FILE")
@@ -87,7 +87,7 @@ def _summary(word_map: "WordMap") -> str:
 
 def _print(word_map: "WordMap") -> None:
     """Print a row per word."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     grouped = any(group is not None for group in word_map.groups)
     rows = [

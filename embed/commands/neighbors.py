@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from corpora.common.memory import memory_option
+from firth.corpora.common.memory import memory_option
 
 
 @click.command("neighbors")
@@ -61,10 +61,10 @@ def command(
         firth neighbors out/svd king --approximate
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
-    from corpora.common.reporting import note
-    from embed.query.index import open_index
-    from embed.query.opening import open_queried
-    from embed.query.prompt import at_terminal, find_words, prompt, read_queries
+    from firth.corpora.common.reporting import note
+    from firth.embed.query.index import open_index
+    from firth.embed.query.opening import open_queried
+    from firth.embed.query.prompt import at_terminal, find_words, prompt, read_queries
 
     if layers is not None and not contexts:
         raise click.UsageError("--layers requires --context")
@@ -104,8 +104,8 @@ def command(
 
 def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) -> None:
     """Print the neighbors of distinct words, searched by an index if there is one."""
-    from corpora.common.console import print_json
-    from embed.vectors.neighbors import nearest
+    from firth.corpora.common.console import print_json
+    from firth.embed.vectors.neighbors import nearest
 
     found = nearest(vectors, words, k) if index is None else index.nearest(words, k)
     answers = dict(zip(words, found, strict=True))
@@ -121,8 +121,8 @@ def _print_in_context(
     run: Path, vectors: Any, contexts: Sequence[str], k: int, layers: str | None, as_json: bool
 ) -> None:
     """Print the neighbors of bracketed words, numbered if there are several."""
-    from corpora.common.console import print_json
-    from embed.contextual.in_context import nearest_in_context
+    from firth.corpora.common.console import print_json
+    from firth.embed.contextual.in_context import nearest_in_context
 
     answers = nearest_in_context(run, vectors, contexts, k, layers=layers)
     if as_json:
@@ -144,7 +144,7 @@ def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
 
 def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
     """Print a line per neighbor."""
-    from corpora.common.console import padded
+    from firth.corpora.common.console import padded
 
     for rank, (other, cosine) in enumerate(neighbors, 1):
         click.echo(f"{padded(word, 16)} {rank:>3}  {padded(other, 20)} {cosine:7.4f}")

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from corpora.common.cluster import cluster_option
-from corpora.common.device import device_option
-from corpora.common.options import click_options
-from embed.contextual.pooling import PoolConfig
+from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.device import device_option
+from firth.corpora.common.options import click_options
+from firth.embed.contextual.pooling import PoolConfig
 
 
 @click.command("pool")
@@ -52,12 +52,12 @@ def command(
         firth pool models/bert --corpus out/wiki --cluster local:2 --out out/bert
         firth compare out/mlm out/mlm-low out/bert
     """
-    from corpora.artifacts.artifact import refuse_existing
-    from corpora.common.options import take
-    from corpora.encoding.open_or_build import open_or_build
-    from embed.contextual.encoders import encoder_run
-    from embed.contextual.pooled_run import pool_run
-    from embed.vectors.word_vectors import WordVectors
+    from firth.corpora.artifacts.artifact import refuse_existing
+    from firth.corpora.common.options import take
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.embed.contextual.encoders import encoder_run
+    from firth.embed.contextual.pooled_run import pool_run
+    from firth.embed.vectors.word_vectors import WordVectors
 
     config = take(PoolConfig, options)
     run = encoder_run(run)

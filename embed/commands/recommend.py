@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from embed.compare.recommend import Advice, Choice, Features, Margin
+    from firth.embed.compare.recommend import Advice, Choice, Features, Margin
 
 _KINDS = {
     "similarity": "similarity",
@@ -31,9 +31,9 @@ def command(corpus: str, as_json: bool) -> None:
         firth recommend out/wiki
         firth recommend novels/ --json
     """
-    from corpora.common.console import print_json
-    from corpora.encoding.open_or_build import open_or_build
-    from embed.compare.recommend import advise, features_of, read_evidence
+    from firth.corpora.common.console import print_json
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)
     evidence, features = read_evidence(), features_of(opened)
@@ -78,8 +78,8 @@ def _document(
 
 def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[str, Any]) -> None:
     """Print a line per choice, one on the evidence, and the table of scores."""
-    from corpora.common.console import human, print_table
-    from embed.compare.recommend import name_of
+    from firth.corpora.common.console import human, print_table
+    from firth.embed.compare.recommend import name_of
 
     for choice in advice.choices:
         kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
@@ -113,7 +113,7 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
 
 def _margins(advice: "Advice", choice: "Choice") -> "dict[str, Margin | None]":
     """Return the margin of a choice over the best other candidate, for each kind of sets."""
-    from embed.compare.recommend import margin_of
+    from firth.embed.compare.recommend import margin_of
 
     return {
         kind: margin_of(advice.sample, kind, choice.candidate, advice.left_out)
@@ -132,7 +132,7 @@ def _in_words(margin: "Margin", factor: float) -> str:
 
 def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str:
     """Return the command that trains a candidate."""
-    from corpora.common.console import shell_quoted
+    from firth.corpora.common.console import shell_quoted
 
     about = evidence["candidates"][candidate]
     options = " ".join(f"--{name} {value}" for name, value in about["options"].items())
@@ -141,7 +141,7 @@ def _train_command(corpus: str, candidate: str, evidence: dict[str, Any]) -> str
 
 def _row(name: str, advice: "Advice") -> list[object]:
     """Return the table row of one candidate."""
-    from embed.compare.recommend import mean_of
+    from firth.embed.compare.recommend import mean_of
 
     chosen = {kind: choice.candidate for choice in advice.choices for kind in choice.kinds}
     cells = []

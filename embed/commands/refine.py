@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from corpora.common.options import click_options
-from embed.refine.config import RefineConfig
+from firth.corpora.common.options import click_options
+from firth.embed.refine.config import RefineConfig
 
 
 @click.command("refine")
@@ -38,10 +38,10 @@ def command(
         firth refine out/svd --related synonyms.txt --out out/svd-synonyms
         firth compare out/skipgram out/skipgram-refined
     """
-    from corpora.artifacts.artifact import read_json
-    from corpora.common.console import print_json
-    from corpora.common.options import take
-    from embed.refine.api import refine_vectors
+    from firth.corpora.artifacts.artifact import read_json
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.options import take
+    from firth.embed.refine.api import refine_vectors
 
     config = take(RefineConfig, options)
     made = refine_vectors(run, config, related=related, out=out, force=force)

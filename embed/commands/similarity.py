@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from corpora.common.memory import memory_option
+from firth.corpora.common.memory import memory_option
 
 
 @click.command("similarity")
@@ -36,10 +36,10 @@ def command(
         firth similarity out/svd king queen
         firth similarity out/svd --json < pairs.txt
     """
-    from corpora.common.console import padded, print_json
-    from embed.query.opening import open_queried
-    from embed.query.prompt import answer_each, find_words
-    from embed.vectors.neighbors import similarity
+    from firth.corpora.common.console import padded, print_json
+    from firth.embed.query.opening import open_queried
+    from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2):
         raise click.UsageError(f"expected two words, got {len(words)}")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corpora.common.options import split_list
+from firth.corpora.common.options import split_list
 
 if TYPE_CHECKING:
-    from embed.study.study import StudyResult
+    from firth.embed.study.study import StudyResult
 
 
 @click.command("study")
@@ -66,8 +66,8 @@ def command(
         firth study novels/*.txt --out out/novels --methods svd,skipgram
         firth study --settings out/novels/study.toml --out out/again
     """
-    from embed.study.settings import DEFAULT_BUDGET, DEFAULT_METHODS, Study, read_study
-    from embed.study.study import make_study
+    from firth.embed.study.settings import DEFAULT_BUDGET, DEFAULT_METHODS, Study, read_study
+    from firth.embed.study.study import make_study
 
     if settings is None and not sources:
         raise click.UsageError("Missing argument 'SOURCE...', or --settings.")
@@ -88,8 +88,8 @@ def command(
 
 def _print_summary(result: "StudyResult", out: Path) -> None:
     """Print the outputs, commands to try next, and failures."""
-    from corpora.common.console import print_error, shell_quoted
-    from corpora.common.reporting import note
+    from firth.corpora.common.console import print_error, shell_quoted
+    from firth.corpora.common.reporting import note
 
     run = shell_quoted(result.runs[0])
     click.echo(f"\n{out}:")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from embed.autoencoder.config import AutoencoderConfig
-from embed.commands.training import Request, size, training_options
+from firth.embed.autoencoder.config import AutoencoderConfig
+from firth.embed.commands.training import Request, size, training_options
 
 
 @click.command("train-autoencoder")
@@ -27,10 +27,10 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
         firth neighbors out/autoencoder king
     """
-    from corpora.artifacts.checkpoint import CHECKPOINTS
-    from corpora.common.device import choose_device
-    from embed.autoencoder.dry_run import estimate_autoencoder
-    from embed.autoencoder.train import make_autoencoder_run
+    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+    from firth.corpora.common.device import choose_device
+    from firth.embed.autoencoder.dry_run import estimate_autoencoder
+    from firth.embed.autoencoder.train import make_autoencoder_run
 
     config = request.config
     request.train(
@@ -46,7 +46,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
 
 def _reconstruction(run: Path) -> str:
     """Return what the network does not reconstruct, and the KL divergence if it is variational."""
-    from corpora.artifacts.metrics import METRICS, read_metrics
+    from firth.corpora.artifacts.metrics import METRICS, read_metrics
 
     last = read_metrics(run / METRICS)[-1]
     text = f"unexplained {last['unexplained']:.4f}"

@@ -2,9 +2,9 @@
 
 import click
 
-from embed.commands.training import Request, training_options
-from embed.commands.word2vec import train
-from embed.word2vec.config import CbowConfig
+from firth.embed.commands.training import Request, training_options
+from firth.embed.commands.word2vec import train
+from firth.embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow")

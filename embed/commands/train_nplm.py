@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from embed.commands.training import Request, last_epoch, size_and_losses, training_options
-from embed.nplm.config import NplmConfig
+from firth.embed.commands.training import Request, last_epoch, size_and_losses, training_options
+from firth.embed.nplm.config import NplmConfig
 
 
 @click.command("train-nplm")
@@ -26,10 +26,10 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
-    from corpora.artifacts.checkpoint import CHECKPOINTS
-    from corpora.common.device import choose_device
-    from embed.nplm.dry_run import estimate_nplm
-    from embed.nplm.train import make_nplm_run, open_text, with_samples
+    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+    from firth.corpora.common.device import choose_device
+    from firth.embed.nplm.dry_run import estimate_nplm
+    from firth.embed.nplm.train import make_nplm_run, open_text, with_samples
 
     config = request.config
     request.train(

@@ -2,9 +2,9 @@
 
 import click
 
-from corpora.common.cluster import cluster_option
-from embed.commands.training import Request, size, training_options
-from embed.svd.train import SvdConfig
+from firth.corpora.common.cluster import cluster_option
+from firth.embed.commands.training import Request, size, training_options
+from firth.embed.svd.train import SvdConfig
 
 
 @click.command("train-svd")
@@ -24,9 +24,9 @@ def command(request: Request[SvdConfig]) -> None:
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king
     """
-    from corpora.common.device import choose_device
-    from embed.svd.dry_run import estimate_svd
-    from embed.svd.train import make_svd_run, with_width
+    from firth.corpora.common.device import choose_device
+    from firth.embed.svd.dry_run import estimate_svd
+    from firth.embed.svd.train import make_svd_run, with_width
 
     config = request.config
     request.train(

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import click
 
-from corpora.artifacts.seeds import SeedRuns, seeds_option
-from corpora.common.estimate import Estimate, dry_run_options, print_dry_run, require_out
-from corpora.common.options import click_options, take
+from firth.corpora.artifacts.seeds import SeedRuns, seeds_option
+from firth.corpora.common.estimate import Estimate, dry_run_options, print_dry_run, require_out
+from firth.corpora.common.options import click_options, take
 
 ConfigT = TypeVar("ConfigT")
 
@@ -45,9 +45,9 @@ class Request(Generic[ConfigT]):
         ``check`` is called before a corpus is built, which may take long; ``estimate``,
         ``chosen`` and ``make`` get what ``prepare`` returns for the corpus.
         """
-        from corpora.common.reporting import note
-        from corpora.encoding.open_or_build import open_or_build
-        from embed.vectors.training import warn_of_little_text
+        from firth.corpora.common.reporting import note
+        from firth.corpora.encoding.open_or_build import open_or_build
+        from firth.embed.vectors.training import warn_of_little_text
 
         if self.out is not None:
             runs = SeedRuns(
@@ -110,7 +110,7 @@ def training_options(
 
 def size(run: Path) -> str:
     """Return the size of a run's vectors."""
-    from embed.vectors.word_vectors import WordVectors
+    from firth.embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     return f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions"
@@ -118,7 +118,7 @@ def size(run: Path) -> str:
 
 def size_and_losses(run: Path) -> str:
     """Return the size of a run's vectors and its final losses."""
-    from corpora.artifacts.metrics import HeldOutLoss
+    from firth.corpora.artifacts.metrics import HeldOutLoss
 
     parts, last = [size(run)], last_epoch(run)
     if last.get("epoch_loss") is not None:
@@ -131,7 +131,7 @@ def size_and_losses(run: Path) -> str:
 
 def cost_of_more(run: Path) -> str | None:
     """Return what twice the epochs would take at the speed of this training, if it was measured."""
-    from corpora.common.console import duration
+    from firth.corpora.common.console import duration
 
     last = last_epoch(run)
     if not last.get("tokens_per_second"):
@@ -146,7 +146,7 @@ def cost_of_more(run: Path) -> str | None:
 
 def last_epoch(run: Path) -> dict[str, Any]:
     """Return the metrics of the last epoch; empty if there are none, as with gensim."""
-    from corpora.artifacts.metrics import METRICS, read_metrics
+    from firth.corpora.artifacts.metrics import METRICS, read_metrics
 
     ends = [line for line in read_metrics(run / METRICS) if "epoch_loss" in line]
     return ends[-1] if ends else {}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from corpora.store.concordance import Line
-    from embed.explore.why import Why
+    from firth.corpora.store.concordance import Line
+    from firth.embed.explore.why import Why
 
 
 @click.command("why")
@@ -41,10 +41,10 @@ def command(
         firth why out/svd sea ocean
         firth why out/skipgram sea ocean --corpus out/wiki
     """
-    from corpora.common.console import print_json
-    from embed.explore import why
-    from embed.query.prompt import find_word
-    from embed.vectors.word_vectors import WordVectors
+    from firth.corpora.common.console import print_json
+    from firth.embed.explore import why
+    from firth.embed.query.prompt import find_word
+    from firth.embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
@@ -57,7 +57,7 @@ def command(
 
 def _print(found: "Why") -> None:
     """Print a row per context, then its sentences."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     rows = [
         (each.context, f"{each.first:.3f}", f"{each.second:.3f}", f"{each.share:.1%}")

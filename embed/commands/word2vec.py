@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from embed.commands.training import Request, size_and_losses
+from firth.embed.commands.training import Request, size_and_losses
 
 
 def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
-    from corpora.artifacts.checkpoint import CHECKPOINTS
-    from corpora.store.corpus import is_corpus
-    from embed.word2vec.dry_run import estimate_word2vec
-    from embed.word2vec.initial import open_init
-    from embed.word2vec.train import make_run
-    from embed.word2vec.trainer import build_trainer
+    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+    from firth.corpora.store.corpus import is_corpus
+    from firth.embed.word2vec.dry_run import estimate_word2vec
+    from firth.embed.word2vec.initial import open_init
+    from firth.embed.word2vec.train import make_run
+    from firth.embed.word2vec.trainer import build_trainer
 
     config = request.config
     request.train(

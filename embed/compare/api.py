@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.figures import Picture
-from corpora.artifacts.provenance import now
-from corpora.common.console import name_room
-from corpora.common.display import data_frame, html_table
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from embed.compare.config import EXAMPLE, CompareConfig
-from embed.compare.intrinsic.measures import Geometry, measure_geometry
-from embed.compare.report.contents import (
+from firth.corpora.artifacts.figures import Picture
+from firth.corpora.artifacts.provenance import now
+from firth.corpora.common.console import name_room
+from firth.corpora.common.display import data_frame, html_table
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import EXAMPLE, CompareConfig
+from firth.embed.compare.intrinsic.measures import Geometry, measure_geometry
+from firth.embed.compare.report.contents import (
     ReportParts,
     choose_words,
     find_asked,
@@ -25,13 +25,13 @@ from embed.compare.report.contents import (
     make_maps,
     read_facts,
 )
-from embed.compare.report.examples import find_in_context, read_attention
-from embed.compare.report.html.page import write_report
-from embed.compare.report.intrinsic_table import geometry_json, print_geometry
-from embed.compare.report.saved import store_comparison
-from embed.compare.report.score_picture import draw_scores
-from embed.compare.report.summary import LEGEND, summarize
-from embed.compare.report.table import (
+from firth.embed.compare.report.examples import find_in_context, read_attention
+from firth.embed.compare.report.html.page import write_report
+from firth.embed.compare.report.intrinsic_table import geometry_json, print_geometry
+from firth.embed.compare.report.saved import store_comparison
+from firth.embed.compare.report.score_picture import draw_scores
+from firth.embed.compare.report.summary import LEGEND, summarize
+from firth.embed.compare.report.table import (
     COLUMNS,
     held_out_json,
     legend_lines,
@@ -41,14 +41,14 @@ from embed.compare.report.table import (
     table_rows,
     to_json,
 )
-from embed.compare.scoring.comparison import readable_tasks
-from embed.compare.scoring.held_out import HeldOutRow, held_out_losses
-from embed.compare.scoring.memory import require_fit
-from embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
-from embed.compare.scoring.results import Comparison
-from embed.compare.scoring.seed_groups import first_of_seeds
-from embed.compare.task import Task
-from embed.protocols import StaticVectors
+from firth.embed.compare.scoring.comparison import readable_tasks
+from firth.embed.compare.scoring.held_out import HeldOutRow, held_out_losses
+from firth.embed.compare.scoring.memory import require_fit
+from firth.embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
+from firth.embed.compare.scoring.results import Comparison
+from firth.embed.compare.scoring.seed_groups import first_of_seeds
+from firth.embed.compare.task import Task
+from firth.embed.protocols import StaticVectors
 
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
@@ -158,9 +158,9 @@ class Compared:
             which sets its color on the maps. By default some are chosen.
         examples : sequence of str
             Sentences for encoders, with words in [brackets]; by default
-            :data:`~embed.compare.config.EXAMPLE`.
+            :data:`~firth.embed.compare.config.EXAMPLE`.
         curve : mapping, optional
-            A learning curve to show, from :func:`~embed.compare.report.contents.read_curve`.
+            A learning curve to show, from :func:`~firth.embed.compare.report.contents.read_curve`.
         force : bool
             Overwrite the file.
 

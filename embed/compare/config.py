@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, setting
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")

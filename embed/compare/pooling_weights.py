@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note, progress
-from corpora.text.segment import LONE_SURROGATE
-from embed.compare.datasets.fields import fallback_encoding
-from embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
-from embed.compare.datasets.parts import TEST, TRAIN, Parts
-from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.probes.examples import STATIC
-from embed.compare.scoring.open_runs import open_runs
-from embed.compare.tasks.sentences.items import SentenceSet
-from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
-from embed.vectors.one_thread import ONE_THREAD
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.compare.datasets.fields import fallback_encoding
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
+from firth.embed.compare.datasets.parts import TEST, TRAIN, Parts
+from firth.embed.compare.inputs.encoder_access import encoder_of
+from firth.embed.compare.inputs.long_sentences import long_sentence_note
+from firth.embed.compare.probes.examples import STATIC
+from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.compare.tasks.sentences.items import SentenceSet
+from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def pooling_weights(
 
     A sentence is the weighted mean of its words' vectors, or of their states if the run has an
     encoder; its label is predicted from that. These weights say how much each word contributes
-    to the label; the attention inside an encoder is what :func:`pretrain.attend` returns. Notes
+    to the label; the attention inside an encoder is what :func:`firth.attend` returns. Notes
     report the accuracy on the development part, problems of the files, and sentences that an
     encoder reads in several windows. The same seed gives the same weights.
 

@@ -14,13 +14,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.common.display import html_table
-from corpora.common.errors import FirthError
-from embed.compare.datasets.word_pairs import frequent_words, looks_english
-from embed.registry import find_method
+from firth.corpora.common.display import html_table
+from firth.corpora.common.errors import FirthError
+from firth.embed.compare.datasets.word_pairs import frequent_words, looks_english
+from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
@@ -76,7 +76,7 @@ class Recommendation:
     """A method and its settings, recommended for some kinds of tasks."""
 
     method: str  # ``svd``, ``skipgram`` or ``cbow``
-    config: Any  # its config, such as SvdConfig, for ``embed.train_svd``
+    config: Any  # its config, such as SvdConfig, for ``firth.train_svd``
     kinds: tuple[str, ...]  # of "similarity", "meaning", "grammar"
     is_far: bool  # the text differs much from all measured ones; better make a learning curve
     evidence: str = ""  # the text that was measured, its language and genre
@@ -101,7 +101,7 @@ def recommend(corpus: "Corpus | str | Path") -> Recommendations:
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it.
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def recommend(corpus: "Corpus | str | Path") -> Recommendations:
     FirthError
         If the text has fewer words than any candidate has dimensions.
     """
-    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     evidence = read_evidence()
     advice = advise(features_of(open_or_build(corpus)), evidence)
@@ -177,7 +177,7 @@ def script_of(words: Iterable[str]) -> str:
 
 def read_evidence() -> dict[str, Any]:
     """Read ``evidence.json``."""
-    text = files("embed.compare").joinpath(EVIDENCE).read_text(encoding="utf-8")
+    text = files("firth.embed.compare").joinpath(EVIDENCE).read_text(encoding="utf-8")
     evidence: dict[str, Any] = json.loads(text)
     return evidence
 

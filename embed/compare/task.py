@@ -8,23 +8,23 @@ from typing import Protocol
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.fields import fallback_encoding
-from embed.compare.statistics.estimators import Statistic
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.fields import fallback_encoding
+from firth.embed.compare.statistics.estimators import Statistic
+from firth.embed.protocols import StaticVectors
 
 # Name to import path: a task is imported only when it is needed.
 TASKS = {
-    "similarity": "embed.compare.tasks.similarity:SimilarityTask",
-    "analogy": "embed.compare.tasks.analogy.analogies:AnalogyTask",
-    "categorization": "embed.compare.tasks.categorization:CategorizationTask",
-    "odd-one-out": "embed.compare.tasks.odd_one_out:OddOneOutTask",
-    "contexts": "embed.compare.tasks.words_in_context:ContextsTask",
-    "tagging": "embed.compare.tasks.tagging.task:TaggingTask",
-    "sentences": "embed.compare.tasks.sentences.task:SentencesTask",
-    "minimal-pairs": "embed.compare.tasks.minimal_pairs:MinimalPairTask",
-    "change": "embed.compare.tasks.change:ChangeTask",
-    "association": "embed.compare.tasks.associations:AssociationTask",
+    "similarity": "firth.embed.compare.tasks.similarity:SimilarityTask",
+    "analogy": "firth.embed.compare.tasks.analogy.analogies:AnalogyTask",
+    "categorization": "firth.embed.compare.tasks.categorization:CategorizationTask",
+    "odd-one-out": "firth.embed.compare.tasks.odd_one_out:OddOneOutTask",
+    "contexts": "firth.embed.compare.tasks.words_in_context:ContextsTask",
+    "tagging": "firth.embed.compare.tasks.tagging.task:TaggingTask",
+    "sentences": "firth.embed.compare.tasks.sentences.task:SentencesTask",
+    "minimal-pairs": "firth.embed.compare.tasks.minimal_pairs:MinimalPairTask",
+    "change": "firth.embed.compare.tasks.change:ChangeTask",
+    "association": "firth.embed.compare.tasks.associations:AssociationTask",
 }
 _FORMER_NAMES = {"categorisation": "categorization"}  # in comparisons that earlier versions stored
 

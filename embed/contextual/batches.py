@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from embed.protocols import ContextualEncoder
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.embed.protocols import ContextualEncoder
 
 WORDS_AT_ONCE = 1 << 15
 

@@ -10,12 +10,12 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import SettingError, SourceError
-from corpora.common.options import check, setting
-from corpora.common.reporting import Progress, no_progress
-from embed.contextual.pooling import AUTO, parse_layers
-from embed.protocols import ContextualEncoder, needs_trees
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.common.options import check, setting
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.embed.contextual.pooling import AUTO, parse_layers
+from firth.embed.protocols import ContextualEncoder, needs_trees
 
 _DIGITS = 6  # decimals of a number in JSON
 STDIN = "-"

@@ -5,18 +5,18 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
-from corpora.artifacts.kinds import RUN, wrong_kind
-from corpora.common.errors import ArtifactError
-from embed.formats.huggingface import (
+from firth.corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
+from firth.corpora.artifacts.kinds import RUN, wrong_kind
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.formats.huggingface import (
     HUGGINGFACE,
     is_huggingface,
     model_checksums,
     require_files,
 )
-from embed.protocols import ContextualEncoder
-from embed.registry import ENCODERS
-from embed.vectors.run_files import require_run, run_options
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.registry import ENCODERS
+from firth.embed.vectors.run_files import require_run, run_options
 
 POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"

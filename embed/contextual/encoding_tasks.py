@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.artifact import fingerprint, read_json, scratch_of_file, write_json
-from corpora.artifacts.atomic import refuse_overwrite
-from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.common.cluster import open_executor
-from corpora.common.errors import SettingError
-from corpora.common.reporting import Progress, no_progress
-from corpora.text.trees import ParsedSentence
-from embed.contextual.encoded_text import (
+from firth.corpora.artifacts.arrays import open_array, write_array
+from firth.corpora.artifacts.artifact import fingerprint, read_json, scratch_of_file, write_json
+from firth.corpora.artifacts.atomic import refuse_overwrite
+from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.text.trees import ParsedSentence
+from firth.embed.contextual.encoded_text import (
     EncodeConfig,
     Form,
     Lines,
@@ -29,11 +29,11 @@ from embed.contextual.encoded_text import (
     refuse_trees,
     rows_of,
 )
-from embed.contextual.encoders import encoder_fingerprint, encoder_run, open_encoder
-from embed.contextual.pooling import BlockSums, sum_states
-from embed.contextual.sentence_selection import Block
-from embed.protocols import ContextualEncoder
-from embed.vectors.one_thread import ONE_THREAD
+from firth.embed.contextual.encoders import encoder_fingerprint, encoder_run, open_encoder
+from firth.embed.contextual.pooling import BlockSums, sum_states
+from firth.embed.contextual.sentence_selection import Block
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 _ARRAYS = ("words", "sums", "counts")
 _ROWS = "rows"

@@ -10,16 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import ArtifactError, SettingError
-from embed.contextual.encoders import open_encoder
-from embed.contextual.joined import joined
-from embed.contextual.pooling import MASKING, parse_layers
-from embed.protocols import ContextualEncoder, JoinableEncoder
-from embed.vectors.neighbors import Neighbor, nearest_to
-from embed.vectors.run_files import run_options
-from embed.vectors.search import unit_length
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.contextual.joined import joined
+from firth.embed.contextual.pooling import MASKING, parse_layers
+from firth.embed.protocols import ContextualEncoder, JoinableEncoder
+from firth.embed.vectors.neighbors import Neighbor, nearest_to
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 
 BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # group 1: the text between brackets
 

@@ -6,7 +6,7 @@ says what else could stand there.
 
 import numpy as np
 
-from embed.vectors.search import unit_length
+from firth.embed.vectors.search import unit_length
 
 SHARE = 0.7  # length of the second part, the first having 1: measured, docs/methods/mlm.md
 _GROUPS = 4  # words of 1, 2, 3, and of 4 or more pieces

@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import SettingError
-from corpora.common.memory import parse_memory, require_memory
-from embed.contextual.pooling import MASKED_CONTEXTS, PoolConfig
-from embed.formats.huggingface import CONFIG, is_huggingface, weights_size
-from embed.svd.scratch import Scratch
-from embed.vectors.run_files import run_options
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import parse_memory, require_memory
+from firth.embed.contextual.pooling import MASKED_CONTEXTS, PoolConfig
+from firth.embed.formats.huggingface import CONFIG, is_huggingface, weights_size
+from firth.embed.svd.scratch import Scratch
+from firth.embed.vectors.run_files import run_options
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _PROGRAM = 320 << 20  # Python, torch, numba and compiled kernels
 _TRANSFORMERS = 250 << 20

@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     SCRATCH,
     artifact_paths,
     clear_partial,
@@ -14,26 +14,26 @@ from corpora.artifacts.artifact import (
     refuse_existing,
     write_json,
 )
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.cluster import open_executor
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import note, progress
-from embed.contextual.encoders import (
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import note, progress
+from firth.embed.contextual.encoders import (
     ENCODER,
     POOLED,
     encoder_fingerprint,
     encoder_run,
     open_encoder,
 )
-from embed.contextual.encoding_tasks import EncodingTasks, cluster_device
-from embed.contextual.memory import pooling_scratch
-from embed.contextual.pooling import TABLE, PoolConfig, pool_words
-from embed.formats.huggingface import is_huggingface
-from embed.protocols import ContextualEncoder
-from embed.vectors.run_files import run_options
+from firth.embed.contextual.encoding_tasks import EncodingTasks, cluster_device
+from firth.embed.contextual.memory import pooling_scratch
+from firth.embed.contextual.pooling import TABLE, PoolConfig, pool_words
+from firth.embed.formats.huggingface import is_huggingface
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.run_files import run_options
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 FORMAT = 1
 CORPUS = "corpus"
@@ -145,7 +145,7 @@ def pool_run(
 
 def open_training_corpus(run: Path) -> "Corpus":
     """Open and verify the corpus that a run was trained on, at its recorded path."""
-    from corpora.store.corpus import Corpus, is_corpus
+    from firth.corpora.store.corpus import Corpus, is_corpus
 
     recorded: Any = run_options(run).get(CORPUS)
     if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.options import check, describe_settings, setting
-from corpora.common.reporting import Progress, no_progress, note
-from embed.contextual.joined import centers_of, joined
-from embed.contextual.sentence_selection import NOT_POOLED, Block, SentenceSelection
-from embed.protocols import (
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.reporting import Progress, no_progress, note
+from firth.embed.contextual.joined import centers_of, joined
+from firth.embed.contextual.sentence_selection import NOT_POOLED, Block, SentenceSelection
+from firth.embed.protocols import (
     ContextualEncoder,
     InputEmbeddings,
     JoinableEncoder,
@@ -25,11 +25,11 @@ from embed.protocols import (
     StaticLayers,
     needs_trees,
 )
-from embed.svd.scratch import Scratch
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.svd.scratch import Scratch
+from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus, View
+    from firth.corpora.store.corpus import Corpus, View
 
 AUTO = "auto"
 JOINED, STATES, _MASKED, TABLE = "joined", "states", "masked", "input-embeddings"  # sources
@@ -114,8 +114,8 @@ def pool_words(
     encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
     blocks, which ``sum_blocks`` may compute elsewhere, are added in the order of the text.
 
-    Memory: what ``memory`` (embed.contextual) says, and 12 bytes per word and dimension of the
-    states, if they are joined 4 more and 4 of the vectors without context, or less where
+    Memory: what ``memory`` (firth.embed.contextual) says, and 12 bytes per word and dimension of
+    the states, if they are joined 4 more and 4 of the vectors without context, or less where
     ``scratch`` has arrays in files. The vectors are the same bytes.
     """
     scratch = scratch or Scratch()
@@ -258,7 +258,7 @@ def sum_states(
     encoder: ContextualEncoder, block: Block, layers: Sequence[int], masked: bool
 ) -> BlockSums:
     """Return the sums of a block's states by word."""
-    from embed.contextual.pooling_kernels import add_states
+    from firth.embed.contextual.pooling_kernels import add_states
 
     sentences, words = block
     pooled = np.flatnonzero(words != NOT_POOLED)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from corpora.common.hashing import STRIDE
-from corpora.common.hashing_kernels import mix
-from corpora.common.jit import compiled
+from firth.corpora.common.hashing import STRIDE
+from firth.corpora.common.hashing_kernels import mix
+from firth.corpora.common.jit import compiled
 
 LEVEL_BITS = 6
 _HASH_BITS = np.uint64(64 - LEVEL_BITS)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.text.trees import ParsedSentence
-from embed.vectors.wordlist import index_words
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.trees import ParsedSentence
+from firth.embed.vectors.wordlist import index_words
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus, View
+    from firth.corpora.store.corpus import Corpus, View
 
 NOT_POOLED = -1
 
@@ -90,7 +90,7 @@ class SentenceSelection:
 
         The word is the pooled one; heads are None without trees.
         """
-        from embed.contextual.pooling_kernels import mark_selected
+        from firth.embed.contextual.pooling_kernels import mark_selected
 
         trees = self.text.heads() if self.trees else itertools.repeat(None)
         for (rows, words, offsets, keys), heads in zip(
@@ -109,7 +109,7 @@ class SentenceSelection:
 
     def _find_last_keys(self, wanted: np.ndarray) -> None:
         """Find the key at which each word has enough contexts."""
-        from embed.contextual.pooling_kernels import keep_lowest
+        from firth.embed.contextual.pooling_kernels import keep_lowest
 
         starts = offsets_of(wanted)
         lowest = np.empty(starts[-1], dtype=np.uint64)
@@ -123,7 +123,7 @@ class SentenceSelection:
         self,
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield text rows, pooled words, offsets and sentence keys, shard by shard."""
-        from embed.contextual.pooling_kernels import sentence_keys
+        from firth.embed.contextual.pooling_kernels import sentence_keys
 
         first, seed = 0, np.uint64(self.seed)
         for rows, offsets in self.text.shards():
@@ -140,7 +140,7 @@ def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
     Visiting rare words' sentences first also serves frequent words: on 20 million tokens a fifth
     fewer sentences are encoded than in random order.
     """
-    from embed.contextual.pooling_kernels import LEVEL_BITS
+    from firth.embed.contextual.pooling_kernels import LEVEL_BITS
 
     doublings = np.ceil(np.log2(counts / contexts))
     return np.clip(doublings, 0, 2**LEVEL_BITS - 2).astype(np.uint8)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import Progress, no_progress
-from embed.contextual.encoded_text import Form, batches, open_writer, refuse_suffix, rows_of
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.embed.contextual.encoded_text import Form, batches, open_writer, refuse_suffix, rows_of
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.word_vectors import WordVectors
 
 SMOOTHING = 1e-3  # a of Arora et al. 2017
 

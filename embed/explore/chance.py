@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, FirthError
-from corpora.common.reporting import SilentReporter, progress, reporting_to
-from corpora.store.corpus import Corpus
-from corpora.store.view import StoredText
-from embed.explore.drawn_text import (
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.common.reporting import SilentReporter, progress, reporting_to
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.view import StoredText
+from firth.embed.explore.drawn_text import (
     DrawnCorpus,
     count_documents,
     joined_text,
     training_documents,
 )
-from embed.explore.own_corpus import training_corpus
-from embed.registry import METHODS
-from embed.vectors.run_files import run_options
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.explore.own_corpus import training_corpus
+from firth.embed.registry import METHODS
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.word_vectors import WordVectors
 
 _METHODS = ("svd", "skipgram", "cbow")  # those that train in minutes
 _FEWEST = 10  # documents of each part

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import FirthError, SettingError, UnknownWordError
-from embed.explore.chance import Pair, random_pairs, surprise
-from embed.formats.vector_files import load_vectors
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.search import nonzero_rows, unit_rows
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import index_words
+from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.embed.explore.chance import Pair, random_pairs, surprise
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.search import nonzero_rows, unit_rows
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
 
 _BLOCK = 1 << 23  # similarities at once
 

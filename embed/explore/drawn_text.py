@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.store.corpus import Corpus
-from corpora.store.shards import Shard
-from corpora.store.view import StoredText
-from corpora.store.vocabulary import PRUNED
+from firth.corpora.common.errors import SettingError
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.shards import Shard
+from firth.corpora.store.view import StoredText
+from firth.corpora.store.vocabulary import PRUNED
 
 
 class DrawnCorpus(Corpus):

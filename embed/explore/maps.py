@@ -9,10 +9,10 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.atomic import write_cached
-from corpora.common.cache import cache_directory
-from corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.artifacts.arrays import map_array, save_array
+from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.errors import ArtifactError, SettingError
 
 METHODS = ("pca", "umap")
 _BLOCK = 1 << 13  # rows at once
@@ -39,7 +39,7 @@ def row_blocks(n: int) -> Iterator[slice]:
 def plane(units: np.ndarray) -> np.ndarray:
     """Return the two principal components of unit vectors as coordinates, float32 (n, 2).
 
-    As :func:`embed.query.word_map.map_words` computes them, but from the covariance of the D
+    As :func:`firth.embed.query.word_map.map_words` computes them, but from the covariance of the D
     columns, which takes seconds for 200,000 words; and scaled.
     """
     # units: float32 (n, D)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import read_json
-from corpora.artifacts.provenance import PROVENANCE
-from corpora.common.errors import ArtifactError
-from corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.artifacts.provenance import PROVENANCE
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.store.corpus import Corpus, is_corpus
 
 
 def training_corpus(

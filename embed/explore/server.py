@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from corpora.common.errors import FirthError, SettingError, UnknownWordError
-from corpora.common.options import as_command_line
-from corpora.store.collocates import collocates
-from corpora.store.concordance import concordance
-from corpora.store.corpus import Corpus
-from embed.explore.maps import METHODS, has_umap
-from embed.explore.space import Once, Space, as_objects, compare, shown
+from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.common.options import as_command_line
+from firth.corpora.store.collocates import collocates
+from firth.corpora.store.concordance import concordance
+from firth.corpora.store.corpus import Corpus
+from firth.embed.explore.maps import METHODS, has_umap
+from firth.embed.explore.space import Once, Space, as_objects, compare, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -208,7 +208,7 @@ def make_app(answers: Answers, token: str, hosts: Sequence[str]) -> "ASGIApp":
 
 def page_file(name: str) -> bytes:
     """Return a file of the page; empty if it does not exist."""
-    file = files("embed.explore").joinpath("page", name)
+    file = files("firth.embed.explore").joinpath("page", name)
     return file.read_bytes() if file.is_file() else b""
 
 

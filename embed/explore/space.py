@@ -10,23 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import progress
-from corpora.store.corpus import Corpus
-from embed.contextual.encoders import encoder_run
-from embed.contextual.in_context import nearest_in_space
-from embed.explore.differ import Differing, differ, largest
-from embed.explore.maps import plane, row_blocks, umap_places
-from embed.explore.own_corpus import training_corpus
-from embed.explore.why import Explainer, as_json
-from embed.formats.vector_files import load_vectors
-from embed.protocols import AttentionReader, MaskFiller
-from embed.query.prompt import find_word
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.neighbors import nearest_to, unit_queries
-from embed.vectors.run_files import run_options
-from embed.vectors.search import unit_rows
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import progress
+from firth.corpora.store.corpus import Corpus
+from firth.embed.contextual.encoders import encoder_run
+from firth.embed.contextual.in_context import nearest_in_space
+from firth.embed.explore.differ import Differing, differ, largest
+from firth.embed.explore.maps import plane, row_blocks, umap_places
+from firth.embed.explore.own_corpus import training_corpus
+from firth.embed.explore.why import Explainer, as_json
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import AttentionReader, MaskFiller
+from firth.embed.query.prompt import find_word
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.neighbors import nearest_to, unit_queries
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.search import unit_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 _COSINES = 1 << 23  # at once
 COMPARED = 20_000  # most frequent words of each run; all pairs of them are compared

@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import FirthError
-from corpora.common.reporting import note
-from embed.explore.server import SCRIPTS, page_file
-from embed.explore.space import COMPARED, Space, compare, shown
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.reporting import note
+from firth.embed.explore.server import SCRIPTS, page_file
+from firth.embed.explore.space import COMPARED, Space, compare, shown
 
 MOST_WORDS = 50_000
 _NEIGHBORS = 10

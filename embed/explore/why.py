@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.options import take
-from corpora.store.concordance import Line, lines_of, require_at_least
-from corpora.store.corpus import Corpus
-from corpora.store.search import Hits, Search
-from embed.contextual.encoders import open_encoder
-from embed.explore.own_corpus import training_corpus
-from embed.protocols import ContextualEncoder, MaskFiller
-from embed.svd.train import METHOD as SVD
-from embed.svd.train import SvdConfig, weighted_matrix
-from embed.vectors.neighbors import similarity
-from embed.vectors.run_files import run_options
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.options import take
+from firth.corpora.store.concordance import Line, lines_of, require_at_least
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.search import Hits, Search
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.explore.own_corpus import training_corpus
+from firth.embed.protocols import ContextualEncoder, MaskFiller
+from firth.embed.svd.train import METHOD as SVD
+from firth.embed.svd.train import SvdConfig, weighted_matrix
+from firth.embed.vectors.neighbors import similarity
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.word_vectors import WordVectors
 
 _MASK = "[MASK]"
 _SENTENCES = 40  # of each word, in which a masked LM predicts it

@@ -15,11 +15,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import note
-from embed.formats.reading import GZIP_MAGIC, assemble, decode_words
-from embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note
+from firth.embed.formats.reading import GZIP_MAGIC, assemble, decode_words
+from firth.embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 MAGIC = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.errors import ArtifactError
-from embed.formats.writing import dense_block, refuse_unwritable
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import StoredVocabulary, write_words
+from firth.corpora.artifacts.arrays import map_array, save_array
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.formats.writing import dense_block, refuse_unwritable
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import StoredVocabulary, write_words
 
 
 def is_pickle(start: bytes) -> bool:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import checksum, read_json
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import note
-from corpora.tokenizer.external import ExternalTokenizer
-from embed.vectors.piece_table import PieceTable
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import checksum, read_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note
+from firth.corpora.tokenizer.external import ExternalTokenizer
+from firth.embed.vectors.piece_table import PieceTable
+from firth.embed.vectors.word_vectors import WordVectors
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -32,7 +32,7 @@ _DOWNLOAD = "download it again"
 
 
 class HuggingFaceVectors(WordVectors):
-    """Input embeddings of a model, as :class:`~embed.protocols.StaticVectors`."""
+    """Input embeddings of a model, as :class:`~firth.embed.protocols.StaticVectors`."""
 
     def __init__(self, pieces: ExternalTokenizer, table: np.ndarray, *, name: str) -> None:
         # table: float32 (R, D)

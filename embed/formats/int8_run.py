@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.errors import ArtifactError, SettingError
-from embed.vectors.int8_rows import CODES, save_int8
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import VOCABULARY, write_words
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.vectors.int8_rows import CODES, save_int8
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import VOCABULARY, write_words
 
 
 def write_int8_run(vectors: WordVectors, out: Path, force: bool) -> None:

@@ -7,14 +7,14 @@ words of files are taken to have up to 30 bytes on average.
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.artifacts.kinds import RUN
-from corpora.common.errors import SettingError
-from embed.formats.fasttext import read_shape
-from embed.formats.huggingface import HUGGINGFACE, TOKENIZER, largest_table
-from embed.formats.projector import metadata_of
-from embed.formats.reading import open_source
-from embed.formats.vector_files import Recognized, load_vectors, recognize
-from embed.vectors.word_vectors import SPARSE_MATRIX
+from firth.corpora.artifacts.kinds import RUN
+from firth.corpora.common.errors import SettingError
+from firth.embed.formats.fasttext import read_shape
+from firth.embed.formats.huggingface import HUGGINGFACE, TOKENIZER, largest_table
+from firth.embed.formats.projector import metadata_of
+from firth.embed.formats.reading import open_source
+from firth.embed.formats.vector_files import Recognized, load_vectors, recognize
+from firth.embed.vectors.word_vectors import SPARSE_MATRIX
 
 PROGRAM = 32 << 20  # Python and NumPy, before anything is opened
 _PARSING = 84 << 20  # blocks of a file, numba and compiled kernels

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 # Clinger 1990, section 1: below 2**53 and up to these powers a single operation rounds correctly
 _POWERS = 10.0 ** np.arange(23)

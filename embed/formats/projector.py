@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.formats.reading import GrowingMatrix, assemble, open_source
-from embed.formats.text import numbers_of_lines, whole_lines
-from embed.formats.writing import blocks, refuse_unwritable
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.formats.reading import GrowingMatrix, assemble, open_source
+from firth.embed.formats.text import numbers_of_lines, whole_lines
+from firth.embed.formats.writing import blocks, refuse_unwritable
+from firth.embed.vectors.word_vectors import WordVectors
 
 VECTORS = "vectors.tsv"
 METADATA = "metadata.tsv"

@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import note
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note
+from firth.embed.vectors.word_vectors import WordVectors
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_RATIO = 1100  # above the maximum compression ratio of deflate, 1032

@@ -12,10 +12,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
-from embed.formats.writing import blocks, refuse_unwritable
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
+from firth.embed.formats.writing import blocks, refuse_unwritable
+from firth.embed.vectors.word_vectors import WordVectors
 
 _LONGEST_LINE = 1 << 26
 _LONGEST_TOKEN = 4096
@@ -161,7 +161,9 @@ class _Lines:
 
 def _parse_plain(chunk: bytes, dim: int) -> tuple[list[bytes], np.ndarray] | None:
     """Parse regular lines by the compiled kernel; return None if any line is irregular."""
-    from embed.formats.number_kernels import parse_rows  # lazy: small files need no compilation
+    from firth.embed.formats.number_kernels import (
+        parse_rows,  # lazy: small files need no compilation
+    )
 
     buffer = np.frombuffer(chunk, np.uint8)
     n = int(np.count_nonzero(buffer == ord("\n")))

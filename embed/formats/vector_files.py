@@ -7,27 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.artifacts.artifact import CHECKSUMS, verify
-from corpora.artifacts.atomic import atomic_output
-from corpora.artifacts.kinds import RUN, wrong_kind
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import note
-from embed.formats.fasttext import MAGIC, read_fasttext
-from embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
-from embed.formats.huggingface import HUGGINGFACE, is_huggingface, read_huggingface
-from embed.formats.int8_run import write_int8_run
-from embed.formats.projector import (
+from firth.corpora.artifacts.artifact import CHECKSUMS, verify
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.artifacts.kinds import RUN, wrong_kind
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.formats.fasttext import MAGIC, read_fasttext
+from firth.embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
+from firth.embed.formats.huggingface import HUGGINGFACE, is_huggingface, read_huggingface
+from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.formats.projector import (
     METADATA,
     VECTORS,
     metadata_of,
     read_projector,
     write_projector,
 )
-from embed.formats.reading import open_source
-from embed.formats.text import is_number, read_text, write_text
-from embed.formats.word2vec_binary import read_binary, write_binary
-from embed.vectors.int8_rows import CODES
-from embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, vectors_to_export
+from firth.embed.formats.reading import open_source
+from firth.embed.formats.text import is_number, read_text, write_text
+from firth.embed.formats.word2vec_binary import read_binary, write_binary
+from firth.embed.vectors.int8_rows import CODES
+from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, vectors_to_export
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 RUN_FORMATS = ("int8",)  # our own
@@ -192,7 +192,7 @@ def write_vectors(
     >>> import tempfile
     >>> from pathlib import Path
     >>> import numpy as np
-    >>> from embed import WordVectors
+    >>> from firth import WordVectors
     >>> file = Path(tempfile.mkdtemp()) / "tiny.txt"
     >>> write_vectors(WordVectors(["king"], np.ones((1, 3), np.float32)), file, "glove")
     >>> file.read_text()

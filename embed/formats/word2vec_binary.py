@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
-from embed.formats.writing import blocks, refuse_unwritable
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
+from firth.embed.formats.writing import blocks, refuse_unwritable
+from firth.embed.vectors.word_vectors import WordVectors
 
 _LONGEST_WORD = 1 << 16
 _FLOAT_BYTES = 4

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError
 
 _BLOCK_BYTES = 1 << 24
 

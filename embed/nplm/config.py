@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from corpora.common.device import DEVICES
-from corpora.common.options import check, describe_settings, setting
-from embed.registry import Chosen
+from firth.corpora.common.device import DEVICES
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.embed.registry import Chosen
 
 _FULL_WORDS = 4_096  # vocabularies up to this size have a full softmax by default
 _SAMPLES = 1_024

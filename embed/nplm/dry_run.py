@@ -5,19 +5,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.artifacts.checkpoint import room_for_checkpoints
-from corpora.common.console import human
-from corpora.common.device import choose_device
-from corpora.common.estimate import Estimate
-from corpora.common.peak_memory import peak_memory
-from corpora.common.reporting import no_progress
-from embed.nplm.config import TUNING, NplmConfig
-from embed.nplm.train import Training, open_text, with_samples
-from embed.vectors.training import torch_threads
-from embed.word2vec.dry_run import bytes_about
+from firth.corpora.artifacts.checkpoint import room_for_checkpoints
+from firth.corpora.common.console import human
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.estimate import Estimate
+from firth.corpora.common.peak_memory import peak_memory
+from firth.corpora.common.reporting import no_progress
+from firth.embed.nplm.config import TUNING, NplmConfig
+from firth.embed.nplm.train import Training, open_text, with_samples
+from firth.embed.vectors.training import torch_threads
+from firth.embed.word2vec.dry_run import bytes_about
 
 if TYPE_CHECKING:  # it imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _SECONDS = 4.0  # of training that are timed
 

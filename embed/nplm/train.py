@@ -13,27 +13,27 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.checkpoint import (
+from firth.corpora.artifacts.checkpoint import (
     CHECKPOINTS,
     clear_checkpoints,
     load_checkpoint,
     save_checkpoint,
 )
-from corpora.artifacts.metrics import METRICS, write_unit_losses
-from corpora.common.errors import FirthError
-from corpora.common.interrupts import defer_interrupts
-from corpora.common.options import config_of
-from corpora.common.reporting import Progress, progress
-from corpora.store.corpus import Corpus
-from embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
-from embed.nplm.network import Network
-from embed.nplm.windows import Noise, Position, batches, unit_starts, windows
-from embed.vectors.training import make_network_run, train_vectors
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import Tuning as HeldOutSizes
-from embed.word2vec.loop import held_out_batch
-from embed.word2vec.metrics import LossSum, TrainingMetrics
-from embed.word2vec.training_text import TrainingText
+from firth.corpora.artifacts.metrics import METRICS, write_unit_losses
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.interrupts import defer_interrupts
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import Progress, progress
+from firth.corpora.store.corpus import Corpus
+from firth.embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
+from firth.embed.nplm.network import Network
+from firth.embed.nplm.windows import Noise, Position, batches, unit_starts, windows
+from firth.embed.vectors.training import make_network_run, train_vectors
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import Tuning as HeldOutSizes
+from firth.embed.word2vec.loop import held_out_batch
+from firth.embed.word2vec.metrics import LossSum, TrainingMetrics
+from firth.embed.word2vec.training_text import TrainingText
 
 METHOD = "nplm"
 _MIN_WORDS = 50  # a mean loss of fewer says little
@@ -56,7 +56,7 @@ def train_nplm(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
         training documents are read.
     config : NplmConfig, optional
         The settings; by default those of ``NplmConfig()``.

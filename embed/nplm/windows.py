@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.word2vec.training_text import TrainingText
+from firth.embed.word2vec.training_text import TrainingText
 
 _ORDER, _NEGATIVES = 1, 2  # keys of the random streams
 

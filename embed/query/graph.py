@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import progress
-from corpora.common.threads import thread_count
-from embed.vectors.search import unit_rows
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import progress
+from firth.corpora.common.threads import thread_count
+from firth.embed.vectors.search import unit_rows
 
 _EDGES, _BUILD_EFFORT = 16, 128  # of a node, and candidates for them
 _BLOCK_ROWS = 1 << 11  # added at once; Ctrl-C waits for them

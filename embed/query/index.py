@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     checksum,
     fingerprint,
@@ -16,16 +16,16 @@ from corpora.artifacts.artifact import (
     verify,
     write_json,
 )  # fmt: skip
-from corpora.artifacts.atomic import atomic_output
-from corpora.common.cache import cache_directory
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import note
-from embed.formats.vector_files import load_vectors
-from embed.query.graph import Graph, require_usearch
-from embed.vectors.int8_rows import CODES, SCALES, is_dense
-from embed.vectors.neighbors import Neighbors, named, unit_queries
-from embed.vectors.search import best_rows, top_rows, unit_rows
-from embed.vectors.word_vectors import MATRIX, WordVectors
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.query.graph import Graph, require_usearch
+from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
+from firth.embed.vectors.neighbors import Neighbors, named, unit_queries
+from firth.embed.vectors.search import best_rows, top_rows, unit_rows
+from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 FOLDER, GRAPH, ABOUT = "index", "graph.usearch", "index.json"
 _EFFORTS = (32, 64, 128, 256, 512, 1024)  # candidates kept in a search
@@ -75,7 +75,7 @@ class NeighborIndex:
         Returns
         -------
         list of Neighbors
-            As of :func:`embed.nearest`, but some of the nearest words may be missing.
+            As of :func:`firth.nearest`, but some of the nearest words may be missing.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.figures import (
+from firth.corpora.artifacts.figures import (
     COLORS,
     MARKERS,
     Picture,
@@ -18,8 +18,8 @@ from corpora.artifacts.figures import (
     truncate_to_width,
     write_figure,
 )
-from embed.query.label_places import place_labels
-from embed.query.word_map import WordMap
+from firth.embed.query.label_places import place_labels
+from firth.embed.query.word_map import WordMap
 
 _WIDTH = 10.0  # all lengths in inches; more words than _ROOMY make it wider
 _ROOMY = 150
@@ -46,7 +46,7 @@ def draw_map(
     Parameters
     ----------
     found : WordMap
-        From :func:`~embed.query.word_map.map_words`.
+        From :func:`~firth.embed.query.word_map.map_words`.
     path : str or Path
         A file ending in ``.png`` or ``.svg``, written atomically.
     title : str

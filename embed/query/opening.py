@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from corpora.common.memory import require_memory
-from corpora.common.threads import thread_count
-from embed.formats.memory import PROGRAM, size_opened
-from embed.formats.vector_files import load_vectors
-from embed.vectors.context_vectors import with_contexts
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.memory import require_memory
+from firth.corpora.common.threads import thread_count
+from firth.embed.formats.memory import PROGRAM, size_opened
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.context_vectors import with_contexts
+from firth.embed.vectors.word_vectors import WordVectors
 
 _BY_THREAD = 16 << 20  # blocks of rows with their products
 _BY_QUERY = 500  # strings, lists

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
-from corpora.common.errors import FirthError, UnknownWordError
-from corpora.common.reporting import note
-from corpora.text.segment import LONE_SURROGATE
-from embed.vectors.neighbors import vector_of
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import FirthError, UnknownWordError
+from firth.corpora.common.reporting import note
+from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.vectors.neighbors import vector_of
+from firth.embed.vectors.word_vectors import WordVectors
 
 _SKIP_HINT = " (`skip_unknown=True` skips it)"
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from embed.protocols import StaticVectors
-from embed.vectors.neighbors import unit_queries
+from firth.corpora.common.errors import SettingError
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.neighbors import unit_queries
 
 LEAST = 3  # words; any two lie on a line
 # Larger than the float32 rounding error between unit vectors of the same direction.

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.options import config_of
-from corpora.common.reporting import note
-from embed.align.api import describe_source
-from embed.formats.vector_files import load_vectors
-from embed.refine.config import RefineConfig
-from embed.refine.retrofit import ROUNDS, read_related, retrofit
-from embed.refine.steps import (
+from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import note
+from firth.embed.align.api import describe_source
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.refine.config import RefineConfig
+from firth.embed.refine.retrofit import ROUNDS, read_related, retrofit
+from firth.embed.refine.steps import (
     Moments,
     apply,
     first_components,
@@ -25,9 +25,9 @@ from embed.refine.steps import (
     whitening,
     without_top,
 )
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.search import nonzero_rows
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.search import nonzero_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 FORMAT = 1
 METHOD = "refine"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, setting
 
 
 @describe_settings

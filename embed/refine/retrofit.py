@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from embed.align.pairs import known_row, read_lines
-from embed.vectors.search import nonzero_rows
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.embed.align.pairs import known_row, read_lines
+from firth.embed.vectors.search import nonzero_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 ROUNDS = 10  # Faruqui et al. 2015, section 2; each round at least halves what is left to move
 

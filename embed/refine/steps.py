@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.common.reporting import progress
-from embed.vectors.search import unit_length
+from firth.corpora.common.reporting import progress
+from firth.embed.vectors.search import unit_length
 
 _BLOCK = 1 << 14  # rows converted at once
 _NEGLIGIBLE = float(np.finfo(np.float32).eps) ** 2  # variance by rounding float32, a dimension

@@ -5,17 +5,17 @@ import math
 import subprocess
 from typing import Any
 
-from corpora.common.console import escape_leading_dash
-from corpora.common.errors import FirthError, SourceError
-from corpora.common.memory import available_threads
-from corpora.common.reporting import note
-from embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
-from embed.compare.recommend import Features
-from embed.compare.scoring.comparison import SET_OPTIONS
-from embed.registry import METHODS
-from embed.study.settings import COMPARE, Study, command_options
-from embed.study.steps import describe_exit, firth_command, recorded_errors, shows_output
-from embed.word2vec.config import default_epochs
+from firth.corpora.common.console import escape_leading_dash
+from firth.corpora.common.errors import FirthError, SourceError
+from firth.corpora.common.memory import available_threads
+from firth.corpora.common.reporting import note
+from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
+from firth.embed.compare.recommend import Features
+from firth.embed.compare.scoring.comparison import SET_OPTIONS
+from firth.embed.registry import METHODS
+from firth.embed.study.settings import COMPARE, Study, command_options
+from firth.embed.study.steps import describe_exit, firth_command, recorded_errors, shows_output
+from firth.embed.word2vec.config import default_epochs
 
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
 _WORD2VEC_SHARE = 0.2  # of the budget, for each of skip-gram and CBOW

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     artifact_paths,
     checksum,
@@ -15,11 +15,11 @@ from corpora.artifacts.artifact import (
     verify,
     write_json,
 )
-from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import ArtifactError, FirthError
-from corpora.common.reporting import note
-from embed.study.settings import COMPARE, SETTINGS, Study, study_from_json, write_toml
-from embed.study.steps import Step, run_command
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.common.reporting import note
+from firth.embed.study.settings import COMPARE, SETTINGS, Study, study_from_json, write_toml
+from firth.embed.study.steps import Step, run_command
 
 RECORD = "study.json"
 _LOCK = ".lock"

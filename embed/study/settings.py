@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corpora.common.errors import FirthError, SettingError
-from corpora.common.options import take
-from corpora.text.segment import LONE_SURROGATE
-from embed.registry import METHODS, find_method
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.options import take
+from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.registry import METHODS, find_method
 
 ConfigT = TypeVar("ConfigT")
 
@@ -26,13 +26,13 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 # Table of the settings file (a command's name) to the classes whose fields are its keys.
 _CONFIGS = {
     BUILD: (
-        "corpora.reading.text_blocks:ReadOptions",
-        "corpora.text.segment:TextSettings",
-        "corpora.encoding.request:BuildOptions",
-        "corpora.encoding.phrase_options:PhraseOptions",
+        "firth.corpora.reading.text_blocks:ReadOptions",
+        "firth.corpora.text.segment:TextSettings",
+        "firth.corpora.encoding.request:BuildOptions",
+        "firth.corpora.encoding.phrase_options:PhraseOptions",
     ),
     **{f"train-{name}": (method.config,) for name, method in METHODS.items()},
-    COMPARE: ("embed.compare.config:CompareConfig",),
+    COMPARE: ("firth.embed.compare.config:CompareConfig",),
 }
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import corpora
-from corpora.common.console import ERRORS_FILE, escape_leading_dash, in_notebook, shell_quoted
-from corpora.common.reporting import command, is_silent
+import firth
+from firth.corpora.common.console import ERRORS_FILE, escape_leading_dash, in_notebook, shell_quoted
+from firth.corpora.common.reporting import command, is_silent
 
-_CLI = Path(corpora.__file__).parent.parent / "cli.py"  # the script behind "firth"
+_CLI = Path(firth.__file__).parent / "cli.py"  # the script behind "firth"
 _TERMINATING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SI_USER = 0  # si_code of kill(); a terminal's Ctrl-C has SI_KERNEL
 _POLL_SECONDS = 1.0

@@ -4,26 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.common.console import escape_leading_dash
-from corpora.common.display import html_table
-from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
-from corpora.common.reporting import note
-from corpora.encoding.open_or_build import up_to_date
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.request import BuildOptions, Request, make_request
-from corpora.reading.sources import source_files
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus, is_corpus
-from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.recommend import features_of
-from embed.compare.scoring.comparison import read_tasks
-from embed.study.choices import SETS, choose_settings
-from embed.study.folder import StudyFolder
-from embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
-from embed.study.steps import Step, run_command, shows_output
-from embed.vectors.training import warn_of_little_text
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.console import escape_leading_dash
+from firth.corpora.common.display import html_table
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from firth.corpora.common.reporting import note
+from firth.corpora.encoding.open_or_build import up_to_date
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.recommend import features_of
+from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.study.choices import SETS, choose_settings
+from firth.embed.study.folder import StudyFolder
+from firth.embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
+from firth.embed.study.steps import Step, run_command, shows_output
+from firth.embed.vectors.training import warn_of_little_text
+from firth.embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
 COMPARISON = "comparison"
@@ -186,7 +186,7 @@ def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
 
 def _known_words(study: Study, opened: Sequence[WordVectors]) -> list[str]:
     """Return the words that were asked for, as the runs spell them; note those in no run."""
-    from embed.compare.report.contents import find_asked
+    from firth.embed.compare.report.contents import find_asked
 
     found, unknown = find_asked(opened, dict.fromkeys(study.words))
     if unknown:
@@ -214,7 +214,7 @@ def _print_neighbors(
     runs: Sequence[Path], opened: Sequence[WordVectors], words: Sequence[str]
 ) -> None:
     """Print the neighbors of words, by default of some chosen ones, in every run."""
-    from embed.compare.report.contents import choose_words
+    from firth.embed.compare.report.contents import choose_words
 
     asked = words or choose_words(opened, [], _N_WORDS)
     shared = [word for word in asked if all(run.row(word) is not None for run in opened)]

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import Progress, no_progress
-from corpora.common.threads import even_ranges, map_in_order, thread_count
-from embed.svd.inverted_text import CountableView, invert, segments
-from embed.svd.row_writer import RowWriter
-from embed.svd.window_weights import count_type, window_weights
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.threads import even_ranges, map_in_order, thread_count
+from firth.embed.svd.inverted_text import CountableView, invert, segments
+from firth.embed.svd.row_writer import RowWriter
+from firth.embed.svd.window_weights import count_type, window_weights
 
 CONTEXTS = ("symmetric", "left", "right")
 
@@ -223,7 +223,7 @@ def _count_segment(
     text: np.ndarray, job: _Job, total_progress: _TotalProgress, limit: int
 ) -> RowWriter:
     """Count one segment; at most ``limit`` entries stay in memory."""
-    from embed.svd.cooccurrence_kernels import count_rows
+    from firth.embed.svd.cooccurrence_kernels import count_rows
 
     positions, starts = invert(text, job.n_words + 2, job.threads)
     tokens = np.diff(starts)[: job.n_words]
@@ -253,7 +253,7 @@ def _count_segment(
 
 def _add_partials(partials: list[Any], job: _Job, limit: int) -> RowWriter:
     """Add the counts of several segments row by row; at most ``limit`` entries stay in memory."""
-    from embed.svd.cooccurrence_kernels import add_rows
+    from firth.embed.svd.cooccurrence_kernels import add_rows
 
     max_lengths = sum(np.diff(starts) for starts, _, _ in partials)
     pool = job.scratch_pool()

@@ -18,7 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 _ONE = np.uint64(1)
 _WORD_SHIFT = np.uint64(6)  # a 64-bit word of the bitmap holds 2**6 columns

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.common.console import human
-from corpora.common.device import choose_device
-from corpora.common.estimate import Estimate, extrapolated
-from corpora.common.memory import parse_memory
-from corpora.common.peak_memory import anonymous_bytes
-from embed.svd.cooccurrence import counting_memory
-from embed.svd.inverted_text import CountableView
-from embed.svd.scratch import Scratch
-from embed.svd.train import (
+from firth.corpora.common.console import human
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.estimate import Estimate, extrapolated
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.peak_memory import anonymous_bytes
+from firth.embed.svd.cooccurrence import counting_memory
+from firth.embed.svd.inverted_text import CountableView
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.train import (
     SvdConfig,
     checked_view,
     count_words,
@@ -28,10 +28,10 @@ from embed.svd.train import (
     with_width,
     workspace,
 )
-from embed.vectors.wordlist import word_lines
+from firth.embed.vectors.wordlist import word_lines
 
 if TYPE_CHECKING:  # imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _SAMPLE_TOKENS = 8_000_000  # the largest of four samples, each in the next one
 _SAMPLES = 4
@@ -110,8 +110,8 @@ def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
     if config.pieces is None:
         counts = view.counts[:n_words]
         return _Text(n_words, counts, view.n_tokens, lambda part: view.of(part.stored), lines)
-    from corpora.tokenizer.json_format import save_pieces
-    from embed.svd.piece_text import PieceText
+    from firth.corpora.tokenizer.json_format import save_pieces
+    from firth.embed.svd.piece_text import PieceText
 
     words, pieces = learn_from(corpus, config)
     full = PieceText(words, pieces)
@@ -149,7 +149,7 @@ def _samples(
 
 def _some_shards(corpus: "Corpus") -> "Corpus":
     """Return a corpus of a few of its shards, from all places."""
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
     entries = corpus.manifest["shards"]
     if len(entries) <= _SHARDS:
@@ -169,10 +169,15 @@ def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) 
     """Return the seconds of the SVD of a matrix of so many non-zeros, by steps with a sample."""
     from threadpoolctl import threadpool_limits
 
-    from embed.svd.krylov import bidiagonalize
-    from embed.svd.product_kernels import WIDTH
-    from embed.svd.sparse_products import as_float32_csr
-    from embed.svd.truncated_svd import basis_columns, device_operations, is_dense, truncated_svd
+    from firth.embed.svd.krylov import bidiagonalize
+    from firth.embed.svd.product_kernels import WIDTH
+    from firth.embed.svd.sparse_products import as_float32_csr
+    from firth.embed.svd.truncated_svd import (
+        basis_columns,
+        device_operations,
+        is_dense,
+        truncated_svd,
+    )
 
     assert config.dim is not None
     rng, growth = np.random.default_rng(0), nonzeros / matrix.nnz
@@ -230,8 +235,8 @@ def _seconds(function: Callable[[], Any]) -> float:
 
 def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> tuple[int, int]:
     """Return the most bytes in memory, besides the program, and those of temporary files."""
-    from embed.svd.product_kernels import WIDTH
-    from embed.svd.truncated_svd import basis_columns, is_dense
+    from firth.embed.svd.product_kernels import WIDTH
+    from firth.embed.svd.truncated_svd import basis_columns, is_dense
 
     counting, kept = counting_memory(
         text.counts, text.n_tokens, entries,

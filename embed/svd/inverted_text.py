@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from corpora.common.threads import map_in_order
+from firth.corpora.common.threads import map_in_order
 
 
 class CountableView(Protocol):
@@ -30,7 +30,7 @@ def segments(view: CountableView, n_words: int, text_type: Any, limit: int) -> I
     first and one after each unit. A unit longer than ``limit`` stays whole.
     """
     # yields text_type (n,)
-    from embed.svd.cooccurrence_kernels import lay_out
+    from firth.embed.svd.cooccurrence_kernels import lay_out
 
     separator = np.full(1, n_words + 1, text_type)
     parts, size = [separator], 0
@@ -62,7 +62,7 @@ def invert(text: np.ndarray, n_types: int, threads: int) -> tuple[np.ndarray, np
     # text: unsigned integers (n,), below n_types
     # returns positions: int32 (n,), type w is at positions[starts[w]:starts[w + 1]]
     # returns starts: int64 (n_types + 1,)
-    from embed.svd.cooccurrence_kernels import histogram, scatter
+    from firth.embed.svd.cooccurrence_kernels import histogram, scatter
 
     bounds = [len(text) * part // threads for part in range(threads + 1)]
     counts = np.zeros((threads, n_types), np.int64)

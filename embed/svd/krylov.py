@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import Progress
-from embed.svd.product_kernels import WIDTH
-from embed.svd.sparse_products import Operations
+from firth.corpora.common.reporting import Progress
+from firth.embed.svd.product_kernels import WIDTH
+from firth.embed.svd.sparse_products import Operations
 
 # A direction smaller than this share of the largest one in its block is scaled up in two rounds:
 # the Gram matrix, of float32 products, does not resolve it in one.

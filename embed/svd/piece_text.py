@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.tokenizer.pieces import FIRST_PIECE, Pieces
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import View
+    from firth.corpora.store.corpus import View
 
 
 class PieceText:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.threads import even_ranges, map_in_order, thread_count
-from embed.svd.cooccurrence import Cooccurrences
+from firth.corpora.common.threads import even_ranges, map_in_order, thread_count
+from firth.embed.svd.cooccurrence import Cooccurrences
 
 WEIGHTINGS = ("ppmi", "counts", "log-counts")
 
@@ -70,7 +70,7 @@ def weigh(
 
 def kernel_of(weighting: str) -> tuple[Callable[..., int], tuple[bool, ...]]:
     """Return the kernel that weighs rows, and its arguments after the factors."""
-    from embed.svd.ppmi_kernels import positive_log, scaled
+    from firth.embed.svd.ppmi_kernels import positive_log, scaled
 
     return (positive_log, ()) if weighting == "ppmi" else (scaled, (weighting == "log-counts",))
 
@@ -102,7 +102,7 @@ def _margins(
     cooccurrences: Cooccurrences, keep: np.ndarray, threads: int, chunk_entries: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the row sums and the column sums of the subsampled counts."""
-    from embed.svd.ppmi_kernels import margins
+    from firth.embed.svd.ppmi_kernels import margins
 
     starts, columns, counts = _arrays(cooccurrences)
     rows = np.zeros(len(keep))

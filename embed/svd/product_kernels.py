@@ -8,7 +8,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 # Columns of a block: two AVX-512 vectors, four AVX2 vectors. Wider blocks would save little per
 # column and, at the same basis size, capture less.

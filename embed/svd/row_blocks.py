@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import open_array, write_array
-from corpora.artifacts.tasks import Task, TaskFolder
-from corpora.common.errors import SettingError
-from corpora.common.memory import parse_memory
-from corpora.common.reporting import Progress
-from corpora.common.threads import even_ranges
-from embed.svd import ppmi
-from embed.svd.cooccurrence import add_counts, count_cooccurrences
-from embed.svd.scratch import Scratch
-from embed.svd.window_weights import window_weights
+from firth.corpora.artifacts.arrays import open_array, write_array
+from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.reporting import Progress
+from firth.corpora.common.threads import even_ranges
+from firth.embed.svd import ppmi
+from firth.embed.svd.cooccurrence import add_counts, count_cooccurrences
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.window_weights import window_weights
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus, View
+    from firth.corpora.store.corpus import Corpus, View
 
 TASK_TOKENS = 1 << 24  # counted by one task, at least: two shards
 BLOCK_ENTRIES = 1 << 22  # of a block of rows, about: 50 MB
@@ -204,8 +204,8 @@ def count_shards(
     folder: Path, corpus: Path, span: Span, words: Path, selection: Any, windows: Windows
 ) -> None:
     """Count some shards of a corpus, in files."""
-    from corpora.store.corpus import Corpus
-    from corpora.store.view import View
+    from firth.corpora.store.corpus import Corpus
+    from firth.corpora.store.view import View
 
     documents, boundary = selection
     rows, counts = open_array(words, "rows"), open_array(words, "counts")
@@ -243,7 +243,7 @@ def add_rows(folder: Path, parts: Sequence[Path], span: Span) -> None:
 
 def sum_rows(folder: Path, blocks: Sequence[Block], span: Span, keep_folder: Path) -> None:
     """Write the subsampled sums of some rows, and the sums over them of each column."""
-    from embed.svd.ppmi_kernels import margins
+    from firth.embed.svd.ppmi_kernels import margins
 
     keep = open_array(keep_folder, "keep", private=True)
     rows, contexts = np.zeros((2, len(keep)))
@@ -256,7 +256,7 @@ def sum_rows(folder: Path, blocks: Sequence[Block], span: Span, keep_folder: Pat
 
 def weigh_rows(folder: Path, block: Block, weighting: str, factors: Path) -> None:
     """Write the weighed rows of a block, and their transpose in the folder ``transposed``."""
-    from embed.svd.transpose_kernels import transpose_columns
+    from firth.embed.svd.transpose_kernels import transpose_columns
 
     kernel, flags = ppmi.kernel_of(weighting)
     starts, columns, counts = block.open()
@@ -294,7 +294,7 @@ def transpose_rows(folder: Path, blocks: Sequence[Block], span: Span) -> None:
 
 def multiply_block(folder: Path, rows: Block, factor: Path) -> None:
     """Multiply the rows of a block."""
-    from embed.svd.product_kernels import WIDTH, multiply_rows
+    from firth.embed.svd.product_kernels import WIDTH, multiply_rows
 
     first, stop = rows.span
     starts, columns, values = rows.open()

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from embed.svd.scratch import map_unnamed
+from firth.embed.svd.scratch import map_unnamed
 
 
 class RowWriter:

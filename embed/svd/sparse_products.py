@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from corpora.common.threads import even_ranges, thread_count
-from embed.svd.product_kernels import WIDTH, multiply_rows
-from embed.svd.scratch import Scratch
-from embed.svd.transpose_kernels import count_columns, transpose_columns
+from firth.corpora.common.threads import even_ranges, thread_count
+from firth.embed.svd.product_kernels import WIDTH, multiply_rows
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.transpose_kernels import count_columns, transpose_columns
 
 # Rows of one dense product. Fixed, because partial sums are added up per panel: results must
 # not depend on the number of threads.

@@ -1,11 +1,11 @@
-"""The operations of :mod:`embed.svd.sparse_products` in torch, for CUDA."""
+"""The operations of :mod:`firth.embed.svd.sparse_products` in torch, for CUDA."""
 
 import warnings
 from typing import Any
 
 import numpy as np
 
-from embed.svd.sparse_products import Operations
+from firth.embed.svd.sparse_products import Operations
 
 
 class TorchOperations(Operations):

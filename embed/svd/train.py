@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.artifacts.artifact import (
     SCRATCH,
     artifact_paths,
     clear_partial,
@@ -26,30 +26,30 @@ from corpora.artifacts.artifact import (
     refuse_existing,
     write_json,
 )
-from corpora.artifacts.metrics import METRICS
-from corpora.artifacts.provenance import now, provenance
-from corpora.artifacts.tasks import TaskFolder
-from corpora.common.cluster import open_executor
-from corpora.common.device import DEVICES
-from corpora.common.errors import FirthError, SettingError
-from corpora.common.memory import parse_memory
-from corpora.common.options import check, config_of, describe_settings, setting
-from corpora.common.reporting import note, progress
-from corpora.common.threads import thread_count
-from embed.registry import METHODS, Chosen
-from embed.svd import ppmi
-from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
-from embed.svd.inverted_text import CountableView
-from embed.svd.row_blocks import ClusterMatrix, Windows
-from embed.svd.scratch import Scratch
-from embed.svd.window_weights import WEIGHTINGS
-from embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
-from embed.vectors.training import train_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.metrics import METRICS
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.artifacts.tasks import TaskFolder
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.device import DEVICES
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.options import check, config_of, describe_settings, setting
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.common.threads import thread_count
+from firth.embed.registry import METHODS, Chosen
+from firth.embed.svd import ppmi
+from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
+from firth.embed.svd.inverted_text import CountableView
+from firth.embed.svd.row_blocks import ClusterMatrix, Windows
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.window_weights import WEIGHTINGS
+from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
+from firth.embed.vectors.training import train_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
-    from corpora.store.corpus import Corpus, View
-    from corpora.tokenizer.pieces import Pieces
+    from firth.corpora.store.corpus import Corpus, View
+    from firth.corpora.tokenizer.pieces import Pieces
 
 FORMAT = 1
 METHOD = "svd"
@@ -181,7 +181,7 @@ def train_svd(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
         training documents are counted.
     config : SvdConfig, optional
         The settings; by default those of ``SvdConfig()``.
@@ -234,7 +234,7 @@ def make_svd_run(
     cluster: str | Executor | None = None,
 ) -> Path:
     """Count, weight and factor; write the vectors as a run and return its path."""
-    from corpora.common.device import choose_device
+    from firth.corpora.common.device import choose_device
 
     if cluster is not None:
         _check_fits_cluster(config)
@@ -282,8 +282,8 @@ def _vectors_of_pieces(
 
     Returns float32 (n_words, dim), and how many words are without a vector.
     """
-    from corpora.tokenizer.json_format import save_pieces
-    from embed.svd.piece_text import PieceText
+    from firth.corpora.tokenizer.json_format import save_pieces
+    from firth.embed.svd.piece_text import PieceText
 
     view, pieces = learn_from(corpus, config)
     text = PieceText(view, pieces)
@@ -300,7 +300,7 @@ def _vectors_of_pieces(
 
 def learn_from(corpus: "Corpus", config: SvdConfig) -> tuple["View", "Pieces"]:
     """Return a view of all words, and the pieces learned from them."""
-    from corpora.tokenizer.pieces import learn_pieces
+    from firth.corpora.tokenizer.pieces import learn_pieces
 
     assert config.pieces is not None
     assert config.dim is not None
@@ -498,7 +498,7 @@ def _least(n_words: int, config: SvdConfig) -> int:
 
 def workspace(n_words: int, config: SvdConfig) -> int:
     """Return the bytes that factoring has in memory in any case."""
-    from embed.svd.product_kernels import WIDTH
+    from firth.embed.svd.product_kernels import WIDTH
 
     assert config.dim is not None
     blocks, results = 8 * WIDTH, 3 * config.dim  # float32 columns of height n_words
@@ -528,7 +528,7 @@ def _factor(
     there: ClusterMatrix | None = None,
 ) -> np.ndarray:
     """Return the word vectors U S^p, float32 (V, dim)."""
-    from embed.svd.truncated_svd import truncated_svd
+    from firth.embed.svd.truncated_svd import truncated_svd
 
     assert config.dim is not None
     with metrics.step("svd") as about, progress("factoring", "steps") as show:

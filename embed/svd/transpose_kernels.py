@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.device import choose_device
-from corpora.common.errors import SettingError
-from corpora.common.reporting import Progress, no_progress
-from corpora.common.threads import thread_count
-from embed.svd.krylov import bidiagonalize
-from embed.svd.scratch import Scratch
-from embed.svd.sparse_products import CpuOperations, Operations, Products, as_float32_csr
-from embed.svd.sparse_torch import TorchOperations
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.threads import thread_count
+from firth.embed.svd.krylov import bidiagonalize
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.sparse_products import CpuOperations, Operations, Products, as_float32_csr
+from firth.embed.svd.sparse_torch import TorchOperations
 
 # The basis may hold this many columns per singular value, and at least this many spare ones: on
 # the PPMI matrix of enwiki2015-AA at 300 values that captures 99.95 % of what the best would.
@@ -52,7 +52,7 @@ def truncated_svd(
 ) -> TruncatedSvd:
     """Return the ``rank`` largest singular values and vectors of a sparse matrix.
 
-    A block Krylov method (see :mod:`embed.svd.krylov`) runs until the values
+    A block Krylov method (see :mod:`firth.embed.svd.krylov`) runs until the values
     change by less than 1e-5 between checks, or its basis is full; a small matrix
     goes to LAPACK. On the CPU the result is bit-identical at any ``threads``,
     given the same machine and NumPy. Meanwhile BLAS is limited to one thread in

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 WEIGHTINGS = ("dynamic", "flat", "harmonic")
 _LIMIT = 1 << 63

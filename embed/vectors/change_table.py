@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError
 
 CHANGE = "change.tsv"
 COUNT = "count@"  # before the name of a period

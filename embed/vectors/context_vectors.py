@@ -7,8 +7,8 @@ similarity (words that occur together) with second-order similarity (words in si
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from embed.vectors.word_vectors import CONTEXTS, WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
 
 
 def with_contexts(vectors: WordVectors) -> WordVectors:

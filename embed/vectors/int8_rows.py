@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array, save_blocks
-from corpora.common.errors import ArtifactError, SettingError
-from embed.vectors.run_files import open_array
+from firth.corpora.artifacts.arrays import save_array, save_blocks
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.vectors.run_files import open_array
 
 CODES = "vectors.int8.npy"
 SCALES = "scales.npy"

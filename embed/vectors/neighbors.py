@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpora.common.display import data_frame, html_table
-from corpora.common.errors import SettingError, UnknownWordError
-from embed.protocols import StaticVectors
-from embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
-from embed.vectors.spelling import close_spellings
+from firth.corpora.common.display import data_frame, html_table
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
+from firth.embed.vectors.spelling import close_spellings
 
 METHODS = ("3cosadd", "3cosmul")
 _EPSILON = 0.001  # Levy & Goldberg 2014, section 4
@@ -59,7 +59,7 @@ def nearest(vectors: StaticVectors, words: str | Sequence[str], k: int = 10) -> 
 
     Examples
     --------
-    >>> from embed.vectors.word_vectors import WordVectors
+    >>> from firth.embed.vectors.word_vectors import WordVectors
     >>> vectors = WordVectors(["a", "b", "c"], np.array([[1, 0], [3, 4], [0, 1]], np.float32))
     >>> nearest(vectors, ["a"], k=1)
     [[Neighbor(word='b', score=0.6)]]

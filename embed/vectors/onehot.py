@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.hashing import STRIDE, mix
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.hashing import STRIDE, mix
+from firth.embed.vectors.word_vectors import WordVectors
 
 _BLOCK_FLOATS = 1 << 20
 

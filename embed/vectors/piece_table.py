@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.vectors.run_files import open_array
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.vectors.run_files import open_array
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.tokenizer.pieces import Pieces
+    from firth.corpora.tokenizer.pieces import Pieces
 
 TOKENIZER = "tokenizer.json"
 START = "start"  # folder of a masked LM: a run of the words without context
@@ -43,7 +43,7 @@ def rows_from_words(
     # counts: int64 (n,); matrix: float32 (n, D); returns float32 (P, D)
     from scipy import sparse
 
-    from corpora.tokenizer.pieces import FIRST_PIECE
+    from firth.corpora.tokenizer.pieces import FIRST_PIECE
 
     ids, offsets = pieces.split(words)
     weights = np.repeat(counts.astype(np.float32), np.diff(offsets))
@@ -75,7 +75,7 @@ class PieceTable:
         """Open the vectors of a run's pieces, memory-mapped; None if it has none."""
         if not (run / file).is_file():
             return None
-        from corpora.tokenizer.json_format import open_pieces
+        from firth.corpora.tokenizer.json_format import open_pieces
 
         rows = open_array(run / file, np.float32, 2)
         return cls(open_pieces(run / TOKENIZER), rows, name=str(run / file))
@@ -91,7 +91,7 @@ class PieceTable:
 
     def compose_all(self, words: Sequence[str]) -> np.ndarray:
         """Return the mean of each word's pieces, float32 (n, D); 0 if a piece is unknown."""
-        from corpora.tokenizer.pieces import UNK
+        from firth.corpora.tokenizer.pieces import UNK
 
         found = self.means(words)
         ids, offsets = self.pieces.split(words)
@@ -100,7 +100,7 @@ class PieceTable:
 
     def compose(self, word: str) -> np.ndarray | None:
         """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""
-        from corpora.tokenizer.pieces import UNK
+        from firth.corpora.tokenizer.pieces import UNK
 
         ids, _ = self.pieces.split([word])
         return None if UNK in ids else self.means([word])[0]

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import map_array
-from corpora.artifacts.artifact import MAKER, artifact_paths, read_json
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts.arrays import map_array
+from firth.corpora.artifacts.artifact import MAKER, artifact_paths, read_json
+from firth.corpora.common.errors import ArtifactError
 
 _UNFINISHED = "is unfinished; run its command again to complete it"
 

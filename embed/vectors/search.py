@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.threads import thread_count, worker_threads
-from embed.vectors.int8_rows import is_dense
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.threads import thread_count, worker_threads
+from firth.embed.vectors.int8_rows import is_dense
 
 _SPARE = 16  # extra rows kept, since float32 may order near-ties wrongly
 _DIGITS = 12  # of scores, so that parallel vectors of different length tie

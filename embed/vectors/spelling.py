@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from embed.vectors.wordlist import encode_words
+from firth.embed.vectors.wordlist import encode_words
 
 _LONGEST = 64
 _CHUNK = 1 << 16

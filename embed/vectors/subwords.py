@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 
 END_OF_SENTENCE = "</s>"  # fastText's end-of-sentence token, which has no n-grams
 _SETTING = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
@@ -64,7 +64,7 @@ def byte_buckets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """List the buckets of the n-grams of many words given as bytes."""
     # returns starts: int64 (V + 1,); returns buckets: int64 (n,)
-    from embed.vectors.subwords_kernels import count_ngrams, hash_ngrams
+    from firth.embed.vectors.subwords_kernels import count_ngrams, hash_ngrams
 
     lengths = np.fromiter(map(len, cells), np.int64, len(cells)) + 2
     ends = np.cumsum(lengths)
@@ -94,7 +94,7 @@ def composed_rows(
     """Return the mean of each word's own row and its n-grams' rows."""
     # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
     # returns float32 (V, D)
-    from corpora.common.threads import map_in_order, thread_count
+    from firth.corpora.common.threads import map_in_order, thread_count
 
     if len(places) and not 0 <= places.min() <= places.max() < len(grams):
         raise IndexError(f"places must be rows of {len(grams)} n-grams")
@@ -198,7 +198,7 @@ def _compose_block(
     first: int,
 ) -> None:
     """Compose the words of one block."""
-    from embed.vectors.subwords_kernels import mean_rows
+    from firth.embed.vectors.subwords_kernels import mean_rows
 
     block = slice(first, first + size)
     sums = np.empty(words.shape[1], np.float64)

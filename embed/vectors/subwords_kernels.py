@@ -1,6 +1,6 @@
 """Inner loops over the character n-grams of many words."""
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 _FIRST_HASH = 2166136261
 _PRIME = 16777619

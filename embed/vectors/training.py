@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.device import choose_device
-from corpora.common.reporting import note
-from corpora.common.threads import thread_count
-from embed.vectors.word_vectors import MATRIX, WordVectors
+from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.reporting import note
+from firth.corpora.common.threads import thread_count
+from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed
 _FORMAT = 1
@@ -68,7 +68,7 @@ def train_vectors(
     force: bool,
 ) -> WordVectors:
     """Train a run and return its vectors: memory-mapped, or in memory without ``out``."""
-    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     with run_folder(out, force=force) as run:
         opened = open_or_build(corpus)

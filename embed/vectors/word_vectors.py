@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import MAKER
-from corpora.common.display import data_frame, html_table
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.common.reporting import note
-from embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
-from embed.vectors.neighbors import (
+from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.artifacts.artifact import MAKER
+from firth.corpora.common.display import data_frame, html_table
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
+from firth.embed.vectors.neighbors import (
     Neighbors,
     analogy,
     nearest,
@@ -23,28 +23,28 @@ from embed.vectors.neighbors import (
     similarity,
     vector_of,
 )
-from embed.vectors.piece_table import (
+from firth.embed.vectors.piece_table import (
     FIRST_VECTORS,
     PIECE_VECTORS,
     START,
     PieceTable,
 )
-from embed.vectors.run_files import open_array, run_options
-from embed.vectors.search import unit_length, zero_rows
-from embed.vectors.subwords import SubwordTable, parse_subwords
-from embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
+from firth.embed.vectors.run_files import open_array, run_options
+from firth.embed.vectors.search import unit_length, zero_rows
+from firth.embed.vectors.subwords import SubwordTable, parse_subwords
+from firth.embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
 MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
 INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
-CENTERS = "centers.npy"  # of joined vectors, see embed.contextual.joined
+CENTERS = "centers.npy"  # of joined vectors, see firth.embed.contextual.joined
 _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 
 
 class WordVectors:
-    """A vocabulary and one vector per word; implements :class:`~embed.protocols.StaticVectors`.
+    """A vocabulary and one vector per word: :class:`~firth.embed.protocols.StaticVectors`.
 
     ``len``, iteration and ``in`` refer to the vocabulary. ``vectors["king"]`` also composes
     vectors of unseen words from n-grams or pieces if there are any. Where a function takes a run,
@@ -245,7 +245,7 @@ class WordVectors:
         """The text settings of the corpus; None if unknown."""
         if not isinstance(self._text, dict):
             return self._text
-        from corpora.text.segment import TextSettings
+        from firth.corpora.text.segment import TextSettings
 
         return TextSettings.from_json(self._text)
 
@@ -413,7 +413,7 @@ class WordVectors:
             return nearest(self, word, k)[0]
         vector = np.asarray(word)
         if vector.dtype.kind == "U":
-            raise SettingError("nearest takes one word; pass several to embed.nearest")
+            raise SettingError("nearest takes one word; pass several to firth.nearest")
         if vector.shape != (self.dim,):
             raise SettingError(f"vector must have shape ({self.dim},), got {vector.shape}")
         query: Any = vector[None].astype(np.float64)
@@ -453,7 +453,7 @@ class WordVectors:
         k : int
             Number of answers, at least 1.
         method : {"3cosadd", "3cosmul"}
-            Scoring method, as in :func:`embed.analogy`.
+            Scoring method, as in :func:`firth.analogy`.
 
         Returns
         -------

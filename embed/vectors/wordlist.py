@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError
 
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})

@@ -5,10 +5,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from corpora.common.errors import SettingError
-from corpora.common.memory import parse_memory
-from corpora.common.options import check, describe_settings, setting
-from embed.registry import Chosen
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.embed.registry import Chosen
 
 _MAX_WINDOW = 1000
 _WINDOW_HELP = "Farthest context word, in tokens each side."
@@ -139,7 +139,7 @@ class _Word2VecConfig:
         """Settings of the n-grams; None without subwords."""
         if self.subwords is None:
             return None
-        from embed.vectors.subwords import parse_subwords  # here, because it imports numpy
+        from firth.embed.vectors.subwords import parse_subwords  # here, because it imports numpy
 
         return Ngrams(*parse_subwords(self.subwords), self.buckets)
 

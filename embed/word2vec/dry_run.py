@@ -3,19 +3,19 @@
 import time
 from typing import TYPE_CHECKING
 
-from corpora.artifacts.checkpoint import room_for_checkpoints
-from corpora.common.console import human
-from corpora.common.errors import SettingError
-from corpora.common.estimate import Estimate
-from embed.vectors.wordlist import word_lines
-from embed.word2vec.loop import held_out_batch
-from embed.word2vec.memory import memory_of, require_memory, training_size
-from embed.word2vec.schedule import batches, learning_rate
-from embed.word2vec.trainer import Trainer
-from embed.word2vec.training_text import TrainingText
+from firth.corpora.artifacts.checkpoint import room_for_checkpoints
+from firth.corpora.common.console import human
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.estimate import Estimate
+from firth.embed.vectors.wordlist import word_lines
+from firth.embed.word2vec.loop import held_out_batch
+from firth.embed.word2vec.memory import memory_of, require_memory, training_size
+from firth.embed.word2vec.schedule import batches, learning_rate
+from firth.embed.word2vec.trainer import Trainer
+from firth.embed.word2vec.training_text import TrainingText
 
 if TYPE_CHECKING:  # it imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _SECONDS = 4.0  # of training that are timed
 _ABOUT = 3_500  # bytes of the settings, provenance, metrics and checksums of a run

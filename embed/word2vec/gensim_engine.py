@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import Progress, note
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
-from embed.word2vec.trainer import Trainer
-from embed.word2vec.training_text import TrainingText
+from firth.corpora.common.reporting import Progress, note
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
+from firth.embed.word2vec.trainer import Trainer
+from firth.embed.word2vec.training_text import TrainingText
 
 _MAX_UNIT_WORDS = 10_000  # gensim drops the rest of a longer unit
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.vector_files import load_vectors
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.run_files import open_array
-from embed.vectors.subwords import SubwordTable, word_buckets
-from embed.vectors.word_vectors import INPUTS, WordVectors
-from embed.vectors.wordlist import index_words
-from embed.word2vec.config import Word2VecConfig
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.run_files import open_array
+from firth.embed.vectors.subwords import SubwordTable, word_buckets
+from firth.embed.vectors.word_vectors import INPUTS, WordVectors
+from firth.embed.vectors.wordlist import index_words
+from firth.embed.word2vec.config import Word2VecConfig
 
 _COPIED = 1 << 21  # values written at a time
 _COMPOSED_ROWS = 1 << 10  # rows of composed words at a time: each gathers its n-grams

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from embed.word2vec.config import CbowConfig, Tuning, Word2VecConfig
-from embed.word2vec.kernels.rounds import (
+from firth.embed.word2vec.config import CbowConfig, Tuning, Word2VecConfig
+from firth.embed.word2vec.kernels.rounds import (
     CBOW_CORRECTED,
     CBOW_MEAN,
     CBOW_SUM,
@@ -15,8 +15,8 @@ from embed.word2vec.kernels.rounds import (
     LockstepChunks,
     Plan,
 )
-from embed.word2vec.kernels.windows import pair_labels
-from embed.word2vec.noise import keep_limits, noise_table
+from firth.embed.word2vec.kernels.windows import pair_labels
+from firth.embed.word2vec.noise import keep_limits, noise_table
 
 _LOCKSTEP_CHUNKS = 8
 _TYPICAL_PAIRS = 30  # window times outputs, for a window of 5 with 5 negatives

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.artifacts.checkpoint import (
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.artifacts.checkpoint import (
     CHECKPOINTS,
     clear_checkpoints,
     load_checkpoint,
     save_checkpoint,
 )
-from corpora.artifacts.metrics import METRICS, write_unit_losses
-from corpora.common.errors import FirthError
-from corpora.common.interrupts import defer_interrupts
-from corpora.common.reporting import Progress, note
-from embed.word2vec.config import Tuning
-from embed.word2vec.metrics import LossSum, TrainingMetrics
-from embed.word2vec.schedule import Batch, batches, cut_long_units, learning_rate
-from embed.word2vec.trainer import Trainer
-from embed.word2vec.training_text import TrainingText
-from embed.word2vec.workers import Workers
+from firth.corpora.artifacts.metrics import METRICS, write_unit_losses
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.interrupts import defer_interrupts
+from firth.corpora.common.reporting import Progress, note
+from firth.embed.word2vec.config import Tuning
+from firth.embed.word2vec.metrics import LossSum, TrainingMetrics
+from firth.embed.word2vec.schedule import Batch, batches, cut_long_units, learning_rate
+from firth.embed.word2vec.trainer import Trainer
+from firth.embed.word2vec.training_text import TrainingText
+from firth.embed.word2vec.workers import Workers
 
 # Loss per output above which training has diverged. A pair whose scores are all 0 has log 2.
 _DIVERGED_LOSS = 4 * math.log(2)

@@ -6,15 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.memory import machine_memory, parse_memory
-from corpora.common.threads import thread_count
-from embed.vectors.subwords import word_buckets
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import TUNING, Ngrams, Word2VecConfig
-from embed.word2vec.kernel_settings import lockstep_rows
-from embed.word2vec.kernels.simd_ir import LANES
-from embed.word2vec.training_text import TrainingText
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import machine_memory, parse_memory
+from firth.corpora.common.threads import thread_count
+from firth.embed.vectors.subwords import word_buckets
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import TUNING, Ngrams, Word2VecConfig
+from firth.embed.word2vec.kernel_settings import lockstep_rows
+from firth.embed.word2vec.kernels.simd_ir import LANES
+from firth.embed.word2vec.training_text import TrainingText
 
 _PROGRAM = 120 << 20  # Python, NumPy, numba and compiled kernels
 _GENSIM = 60 << 20  # gensim and SciPy

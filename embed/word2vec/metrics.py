@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.metrics import HeldOutLoss, Metrics
+from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics
 
 
 @dataclass(frozen=True)

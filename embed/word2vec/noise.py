@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 _TWO_32 = 1 << 32  # both halves of a 64-bit random number are fractions of this
 # A center is never its own negative, so the kernel draws again; if one word were nearly all of
@@ -42,7 +42,7 @@ def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
     arXiv:1804.04212). Raises SettingError if fewer than two words can be drawn.
     """
     # counts: int64 (V,)
-    from embed.word2vec.kernels.alias_table import fill_columns
+    from firth.embed.word2vec.kernels.alias_table import fill_columns
 
     weights = _weights(counts, exponent)
     if np.count_nonzero(weights) < 2 or _rest(weights) < _MIN_REST:

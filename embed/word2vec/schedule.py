@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.word2vec.training_text import TrainingText
+from firth.embed.word2vec.training_text import TrainingText
 
 _TRAINING, _HELD_OUT = 1, 2  # keys of the random streams
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.arrays import row_blocks, save_array, save_blocks
-from embed.vectors.subwords import word_buckets
-from embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
-from embed.vectors.wordlist import VOCABULARY, write_words
-from embed.word2vec.config import Ngrams
-from embed.word2vec.initial import fill_tables
-from embed.word2vec.kernels.simd_ir import LANES
+from firth.corpora.artifacts.arrays import row_blocks, save_array, save_blocks
+from firth.embed.vectors.subwords import word_buckets
+from firth.embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
+from firth.embed.vectors.wordlist import VOCABULARY, write_words
+from firth.embed.word2vec.config import Ngrams
+from firth.embed.word2vec.initial import fill_tables
+from firth.embed.word2vec.kernels.simd_ir import LANES
 
 _COMPOSED = 1 << 14  # values composed at a time: each is a mean of dozens
 

@@ -8,20 +8,20 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.arrays import save_array
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from corpora.artifacts.provenance import now, provenance
-from corpora.common.options import config_of
-from corpora.common.reporting import progress
-from corpora.store.corpus import Corpus
-from embed.vectors.training import train_vectors
-from embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
-from embed.word2vec.gensim_engine import train_gensim
-from embed.word2vec.loop import run_training
-from embed.word2vec.memory import require_memory
-from embed.word2vec.trainer import Trainer, build_trainer
+from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import progress
+from firth.corpora.store.corpus import Corpus
+from firth.embed.vectors.training import train_vectors
+from firth.embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
+from firth.embed.word2vec.gensim_engine import train_gensim
+from firth.embed.word2vec.loop import run_training
+from firth.embed.word2vec.memory import require_memory
+from firth.embed.word2vec.trainer import Trainer, build_trainer
 
 FORMAT = 1
 
@@ -41,7 +41,7 @@ def train_skipgram(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
         training documents are read.
     config : SkipGramConfig, optional
         The settings; by default those of ``SkipGramConfig()``.
@@ -89,7 +89,7 @@ def train_cbow(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it. Only its
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
         training documents are read.
     config : CbowConfig, optional
         The settings; by default those of ``CbowConfig()``.

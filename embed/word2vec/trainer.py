@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from corpora.common.threads import thread_count
-from corpora.store.corpus import Corpus
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import TUNING, Tuning, Word2VecConfig, default_epochs
-from embed.word2vec.initial import init_fingerprint, open_init
-from embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
-from embed.word2vec.kernels.rounds import Plan
-from embed.word2vec.tables import Tables, make_tables
-from embed.word2vec.training_text import TrainingText, open_text
-from embed.word2vec.workers import Workers
+from firth.corpora.common.threads import thread_count
+from firth.corpora.store.corpus import Corpus
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import TUNING, Tuning, Word2VecConfig, default_epochs
+from firth.embed.word2vec.initial import init_fingerprint, open_init
+from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
+from firth.embed.word2vec.kernels.rounds import Plan
+from firth.embed.word2vec.tables import Tables, make_tables
+from firth.embed.word2vec.training_text import TrainingText, open_text
+from firth.embed.word2vec.workers import Workers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import index_words
-from embed.word2vec.config import Word2VecConfig
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
+from firth.embed.word2vec.config import Word2VecConfig
 
 if TYPE_CHECKING:  # it imports numba
-    from corpora.store.corpus import Corpus, View
+    from firth.corpora.store.corpus import Corpus, View
 
 
 @dataclass(frozen=True)

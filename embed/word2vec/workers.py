@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from embed.word2vec.kernel_settings import Rounds, allocate_chunks, allocate_copies
-from embed.word2vec.kernels import rounds as kernels
-from embed.word2vec.kernels.rounds import Plan
-from embed.word2vec.metrics import LossSum
-from embed.word2vec.schedule import Batch, held_out_state, random_state
-from embed.word2vec.tables import Tables
+from firth.embed.word2vec.kernel_settings import Rounds, allocate_chunks, allocate_copies
+from firth.embed.word2vec.kernels import rounds as kernels
+from firth.embed.word2vec.kernels.rounds import Plan
+from firth.embed.word2vec.metrics import LossSum
+from firth.embed.word2vec.schedule import Batch, held_out_state, random_state
+from firth.embed.word2vec.tables import Tables
 
 
 class Workers:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pretrain.inference.attention_weights import SentenceAttention
+    from firth.pretrain.inference.attention_weights import SentenceAttention
 
 
 @click.command("attention")
@@ -43,12 +43,12 @@ def command(
         firth attention out/mlm "the cat sat on the mat"
         firth attention out/mlm "the cat sat on the mat" --out cat.svg
     """
-    from corpora.artifacts.atomic import refuse_overwrite
-    from corpora.artifacts.figures import picture_kind
-    from corpora.common.console import print_json
-    from corpora.common.reporting import note
-    from pretrain.inference.attention_picture import draw_attention
-    from pretrain.inference.attention_weights import attend
+    from firth.corpora.artifacts.atomic import refuse_overwrite
+    from firth.corpora.artifacts.figures import picture_kind
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.reporting import note
+    from firth.pretrain.inference.attention_picture import draw_attention
+    from firth.pretrain.inference.attention_weights import attend
 
     if out is not None:
         picture_kind(out, "out")  # both before any work
@@ -65,7 +65,7 @@ def command(
 
 def _print(attention: "SentenceAttention") -> None:
     """Print a line for each piece, with a column for each layer."""
-    from corpora.common.console import print_table
+    from firth.corpora.common.console import print_table
 
     rows = [
         [piece, *(f"{other} {weight:.2f}" for other, weight in by_layer)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from corpora.common.device import device_option
+from firth.corpora.common.device import device_option
 
 
 @click.command("fill-mask")
@@ -33,8 +33,8 @@ def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
         firth fill-mask out/mlm "the capital of [MASK] is paris"
         firth fill-mask out/mlm "[MASK] is the capital of [MASK]." -k 3 --json
     """
-    from corpora.common.console import padded, print_json
-    from pretrain.inference.mlm_encoder import open_masked
+    from firth.corpora.common.console import padded, print_json
+    from firth.pretrain.inference.mlm_encoder import open_masked
 
     masks = open_masked(run, device).fill_mask(text, k)
     if as_json:

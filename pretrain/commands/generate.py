@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from corpora.common.device import device_option
-from corpora.common.options import click_options
-from pretrain.inference.sampling import GenerateConfig
+from firth.corpora.common.device import device_option
+from firth.corpora.common.options import click_options
+from firth.pretrain.inference.sampling import GenerateConfig
 
 
 @click.command("generate")
@@ -31,10 +31,10 @@ def command(run: Path, prompt: str, device: str, as_json: bool, **options: Any) 
         firth generate out/clm "the sea" --temperature 0.8 --top-p 0.9 --seed 2
         firth generate out/clm "" --temperature 0 --json
     """
-    from corpora.common.console import print_json
-    from corpora.common.options import take
-    from corpora.common.reporting import note
-    from pretrain.inference.mlm_encoder import open_causal
+    from firth.corpora.common.console import print_json
+    from firth.corpora.common.options import take
+    from firth.corpora.common.reporting import note
+    from firth.pretrain.inference.mlm_encoder import open_causal
 
     found = open_causal(run, device).generate(prompt, take(GenerateConfig, options))
     if as_json:

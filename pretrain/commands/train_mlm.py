@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from corpora.artifacts.seeds import SeedRuns, seeds_option
-from corpora.common.estimate import dry_run_options, print_estimate, require_out
-from corpora.common.options import click_options
-from pretrain.config import MASKED, PRESETS, MlmConfig
-from pretrain.mixers import ATTENTION
+from firth.corpora.artifacts.seeds import SeedRuns, seeds_option
+from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
+from firth.corpora.common.options import click_options
+from firth.pretrain.config import MASKED, PRESETS, MlmConfig
+from firth.pretrain.mixers import ATTENTION
 
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
@@ -51,8 +51,8 @@ def command(
         firth generate out/clm "the sea"
         torchrun --nproc-per-node 2 cli.py train-mlm out/wiki --out out/mlm2
     """
-    from corpora.common.options import take
-    from corpora.common.reporting import note
+    from firth.corpora.common.options import take
+    from firth.corpora.common.reporting import note
 
     require_out(out, dry_run, as_json)
     config = take(MlmConfig, options).resolved()
@@ -70,8 +70,8 @@ def _better_preset(config: MlmConfig) -> str | None:
 
     Measured with attention and masks, on a CPU.
     """
-    from corpora.common.device import choose_device
-    from corpora.common.threads import thread_count
+    from firth.corpora.common.device import choose_device
+    from firth.corpora.common.threads import thread_count
 
     usual = (config.mixer, config.objective) == (ATTENTION, MASKED)
     sizes = PRESETS[config.preset]
@@ -87,13 +87,13 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     """Open or build the corpus, train the runs that are not finished, and print a summary."""
     import torch
 
-    from corpora.common.reporting import note
-    from corpora.encoding.open_or_build import open_or_build
-    from embed.vectors.training import warn_of_little_text
-    from pretrain.device import choose_device
-    from pretrain.train import make_mlm_run
-    from pretrain.training.autotune import batch_rows
-    from pretrain.training.distributed import process_group
+    from firth.corpora.common.reporting import note
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.embed.vectors.training import warn_of_little_text
+    from firth.pretrain.device import choose_device
+    from firth.pretrain.train import make_mlm_run
+    from firth.pretrain.training.autotune import batch_rows
+    from firth.pretrain.training.distributed import process_group
 
     runs = _runs(config, out, seeds, force)
     runs.finished()  # before a raw source is built, which may take long
@@ -125,9 +125,9 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
 
 def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
     """Describe a run and its held-out score."""
-    from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
-    from corpora.common.console import human
-    from embed.vectors.word_vectors import WordVectors
+    from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
+    from firth.corpora.common.console import human
+    from firth.embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
@@ -151,8 +151,8 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
 
 def step_time(run: Path) -> str:
     """Say which parts of a step took how much of the time; empty if no step was measured."""
-    from corpora.artifacts.metrics import METRICS, read_metrics
-    from pretrain.training.log import PARTS
+    from firth.corpora.artifacts.metrics import METRICS, read_metrics
+    from firth.pretrain.training.log import PARTS
 
     lines = [line for line in read_metrics(run / METRICS) if PARTS[-1] in line]
     if not lines:
@@ -166,9 +166,9 @@ def _print_plan(
     corpus: str, config: MlmConfig, out: Path | None, seeds: int | None, force: bool, as_json: bool
 ) -> None:
     """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
-    from corpora.encoding.open_or_build import open_or_build
-    from pretrain.device import choose_device
-    from pretrain.training.dry_run import estimate_mlm
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.pretrain.device import choose_device
+    from firth.pretrain.training.dry_run import estimate_mlm
 
     if out is not None:
         _runs(config, out, seeds, force).finished()
@@ -178,7 +178,7 @@ def _print_plan(
 
 def _runs(config: MlmConfig, out: Path, seeds: int | None, force: bool) -> SeedRuns[MlmConfig]:
     """Return the runs to make."""
-    from corpora.artifacts.checkpoint import CHECKPOINTS
+    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 
     return SeedRuns(
         command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS

@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from pretrain.data.objectives.targets import HELD_OUT_RATE, Objective
-from pretrain.data.packing import PackedRows, lay_out
-from pretrain.data.stateless_random import keyed_bits
+from firth.pretrain.data.objectives.targets import HELD_OUT_RATE, Objective
+from firth.pretrain.data.packing import PackedRows, lay_out
+from firth.pretrain.data.stateless_random import keyed_bits
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import torch
 
-from corpora.tokenizer.pieces import FIRST_PIECE, MASK
-from pretrain.data.objectives.targets import Targets
-from pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK
+from firth.pretrain.data.objectives.targets import Targets
+from firth.pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
 
 _SPAN = 3  # words, on average
 # With 128 slots at 15 %, and 3 words in 10 of several pieces, one round leaves 2.8 % of the

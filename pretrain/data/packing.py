@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note, progress
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP
-from pretrain.data.packing_kernels import pack_units
-from pretrain.data.trees import pack_tree
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP
+from firth.pretrain.data.packing_kernels import pack_units
+from firth.pretrain.data.trees import pack_tree
 
 if TYPE_CHECKING:
-    from corpora.store.view import View
-    from corpora.tokenizer.pieces import Pieces
+    from firth.corpora.store.view import View
+    from firth.corpora.tokenizer.pieces import Pieces
 
 _MIN_LENGTH = 8
 
@@ -37,10 +37,10 @@ class PackedRows:
     n_padding: int  # slots with padding
     device: torch.device  # where :meth:`take` copies rows to
     # int64 (n_clusters,), on the CPU: the slot after the last of each cluster of the view; see
-    # :meth:`corpora.store.view.View.clusters`. None if they were not asked for.
+    # :meth:`firth.corpora.store.view.View.clusters`. None if they were not asked for.
     cluster_ends: np.ndarray | None = None
     # int16 or int32 (n_rows, 2, T), where the rows are: the number of each slot's word in the row,
-    # and of its syntactic head; see :func:`pretrain.data.trees.pack_tree`. None if not asked for.
+    # and of its syntactic head; see ``trees.pack_tree``. None if not asked for.
     tree: torch.Tensor | None = None
     chunk_slots: int = 1 << 22  # slots that :meth:`chunks` widens to int64 at a time
 

@@ -1,6 +1,6 @@
 """Numba kernel that packs units of text into rows of equal length."""
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled
@@ -12,7 +12,7 @@ def pack_units(
     A unit that does not fit in its row continues as a new segment of the next row. Where fewer
     than three slots are left, no segment fits and they become padding. The first ``n_filled`` slots
     are kept; returns the new number of filled slots. ``ends`` receives the number after each unit.
-    ``slots`` is not bounds-checked: allocate what :func:`pretrain.data.packing.max_rows` says.
+    ``slots`` is not bounds-checked: allocate what ``packing.max_rows`` says.
     """
     # word_rows: int32 (n_tokens,), word of each token; offsets: int64 (n_units + 1,)
     # piece_ids: int32 (n,), pieces of all words; piece_offsets: int64 (V + 1,)

@@ -10,7 +10,7 @@ from math import prod
 
 import torch
 
-from corpora.common.hashing import FACTORS, SHIFTS, STRIDE
+from firth.corpora.common.hashing import FACTORS, SHIFTS, STRIDE
 
 _PURPOSE_SHIFT = 40  # numbers of a key for each purpose, as a power of 2
 _FLOAT_BITS = 24  # of a float32's significand: multiples of 2^-24 below 1 are exact

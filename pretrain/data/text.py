@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
-from pretrain.config import MlmConfig
-from pretrain.data.packing import PackedRows
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.packing import PackedRows
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
-    from corpora.store.view import Boundary, View
+    from firth.corpora.store.corpus import Corpus
+    from firth.corpora.store.view import Boundary, View
 
 _MIN_SHARE_WITH_HEADS = 0.5  # less is no treebank: a tree of two words has as much
 

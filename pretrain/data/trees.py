@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpora.tokenizer.pieces import CLS, PAD, SEP
+from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
 
 if TYPE_CHECKING:
-    from corpora.store.view import View
+    from firth.corpora.store.view import View
 
 NO_WORD = -1  # of [CLS], [SEP] and padding
 NO_HEAD = -2  # of these; of roots and words whose head is unknown or in another row

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from corpora.common.errors import ArtifactError
-from corpora.tokenizer.external import ExternalTokenizer
-from embed.vectors.piece_table import TOKENIZER
-from pretrain.device import choose_device
-from pretrain.huggingface.loading import (
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.tokenizer.external import ExternalTokenizer
+from firth.embed.vectors.piece_table import TOKENIZER
+from firth.pretrain.device import choose_device
+from firth.pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
     load,
     mask_piece,
@@ -22,9 +22,9 @@ from pretrain.huggingface.loading import (
     state_width,
     static_layers,
 )
-from pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
-from pretrain.inference.states import masked_word_states, piece_states
-from pretrain.inference.windows import PiecedText, PieceWindows
+from firth.pretrain.inference.pseudo_likelihood import pseudo_log_likelihoods
+from firth.pretrain.inference.states import masked_word_states, piece_states
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
 # on a CPU as for MlmEncoder; a GPU has to hold the states of all layers
 _SLOTS = {"cpu": 2048, "cuda": 1 << 14}
@@ -67,8 +67,8 @@ class HuggingFaceEncoder:
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
         """Encode words in the context of their sentences.
 
-        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode`. Words have the pieces they
-        have after a space, wherever they are in the sentence.
+        See :meth:`~firth.pretrain.inference.mlm_encoder.MlmEncoder.encode`. Words have the pieces
+        they have after a space, wherever they are in the sentence.
         """
         # returns list of float32 (n_words, D)
 
@@ -157,8 +157,8 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
     ) -> np.ndarray:
         """Score sentences by pseudo-log-likelihood.
 
-        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces they have
-        after a space, wherever they are in the sentence.
+        See :meth:`~firth.pretrain.inference.mlm_encoder.MlmEncoder.score`. Words have the pieces
+        they have after a space, wherever they are in the sentence.
         """
         # returns float64 (n_sentences,)
         text = self._pieced(sentences)
@@ -173,7 +173,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
     ) -> np.ndarray:
         """Encode words that are masked.
 
-        See :meth:`pretrain.inference.mlm_encoder.MlmEncoder.encode_masked`.
+        See :meth:`firth.pretrain.inference.mlm_encoder.MlmEncoder.encode_masked`.
         """
         # returns float32 (n, D)
 
@@ -210,7 +210,7 @@ class HuggingFaceMaskedLM(HuggingFaceEncoder):
         return self._load_head()
 
     def _predict(self, windows: PieceWindows, first: np.ndarray, stop: np.ndarray) -> np.ndarray:
-        """Predict masked pieces; see :data:`pretrain.inference.pseudo_likelihood.Predictor`."""
+        """Predict masked pieces, as a ``pseudo_likelihood.Predictor``."""
         ids, mask, _ = self._rows(windows)
         before = len(self.pieces.frame[0])
         at, end = (

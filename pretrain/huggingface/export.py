@@ -9,24 +9,24 @@ import numpy as np
 import torch
 from torch.nn.utils import vector_to_parameters
 
-from corpora.artifacts.artifact import MAKER, read_json, write_json
-from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, why_not_exportable
-from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
-from embed.vectors.piece_table import TOKENIZER
-from pretrain.config import MlmConfig
-from pretrain.huggingface.layouts import huggingface_form, layout_problem
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.weights import (
+from firth.corpora.artifacts.artifact import MAKER, read_json, write_json
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import open_pieces, why_not_exportable
+from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
+from firth.embed.vectors.piece_table import TOKENIZER
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.weights import (
     WEIGHTS,
     encoder_config,
     load_model,
     load_pieces,
     write_tensors,
 )
-from pretrain.shape import SINUSOID_SCALE, EncoderConfig
+from firth.pretrain.shape import SINUSOID_SCALE, EncoderConfig
 
 _CARD = """\
 ---

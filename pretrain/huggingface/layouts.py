@@ -12,17 +12,17 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
-from embed.contextual.pooling import AUTO, parse_layers
-from pretrain.huggingface.loading import STATIC_LAYERS
-from pretrain.mixers import ATTENTION
-from pretrain.model.attention import SelfAttention
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.scores import SCORES
-from pretrain.shape import INIT_STD, EncoderConfig
+from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
+from firth.embed.contextual.pooling import AUTO, parse_layers
+from firth.pretrain.huggingface.loading import STATIC_LAYERS
+from firth.pretrain.mixers import ATTENTION
+from firth.pretrain.model.attention import SelfAttention
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.scores import SCORES
+from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 _ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}
-_THETA = 10_000.0  # as in pretrain.model.positions; ModernBERT's default for full attention differs
+_THETA = 10_000.0  # as in model/positions.py; ModernBERT's default for full attention differs
 
 
 def layout_problem(config: EncoderConfig) -> str | None:

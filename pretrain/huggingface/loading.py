@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.tokenizer.external import ExternalTokenizer
-from embed.contextual.pooling import parse_layers
-from embed.vectors.piece_table import TOKENIZER
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.tokenizer.external import ExternalTokenizer
+from firth.embed.contextual.pooling import parse_layers
+from firth.embed.vectors.piece_table import TOKENIZER
 
 TOKENIZER_OPTIONS = "tokenizer_config.json"
 _MASKS = "[MASK]", "<mask>"  # tried if the tokenizer's options do not name one

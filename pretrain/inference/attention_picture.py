@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.figures import (
+from firth.corpora.artifacts.figures import (
     Picture,
     new_figure,
     picture_kind,
@@ -14,7 +14,7 @@ from corpora.artifacts.figures import (
     text_width,
     write_figure,
 )
-from pretrain.inference.attention_weights import SentenceAttention
+from firth.pretrain.inference.attention_weights import SentenceAttention
 
 _SLOT = 0.16  # inches per piece, so that its name is readable
 _MIN_SIDE = 1.2  # inches per matrix, so that its title fits
@@ -32,7 +32,7 @@ def draw_attention(
     Parameters
     ----------
     attention : SentenceAttention
-        Weights to draw, as :func:`pretrain.attend` returns them.
+        Weights to draw, as :func:`firth.attend` returns them.
     path : str or Path
         File ending in ``.png`` or ``.svg``, written atomically.
     force : bool

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import SettingError
-from pretrain.inference.mlm_encoder import open_run
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.inference.mlm_encoder import open_run
 
 _DIGITS = 6  # of a weight, in JSON
 

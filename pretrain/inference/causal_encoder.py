@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.common.options import config_of
-from corpora.common.reporting import note
-from corpora.text.joining import join_words
-from corpora.tokenizer.pieces import CLS, MASK, SPECIAL
-from pretrain.inference.generation import Generated, continue_row, spell
-from pretrain.inference.likelihoods import log_likelihoods
-from pretrain.inference.sampling import GenerateConfig
-from pretrain.inference.states import piece_states
-from pretrain.inference.trained_encoder import Prediction, TrainedEncoder
-from pretrain.inference.windows import PiecedText, PieceWindows
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import config_of
+from firth.corpora.common.reporting import note
+from firth.corpora.text.joining import join_words
+from firth.corpora.tokenizer.pieces import CLS, MASK, SPECIAL
+from firth.pretrain.inference.generation import Generated, continue_row, spell
+from firth.pretrain.inference.likelihoods import log_likelihoods
+from firth.pretrain.inference.sampling import GenerateConfig
+from firth.pretrain.inference.states import piece_states
+from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
 _SCORED_SLOTS = 1 << 13  # at most, since each slot has a logit per piece
 

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.tokenizer.pieces import CONTINUATION, FIRST_PIECE, SEP
-from pretrain.data.stateless_random import keyed_uniform
-from pretrain.inference.sampling import GenerateConfig, draw_piece
-from pretrain.inference.trained_encoder import Prediction
-from pretrain.model.encoder import MaskedLanguageModel
+from firth.corpora.tokenizer.pieces import CONTINUATION, FIRST_PIECE, SEP
+from firth.pretrain.data.stateless_random import keyed_uniform
+from firth.pretrain.inference.sampling import GenerateConfig, draw_piece
+from firth.pretrain.inference.trained_encoder import Prediction
+from firth.pretrain.model.encoder import MaskedLanguageModel
 
 
 @dataclass(frozen=True)

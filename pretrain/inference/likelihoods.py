@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from pretrain.inference.windows import PieceWindows
-from pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.inference.windows import PieceWindows
+from firth.pretrain.model.encoder import MaskedLanguageModel
 
 
 def log_likelihoods(model: MaskedLanguageModel, windows: PieceWindows, slots: int) -> np.ndarray:

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
-from embed.vectors.run_files import run_options
-from embed.vectors.word_vectors import open_start
-from pretrain.device import choose_device
-from pretrain.inference.causal_encoder import CausalEncoder
-from pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
-from pretrain.inference.states import masked_word_states
-from pretrain.inference.trained_encoder import Prediction, TrainedEncoder
-from pretrain.inference.windows import PiecedText, PieceWindows
-from pretrain.model.weights import load_model, load_pieces
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.word_vectors import open_start
+from firth.pretrain.device import choose_device
+from firth.pretrain.inference.causal_encoder import CausalEncoder
+from firth.pretrain.inference.pseudo_likelihood import predictor, pseudo_log_likelihoods
+from firth.pretrain.inference.states import masked_word_states
+from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
+from firth.pretrain.model.weights import load_model, load_pieces
+from firth.pretrain.shape import EncoderConfig
 
 
 class MlmEncoder(TrainedEncoder):

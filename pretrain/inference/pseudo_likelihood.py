@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from corpora.tokenizer.pieces import MASK
-from pretrain.inference.windows import PieceWindows
-from pretrain.model.encoder import MaskedLanguageModel
+from firth.corpora.tokenizer.pieces import MASK
+from firth.pretrain.inference.windows import PieceWindows
+from firth.pretrain.model.encoder import MaskedLanguageModel
 
 # Maps B windows, and the first masked piece and the one after the last in each, int64 (B,), to the
 # log probability of the first masked piece, float64 (B,).

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, setting
 
 
 @describe_settings

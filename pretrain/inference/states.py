@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import ArtifactError
-from pretrain.inference.windows import PiecedText, PieceWindows
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import ArtifactError
+from firth.pretrain.inference.windows import PiecedText, PieceWindows
 
 _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 

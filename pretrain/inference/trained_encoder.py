@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import CLS, MASK, SEP, SPECIAL, UNK, Pieces
-from embed.vectors.word_vectors import WordVectors
-from pretrain.inference.states import piece_states
-from pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
-from pretrain.mixers import MIXERS
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.nearby_heads import common_direction
+from firth.corpora.common.errors import SettingError
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import CLS, MASK, SEP, SPECIAL, UNK, Pieces
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.inference.states import piece_states
+from firth.pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.nearby_heads import common_direction
 
 # The fastest: fits a CPU's caches (16,384 slots are half as fast), and fills a GPU.
 _SLOTS = {"cpu": 2048, "cuda": 1 << 16}
@@ -49,7 +49,7 @@ class TrainedEncoder:
     path : Path, optional
         Directory of the run it was opened from.
     start : WordVectors, optional
-        What words are without context, by :func:`embed.vectors.word_vectors.open_start`.
+        What words are without context, by :func:`firth.embed.vectors.word_vectors.open_start`.
     dtype : torch.dtype
         Precision of large matrix products, where states of words are computed.
     """
@@ -153,7 +153,7 @@ class TrainedEncoder:
         ----------
         sentences : sequence of sequences of str
             Words, in the vocabulary or not; a sentence may be empty. An encoder with
-            ``attention_edges`` needs trees, as those of ``corpora.text.trees.ParsedSentence``.
+            ``attention_edges`` needs trees, as in a ``ParsedSentence``.
         layers : sequence of int
             Layers to average: 0 is the embeddings, i the states after layer i.
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.text.trees import ParsedSentence
-from corpora.tokenizer.pieces import CLS, PAD, SEP
-from embed.vectors.piece_table import means_of_pieces
-from pretrain.data.trees import NO_HEAD, NO_WORD
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.trees import ParsedSentence
+from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
+from firth.embed.vectors.piece_table import means_of_pieces
+from firth.pretrain.data.trees import NO_HEAD, NO_WORD
 
 _SPECIALS = 2  # [CLS] and [SEP] of each window
 

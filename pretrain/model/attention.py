@@ -9,16 +9,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from corpora.common.errors import SettingError
-from pretrain.mixers import ATTENTION
-from pretrain.model.hard import choose_one
-from pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
-from pretrain.model.positions import rotate
-from pretrain.model.relative import RelativePositions
-from pretrain.model.trees import limit_heads
-from pretrain.model.varlen import varlen_attention
-from pretrain.scores import SCORES
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.mixers import ATTENTION
+from firth.pretrain.model.hard import choose_one
+from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
+from firth.pretrain.model.positions import rotate
+from firth.pretrain.model.relative import RelativePositions
+from firth.pretrain.model.trees import limit_heads
+from firth.pretrain.model.varlen import varlen_attention
+from firth.pretrain.scores import SCORES
+from firth.pretrain.shape import EncoderConfig
 
 # On a CPU torch's fused kernel has a slow backward pass: the compiled formula took 0.4 of its time
 # over 128 keys, 0.7 over 256, 1.25 over 512 (32 rows, 4 heads of 64, bfloat16, 2 cores). In half
@@ -222,7 +222,7 @@ def build_attention_inputs(
 
     ``pattern`` limits attention to the edges of a graph; a query without edges gets 0. ``bounds``
     selects the varlen kernel, and is ignored where a mask is needed. ``tree`` limits the heads that
-    attend along edges, see :func:`pretrain.model.trees.tree_edges`; others ignore it.
+    attend along edges, see :func:`firth.pretrain.model.trees.tree_edges`; others ignore it.
     """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
     # tree: int (B, 2, T)

@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.data.batches import Batch
-from pretrain.model.attention import build_attention_inputs, visible
-from pretrain.model.layers import Block, activation, norm
-from pretrain.model.mixers.base import AttentionInputs
-from pretrain.model.positions import angles, sinusoids
-from pretrain.model.varlen import segment_bounds
-from pretrain.shape import INIT_STD, EncoderConfig
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.model.attention import build_attention_inputs, visible
+from firth.pretrain.model.layers import Block, activation, norm
+from firth.pretrain.model.mixers.base import AttentionInputs
+from firth.pretrain.model.positions import angles, sinusoids
+from firth.pretrain.model.varlen import segment_bounds
+from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 
 class Core(nn.Module):
@@ -127,7 +127,7 @@ class MaskedLanguageModel(nn.Module):
     """Embeddings, blocks, and a head that predicts masked pieces or, if causal, the next ones.
 
     With ``max_segments`` (per row) above 0, the loss uses the varlen attention kernel; see
-    :func:`pretrain.model.varlen.varlen_works`.
+    :func:`firth.pretrain.model.varlen.varlen_works`.
     """
 
     sinusoids: Tensor

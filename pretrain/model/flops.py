@@ -1,8 +1,8 @@
 """Floating-point operations of a row, for model FLOPs utilization (MFU)."""
 
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.layers import Block
-from pretrain.model.mixers.base import n_matrix_weights
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.layers import Block
+from firth.pretrain.model.mixers.base import n_matrix_weights
 
 # a multiplication and an addition, once forward and twice backward
 _PER_PRODUCT = 6

@@ -7,7 +7,7 @@ here is the straight-through estimate of Jang et al. 2017 (arXiv:1611.01144), te
 import torch
 from torch import Tensor
 
-from pretrain.data.stateless_random import row_uniform
+from firth.pretrain.data.stateless_random import row_uniform
 
 _LEAST = 2.0**-25  # instead of 0, whose logarithm is infinite
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from pretrain.mixers import MIXERS
-from pretrain.model.mixers.base import AttentionInputs, take_slots
-from pretrain.shape import EncoderConfig
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.mixers.base import AttentionInputs, take_slots
+from firth.pretrain.shape import EncoderConfig
 
 _EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
 

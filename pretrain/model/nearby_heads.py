@@ -13,12 +13,12 @@ from itertools import count, islice
 import torch
 from torch import Tensor
 
-from pretrain.mixers import ATTENTION
-from pretrain.model.attention import SelfAttention
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.layers import Block
-from pretrain.model.positions import angles
-from pretrain.shape import EncoderConfig
+from firth.pretrain.mixers import ATTENTION
+from firth.pretrain.model.attention import SelfAttention
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.layers import Block
+from firth.pretrain.model.positions import angles
+from firth.pretrain.shape import EncoderConfig
 
 _EVERY = 2  # layers of those that attend; the others start at random
 _SHARPNESS = 3.0  # by how much the slot looked at scores higher than its neighbors

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from corpora.common.errors import SettingError
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.shape import EncoderConfig
 
 
 def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> Tensor:

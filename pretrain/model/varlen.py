@@ -8,7 +8,7 @@ import math
 import torch
 from torch import Tensor
 
-from pretrain.model.mixers.base import segment_starts
+from firth.pretrain.model.mixers.base import segment_starts
 
 MAX_SEGMENTS = 65_535  # per call: CUDA's limit for the second dimension of a grid
 _TOLERANCE, _GRADIENT_TOLERANCE = 0.05, 0.2  # rounding of bfloat16 for values of about 1 and 5

@@ -9,15 +9,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from corpora.artifacts.artifact import verify
-from corpora.artifacts.kinds import RUN, wrong_kind
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.tokenizer.json_format import open_pieces
-from corpora.tokenizer.pieces import Pieces
-from embed.vectors.piece_table import TOKENIZER
-from embed.vectors.run_files import require_run, run_options
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.artifacts.kinds import RUN, wrong_kind
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.tokenizer.json_format import open_pieces
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.vectors.piece_table import TOKENIZER
+from firth.embed.vectors.run_files import require_run, run_options
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
 
 WEIGHTS = "model.safetensors"
 

@@ -10,20 +10,20 @@ from typing import Any
 
 import torch
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import note
-from pretrain.config import MlmConfig
-from pretrain.data.batches import Batches
-from pretrain.device import compile_problem, synchronize
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.varlen import MAX_SEGMENTS, varlen_works
-from pretrain.shape import EncoderConfig
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import make_optimizer
-from pretrain.training.schedule import Budget
-from pretrain.training.step import Stepper, StepSettings, first_line
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import note
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Batches
+from firth.pretrain.device import compile_problem, synchronize
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.varlen import MAX_SEGMENTS, varlen_works
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import make_optimizer
+from firth.pretrain.training.schedule import Budget
+from firth.pretrain.training.step import Stepper, StepSettings, first_line
 
 TUNED_FILE = "decided.json"
 _BATCH = {"cpu": 32, "cuda": 1024}

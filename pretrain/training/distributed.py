@@ -20,9 +20,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from corpora.common.console import release_messages
-from corpora.common.errors import FirthError, SettingError
-from pretrain.device import choose_device
+from firth.corpora.common.console import release_messages
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.pretrain.device import choose_device
 
 T = TypeVar("T")
 # torch raises a plain RuntimeError when another process has ended

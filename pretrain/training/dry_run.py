@@ -9,31 +9,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from corpora.artifacts.checkpoint import room_for_checkpoints
-from corpora.common.estimate import Estimate
-from corpora.common.peak_memory import peak_memory as peak_anonymous
-from corpora.common.threads import thread_count
-from corpora.tokenizer.json_format import save_pieces
-from corpora.tokenizer.pieces import Pieces
-from embed.vectors.training import torch_threads
-from embed.vectors.wordlist import word_lines
-from pretrain.config import MlmConfig
-from pretrain.data.text import TextSplits, learn_text_pieces, open_text
-from pretrain.device import (
+from firth.corpora.artifacts.checkpoint import room_for_checkpoints
+from firth.corpora.common.estimate import Estimate
+from firth.corpora.common.peak_memory import peak_memory as peak_anonymous
+from firth.corpora.common.threads import thread_count
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.vectors.training import torch_threads
+from firth.embed.vectors.wordlist import word_lines
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
+from firth.pretrain.device import (
     choose_device,
     explain_out_of_memory,
     peak_memory,
     reset_peak_memory,
 )
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.autotune import batch_rows, check_settings, tune
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import block_matrices, n_weights
-from pretrain.training.prepare import build_training_data, make_step_timer, make_workload
-from pretrain.training.warm_start import AUTO, NONE, check_source, start_config, words_from_run
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.training.autotune import batch_rows, check_settings, tune
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import block_matrices, n_weights
+from firth.pretrain.training.prepare import build_training_data, make_step_timer, make_workload
+from firth.pretrain.training.warm_start import (
+    AUTO,
+    NONE,
+    check_source,
+    start_config,
+    words_from_run,
+)
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _ABOUT = 14_000  # bytes of settings, provenance, metrics and checksums
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.metrics import HeldOutLoss
-from corpora.tokenizer.pieces import FIRST_PIECE
-from pretrain.data.batches import Batch
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.step import loss_of
+from firth.corpora.artifacts.metrics import HeldOutLoss
+from firth.corpora.tokenizer.pieces import FIRST_PIECE
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.training.step import loss_of
 
 
 @dataclass(frozen=True)

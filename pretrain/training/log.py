@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from corpora.artifacts.metrics import HeldOutLoss, Metrics, write_unit_losses
-from corpora.common.reporting import Progress
-from pretrain.device import Stopwatch, peak_memory
-from pretrain.training.evaluation import MlmScore
+from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics, write_unit_losses
+from firth.corpora.common.reporting import Progress
+from firth.pretrain.device import Stopwatch, peak_memory
+from firth.pretrain.training.evaluation import MlmScore
 
 LINE_SECONDS = 2.0
 PARTS = ("data_wait", "forward", "backward", "optimizer")  # of a step
@@ -72,7 +72,7 @@ class TrainingLog:
         show(*self._shown)
 
     def add(self, values: Tensor) -> None:
-        """Collect the values that :meth:`~pretrain.training.step.Stepper.step` returned."""
+        """Collect the values that :meth:`~firth.pretrain.training.step.Stepper.step` returned."""
         self._unread.append(values)
 
     def read(self) -> np.ndarray:

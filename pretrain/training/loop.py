@@ -10,20 +10,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
-from corpora.common.errors import ArtifactError, FirthError
-from corpora.common.interrupts import defer_interrupts
-from corpora.common.reporting import Progress
-from pretrain.config import MlmConfig, parse_every
-from pretrain.data.batches import Batch, Batches
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.evaluation import MlmScore, evaluate
-from pretrain.training.log import TrainingLog, TrainingStatus, Workload
-from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
-from pretrain.training.schedule import Budget, rate_factor
-from pretrain.training.step import Stepper, StepSettings
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
+from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.common.interrupts import defer_interrupts
+from firth.corpora.common.reporting import Progress
+from firth.pretrain.config import MlmConfig, parse_every
+from firth.pretrain.data.batches import Batch, Batches
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.evaluation import MlmScore, evaluate
+from firth.pretrain.training.log import TrainingLog, TrainingStatus, Workload
+from firth.pretrain.training.optimizer import load_state, make_optimizer, state_arrays
+from firth.pretrain.training.schedule import Budget, rate_factor
+from firth.pretrain.training.step import Stepper, StepSettings
 
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from pretrain.model.layers import FeedForward
-from pretrain.model.mixers.base import Mixer
-from pretrain.training.muon import Muon
+from firth.pretrain.model.layers import FeedForward
+from firth.pretrain.model.mixers.base import Mixer
+from firth.pretrain.training.muon import Muon
 
 # 0.98 rather than 0.999: gradients change fast in short trainings
 # (Liu et al. 2019, arXiv:1907.11692, section 3.1).

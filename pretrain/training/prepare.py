@@ -7,22 +7,22 @@ from pathlib import Path
 
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from corpora.common.threads import thread_count
-from corpora.tokenizer.pieces import Pieces
-from embed.vectors.piece_table import FIRST_VECTORS
-from pretrain.config import MASKED, MlmConfig
-from pretrain.data.batches import Batch, Batches, fixed_batches
-from pretrain.data.objectives.causal import piece_characters
-from pretrain.data.objectives.registry import CLASSES
-from pretrain.data.packing import PackedRows, piece_counts
-from pretrain.data.text import TextSplits, max_segments, pack_text
-from pretrain.device import matmul_peak, reset_peak_memory
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.flops import row_flops
-from pretrain.shape import EncoderConfig
-from pretrain.training.autotune import (
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.corpora.common.threads import thread_count
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.vectors.piece_table import FIRST_VECTORS
+from firth.pretrain.config import MASKED, MlmConfig
+from firth.pretrain.data.batches import Batch, Batches, fixed_batches
+from firth.pretrain.data.objectives.causal import piece_characters
+from firth.pretrain.data.objectives.registry import CLASSES
+from firth.pretrain.data.packing import PackedRows, piece_counts
+from firth.pretrain.data.text import TextSplits, max_segments, pack_text
+from firth.pretrain.device import matmul_peak, reset_peak_memory
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.flops import row_flops
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.autotune import (
     TUNED_FILE,
     StepTimer,
     TunedSettings,
@@ -32,12 +32,12 @@ from pretrain.training.autotune import (
     tune,
     tune_once,
 )
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.evaluation import unigram_score
-from pretrain.training.log import Workload
-from pretrain.training.loop import TrainingSetup
-from pretrain.training.schedule import Budget, make_budget
-from pretrain.training.warm_start import NONE, write_first_vectors
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.evaluation import unigram_score
+from firth.pretrain.training.log import Workload
+from firth.pretrain.training.loop import TrainingSetup
+from firth.pretrain.training.schedule import Budget, make_budget
+from firth.pretrain.training.warm_start import NONE, write_first_vectors
 
 
 @dataclass(frozen=True)

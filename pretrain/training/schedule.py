@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig
 
 _LAST_FIFTH = 0.2  # share of the time after warm-up in which wsd falls
 

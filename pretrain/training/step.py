@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from corpora.common.errors import FirthError
-from pretrain.data.batches import Batch
-from pretrain.data.stateless_random import keyed_bits
-from pretrain.device import Stopwatch
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.scores import SCORES
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import Optimizers
+from firth.corpora.common.errors import FirthError
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.data.stateless_random import keyed_bits
+from firth.pretrain.device import Stopwatch
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.scores import SCORES
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import Optimizers
 
 
 @dataclass(frozen=True)

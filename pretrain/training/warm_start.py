@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from corpora.artifacts.arrays import map_array, save_array
-from corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
-from corpora.artifacts.atomic import write_whole
-from corpora.common.errors import SettingError
-from corpora.common.reporting import note
-from corpora.store.view import View
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import save_pieces
-from corpora.tokenizer.pieces import FIRST_PIECE, Pieces
-from embed.formats.vector_files import load_vectors
-from embed.svd.piece_text import PieceText
-from embed.svd.train import METHOD as SVD
-from embed.svd.train import (
+from firth.corpora.artifacts.arrays import map_array, save_array
+from firth.corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import note
+from firth.corpora.store.view import View
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.svd.piece_text import PieceText
+from firth.embed.svd.train import METHOD as SVD
+from firth.embed.svd.train import (
     NothingCountedError,
     SvdConfig,
     checked_view,
     text_vectors,
     with_width,
 )
-from embed.vectors.piece_table import (
+from firth.embed.vectors.piece_table import (
     FIRST_VECTORS,
     PIECE_VECTORS,
     START,
@@ -37,14 +37,14 @@ from embed.vectors.piece_table import (
     PieceTable,
     rows_from_words,
 )
-from embed.vectors.word_vectors import WordVectors
-from pretrain.config import MlmConfig
-from pretrain.data.text import TextSplits
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import INIT_STD
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.text import TextSplits
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import INIT_STD
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
 _SHARED = 0.5  # of the pieces must occur in the words of a run

@@ -17,13 +17,12 @@ import harness
 import numpy as np
 import roles
 
-import corpora
-import embed
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import bare, print_table
-from embed.align.mapping import apply, units
-from embed.align.pairs import Pairs, shared_pairs
-from embed.align.retrieval import precision
+import firth
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import bare, print_table
+from firth.embed.align.mapping import apply, units
+from firth.embed.align.pairs import Pairs, shared_pairs
+from firth.embed.align.retrieval import precision
 
 ROLE = roles.REPORTING
 TEXTS = ("enwiki2015-AA", "enwiki2015-AC")
@@ -46,10 +45,10 @@ def train(folder: Path, megabytes: int) -> dict[str, list[Any]]:
         with lzma.open(roles.open_text(name, role=ROLE)) as file:
             start = file.read(megabytes * 1_000_000)
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        corpus = corpora.make_corpus(text, folder / name)
-        made["svd"].append(embed.train_svd(corpus, embed.SvdConfig(dim=DIM)))
-        config = embed.SkipGramConfig(dim=DIM, epochs=EPOCHS)
-        made["skipgram"].append(embed.train_skipgram(corpus, config))
+        corpus = firth.make_corpus(text, folder / name)
+        made["svd"].append(firth.train_svd(corpus, firth.SvdConfig(dim=DIM)))
+        config = firth.SkipGramConfig(dim=DIM, epochs=EPOCHS)
+        made["skipgram"].append(firth.train_skipgram(corpus, config))
     return made
 
 
@@ -99,8 +98,8 @@ def main() -> None:
             }  # fmt: skip
             for most in PAIRS:
                 for how in ("procrustes", "vecmap"):
-                    config = embed.AlignConfig(method=how, words=most, among=0, seed=SEED)
-                    found = embed.align_vectors(a, b, config, test=file)
+                    config = firth.AlignConfig(method=how, words=most, among=0, seed=SEED)
+                    found = firth.align_vectors(a, b, config, test=file)
                     used = found.about["pairs"]["used"]
                     results[f"{method} {most or 'all'} {how}"] = record(found.precision, used)
                 results[f"{method} {most or 'all'} gensim"] = by_gensim(a, b, tested, most)

@@ -11,12 +11,12 @@ from pathlib import Path
 import harness
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.questions import read_questions
-from embed.compare.datasets.word_pairs import default_sets
-from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.formats.vector_files import load_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.questions import read_questions
+from firth.embed.compare.datasets.word_pairs import default_sets
+from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def synthetic_vectors(path: Path, n_words: int, dim: int) -> WordVectors:

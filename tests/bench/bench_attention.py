@@ -15,14 +15,14 @@ from typing import Any
 import harness
 import mlm_quality
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from pretrain.config import MlmConfig
-from pretrain.model.weights import load_model
-from pretrain.scores import SCORES
-from pretrain.train import make_mlm_run
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.model.weights import load_model
+from firth.pretrain.scores import SCORES
+from firth.pretrain.train import make_mlm_run
 
 COLUMNS = {"score": "--attention-score", "positions": "--positions", "weights": "weights"} | {
     name: name.replace("_", " ") for name in ("held_out_loss", "held_out_standard_error")

@@ -21,14 +21,14 @@ import roles
 from bench_evidence import ALL, build, score, train
 from scipy.stats import norm, ttest_ind
 
-from corpora.artifacts.artifact import write_json
-from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.common.console import print_table
-from corpora.common.errors import FirthError
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.artifacts.metrics import METRICS, read_metrics
+from firth.corpora.common.console import print_table
+from firth.corpora.common.errors import FirthError
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
 
 VARIANTS = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
 ROLE = roles.TUNING

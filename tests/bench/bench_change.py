@@ -26,21 +26,21 @@ import harness
 import numpy as np
 import roles
 
-import corpora.datasets.synthetic_change as synthetic
-from corpora import ReadOptions, make_corpus
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.datasets.synthetic import SyntheticConfig
-from corpora.datasets.synthetic_language import synthetic_language
-from corpora.store.corpus import Corpus
-from embed.change import joint, routes
-from embed.change.config import ChangeConfig
-from embed.change.periods import PeriodText
-from embed.change.result import WordChanges
-from embed.change.words import word_changes
-from embed.svd.train import SvdConfig
-from embed.svd.truncated_svd import truncated_svd
-from pretrain.config import MlmConfig
-from pretrain.train import train_mlm
+import firth.corpora.datasets.synthetic_change as synthetic
+from firth import ReadOptions, make_corpus
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.datasets.synthetic import SyntheticConfig
+from firth.corpora.datasets.synthetic_language import synthetic_language
+from firth.corpora.store.corpus import Corpus
+from firth.embed.change import joint, routes
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.periods import PeriodText
+from firth.embed.change.result import WordChanges
+from firth.embed.change.words import word_changes
+from firth.embed.svd.train import SvdConfig
+from firth.embed.svd.truncated_svd import truncated_svd
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import train_mlm
 
 ROLE = roles.REPORTING
 NOVELS, WIKIPEDIA = "eltec-de", "enwiki2015-AB"

@@ -21,14 +21,14 @@ from typing import Any
 import harness
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import read_tasks
-from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
 
 ROLE = roles.REPORTING
 SETS = {

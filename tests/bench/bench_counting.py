@@ -11,8 +11,8 @@ import numpy as np
 import roles
 from numba import njit
 
-from embed.svd.cooccurrence import count_cooccurrences
-from embed.svd.window_weights import window_weights
+from firth.embed.svd.cooccurrence import count_cooccurrences
+from firth.embed.svd.window_weights import window_weights
 
 ROLE = roles.REPORTING
 
@@ -85,7 +85,7 @@ class InMemory:
 
 def read(max_vocabulary):
     """Return the reference corpus as the SVD method reads it."""
-    from corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.open_or_build import open_or_build
 
     corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))
     return InMemory(

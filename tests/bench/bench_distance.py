@@ -16,14 +16,14 @@ from typing import Any
 import harness
 import numpy as np
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.make import make_corpus
-from corpora.reading.text_blocks import ReadOptions
-from pretrain.config import MlmConfig
-from pretrain.inference.mlm_encoder import open_masked
-from pretrain.mixers import MIXERS
-from pretrain.train import make_mlm_run
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.inference.mlm_encoder import open_masked
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.train import make_mlm_run
 
 PAIRS, FILLERS = 16, 64
 SENTENCES, ASKED = 8_000, 320

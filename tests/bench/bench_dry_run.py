@@ -19,8 +19,8 @@ import harness
 from bench_scale import measured, size_of
 from scale_text import write_text
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
 
 
 def estimated(*words: object) -> dict[str, Any]:

@@ -28,21 +28,21 @@ import mlm_quality
 import roles
 import torch
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.word_pairs import find_set
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.tasks.tagging.task import TaggingTask
-from embed.formats.vector_files import load_vectors
-from embed.vectors.one_thread import ONE_THREAD
-from pretrain.config import MlmConfig
-from pretrain.inference.mlm_encoder import open_run
-from pretrain.mixers import MIXERS
-from pretrain.train import make_mlm_run
-from pretrain.training.dry_run import estimate_mlm
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.word_pairs import find_set
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.tasks.tagging.task import TaggingTask
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.one_thread import ONE_THREAD
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.train import make_mlm_run
+from firth.pretrain.training.dry_run import estimate_mlm
 
 PARTS = ("speed", "quality")
 ROLE = roles.REPORTING

@@ -29,17 +29,17 @@ import harness
 import numpy as np
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.common.console import duration, print_table
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import make_request
-from corpora.store.corpus import Corpus
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.train import make_run
-from embed.word2vec.trainer import build_trainer, resolve_epochs
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.artifacts.metrics import METRICS, read_metrics
+from firth.corpora.common.console import duration, print_table
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import make_request
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.train import make_run
+from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"

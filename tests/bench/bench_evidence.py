@@ -19,20 +19,20 @@ import harness
 import roles
 from scipy.stats import studentized_range
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import bare
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus, is_corpus
-from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
-from embed.compare.report.table import to_json
-from embed.compare.scoring.comparison import compare, read_tasks
-from embed.compare.scoring.open_runs import describe_run
-from embed.formats.vector_files import load_vectors
-from embed.registry import find_method
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import bare
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
+from firth.embed.compare.report.table import to_json
+from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.open_runs import describe_run
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.registry import find_method
 
 ROLE = roles.REPORTING
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {

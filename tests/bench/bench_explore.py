@@ -23,17 +23,17 @@ import harness
 import numpy as np
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from embed.explore.maps import has_umap
-from embed.explore.space import Space
-from embed.explore.static_page import MOST_WORDS, write_page
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.embed.explore.maps import has_umap
+from firth.embed.explore.space import Space
+from firth.embed.explore.static_page import MOST_WORDS, write_page
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
 
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"

@@ -28,14 +28,14 @@ import roles
 from bench_word2vec import write_view
 from bench_word2vec_quality import METHODS, SETS, differences, summary
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from corpora.store.sampling import parse_sizes
-from embed.compare.task import Task
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.trainer import resolve_epochs
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.sampling import parse_sizes
+from firth.embed.compare.task import Task
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.trainer import resolve_epochs
 
 ROLE = roles.REPORTING
 GENSIM, TUNED_GENSIM = "gensim, its defaults", "gensim, Firth's settings"

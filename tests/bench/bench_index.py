@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import harness
 import numpy as np
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed.vectors.search import top_rows, unit_rows
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.vectors.search import top_rows, unit_rows
 
 K = 10
 M, BUILD_EFFORT = 16, 128  # edges a node, candidates when a node is added: the same in all graphs

@@ -12,10 +12,10 @@ from typing import Any
 
 import harness
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed import compare_runs, load_vectors, nearest, write_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth import compare_runs, load_vectors, nearest, write_vectors
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -38,19 +38,19 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.statistics.bootstrap import Resampled, draw_counts, interval, resample
-from embed.compare.statistics.estimators import Contingency, Correlation, Means
-from embed.compare.statistics.significance import paired
-from embed.compare.tasks.categorization import METRICS, CategorizationTask, cluster_words
-from embed.compare.tasks.similarity import SimilarityTask
-from embed.compare.tasks.word_task import WordTask
-from embed.compare.tasks.words_in_context import ContextsTask
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.statistics.bootstrap import Resampled, draw_counts, interval, resample
+from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
+from firth.embed.compare.statistics.significance import paired
+from firth.embed.compare.tasks.categorization import METRICS, CategorizationTask, cluster_words
+from firth.embed.compare.tasks.similarity import SimilarityTask
+from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.compare.tasks.words_in_context import ContextsTask
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
 
 ROLE = roles.REPORTING  # chooses nothing by scores
 TUNING_SETS = ("mturk287", "rg65")

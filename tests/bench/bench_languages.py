@@ -17,16 +17,16 @@ import bench_evidence
 import harness
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.inputs.lookup import find_words
-from embed.compare.scoring.comparison import read_tasks
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
-from embed.registry import find_method
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.lookup import find_words
+from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.registry import find_method
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "svd": ("svd", {}),

@@ -16,19 +16,19 @@ import harness
 from bench_scale import measured
 from scale_text import write_text
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.common.errors import SettingError
-from corpora.common.memory import parse_memory
-from corpora.store.corpus import Corpus
-from embed.compare.api import compare_runs
-from embed.compare.config import CompareConfig
-from embed.formats.vector_files import write_vectors
-from embed.query.opening import open_queried
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
-from embed.word2vec.memory import memory_needed, training_size
-from embed.word2vec.training_text import open_text
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import parse_memory
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.api import compare_runs
+from firth.embed.compare.config import CompareConfig
+from firth.embed.formats.vector_files import write_vectors
+from firth.embed.query.opening import open_queried
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
+from firth.embed.word2vec.memory import memory_needed, training_size
+from firth.embed.word2vec.training_text import open_text
 
 _SHORT = 200_000  # words
 _LINE_BYTES = 40_000_000

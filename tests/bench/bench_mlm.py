@@ -41,16 +41,16 @@ import mlm_steps
 import roles
 import torch
 
-from corpora.artifacts.metrics import HeldOutLoss
-from corpora.common.console import print_table
-from corpora.store.corpus import Corpus
-from embed.compare.config import CompareConfig
-from embed.contextual.encoders import open_encoder
-from embed.contextual.pooled_run import open_training_corpus
-from embed.contextual.pooling import PoolConfig, pool_words
-from pretrain.device import choose_device, device_name, matmul_peak
-from pretrain.huggingface.export import write_huggingface
-from pretrain.shape import NORMS
+from firth.corpora.artifacts.metrics import HeldOutLoss
+from firth.corpora.common.console import print_table
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.config import CompareConfig
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.contextual.pooled_run import open_training_corpus
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.pretrain.device import choose_device, device_name, matmul_peak
+from firth.pretrain.huggingface.export import write_huggingface
+from firth.pretrain.shape import NORMS
 
 PARTS = ("checks", "steps", "spans", "quality", "curves", "held_out", "pool")
 ROLE = roles.REPORTING
@@ -248,10 +248,10 @@ def pool_speed(encoder: Path, corpus: Corpus) -> float:
 
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> CompareConfig:
     """Make a random corpus to train on; return sentence pairs and a similarity set to score."""
-    from corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
-    from corpora.encoding.pipeline import build_corpus
-    from corpora.encoding.request import BuildOptions, make_request
-    from corpora.reading.text_blocks import ReadOptions
+    from firth.corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
+    from firth.corpora.encoding.pipeline import build_corpus
+    from firth.corpora.encoding.request import BuildOptions, make_request
+    from firth.corpora.reading.text_blocks import ReadOptions
 
     write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=6000))
     read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)

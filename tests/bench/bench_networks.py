@@ -20,14 +20,13 @@ import harness
 import numpy as np
 import roles
 
-import corpora
-import embed
-from corpora.artifacts.artifact import write_json
-from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.common.console import print_table
-from embed.nplm.config import samples_for
-from embed.nplm.network import Network
-from embed.nplm.windows import Noise
+import firth
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.artifacts.metrics import METRICS, read_metrics
+from firth.corpora.common.console import print_table
+from firth.embed.nplm.config import samples_for
+from firth.embed.nplm.network import Network
+from firth.embed.nplm.windows import Noise
 
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
@@ -43,18 +42,18 @@ def trainings(threads: int) -> dict[str, Callable[[Any, Path], Any]]:
     shared: dict[str, Any] = {"dim": DIM, "threads": threads}
 
     def autoencoder(kind: str) -> Callable[[Any, Path], Any]:
-        config = embed.AutoencoderConfig(kind=kind, device="cpu", **shared)
-        return lambda corpus, out: embed.train_autoencoder(corpus, config, out)
+        config = firth.AutoencoderConfig(kind=kind, device="cpu", **shared)
+        return lambda corpus, out: firth.train_autoencoder(corpus, config, out)
 
-    svd = {power: embed.SvdConfig(singular_power=power, **shared) for power in (0.5, 1.0)}
-    skipgram = embed.SkipGramConfig(**shared)
-    nplm = embed.NplmConfig(device="cpu", **shared)
+    svd = {power: firth.SvdConfig(singular_power=power, **shared) for power in (0.5, 1.0)}
+    skipgram = firth.SkipGramConfig(**shared)
+    nplm = firth.NplmConfig(device="cpu", **shared)
     return {
-        "svd": lambda corpus, out: embed.train_svd(corpus, svd[0.5], out),
-        "svd-power1": lambda corpus, out: embed.train_svd(corpus, svd[1.0], out),
-        "skipgram": lambda corpus, out: embed.train_skipgram(corpus, skipgram, out),
+        "svd": lambda corpus, out: firth.train_svd(corpus, svd[0.5], out),
+        "svd-power1": lambda corpus, out: firth.train_svd(corpus, svd[1.0], out),
+        "skipgram": lambda corpus, out: firth.train_skipgram(corpus, skipgram, out),
         "linear": autoencoder("linear"),
-        "nplm": lambda corpus, out: embed.train_nplm(corpus, nplm, out),
+        "nplm": lambda corpus, out: firth.train_nplm(corpus, nplm, out),
         "hidden": autoencoder("hidden"),
         "variational": autoencoder("variational"),
         "denoising": autoencoder("denoising"),
@@ -70,8 +69,8 @@ def make_corpus(folder: Path, megabytes: int) -> Any:
             start = file.read(megabytes * 1_000_000)
         text = folder / f"{TEXT}.txt"
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        corpora.make_corpus(text, stored)
-    return corpora.Corpus.open(stored)
+        firth.make_corpus(text, stored)
+    return firth.Corpus.open(stored)
 
 
 def figures_of(run: Path) -> dict[str, Any]:
@@ -94,8 +93,8 @@ def figures_of(run: Path) -> dict[str, Any]:
 
 def scores_of(folder: Path, names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the first metric of each set for all runs, with the interval, on shared items."""
-    config = embed.CompareConfig(baselines="none", **roles.set_options(SETS, role=ROLE))
-    document = embed.compare_runs([folder / name for name in names], config).document
+    config = firth.CompareConfig(baselines="none", **roles.set_options(SETS, role=ROLE))
+    document = firth.compare_runs([folder / name for name in names], config).document
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     metrics: dict[str, str] = {}
     for row in document["results"]:
@@ -117,7 +116,7 @@ def step_speed(repeats: int = 200) -> dict[str, float]:
     import torch
 
     torch.set_num_threads(1)
-    config, n_words = embed.NplmConfig(), 50_000
+    config, n_words = firth.NplmConfig(), 50_000
     counts = (1e7 / np.arange(1, n_words + 1)).astype(np.int64)
     network = Network(n_words, config.dim, config.window, config.hidden, config.seed, "cpu")
     network.start_from_counts(counts)

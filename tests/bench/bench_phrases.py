@@ -17,11 +17,11 @@ import harness
 import numpy as np
 import roles
 
-from corpora.encoding.open_or_build import open_or_build
-from corpora.encoding.phrase_options import PhraseOptions, PhraseRules
-from corpora.encoding.phrases import find_phrases, join_phrases, write_joined
-from corpora.encoding.vocabulary_writer import TypeRuns
-from corpora.store.corpus import Corpus
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules
+from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
+from firth.corpora.encoding.vocabulary_writer import TypeRuns
+from firth.corpora.store.corpus import Corpus
 
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"

@@ -17,14 +17,14 @@ import harness
 import numpy as np
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed.contextual import joined
-from embed.contextual.pooled_run import open_training_corpus
-from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.piece_table import FIRST_VECTORS, PieceTable
-from embed.vectors.word_vectors import WordVectors
-from pretrain.inference.mlm_encoder import MlmEncoder, open_run
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.contextual import joined
+from firth.embed.contextual.pooled_run import open_training_corpus
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.piece_table import FIRST_VECTORS, PieceTable
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.inference.mlm_encoder import MlmEncoder, open_run
 
 ROLE = roles.TUNING
 SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}

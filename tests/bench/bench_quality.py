@@ -21,18 +21,18 @@ from typing import Any
 import harness
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.errors import SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import make_request
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
-from embed.compare.task import Task
-from embed.compare.tasks.similarity import SimilarityTask
-from embed.formats.vector_files import load_vectors
-from embed.svd.train import SvdConfig, make_svd_run, train_svd
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import make_request
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.task import Task
+from firth.embed.compare.tasks.similarity import SimilarityTask
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.svd.train import SvdConfig, make_svd_run, train_svd
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
 
 ROLE = roles.TUNING
 SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}

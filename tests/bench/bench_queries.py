@@ -13,10 +13,10 @@ from pathlib import Path
 import harness
 import numpy as np
 
-from embed.formats.vector_files import load_vectors, write_vectors
-from embed.vectors.neighbors import nearest
-from embed.vectors.word_vectors import WordVectors
-from embed.vectors.wordlist import write_words
+from firth.embed.formats.vector_files import load_vectors, write_vectors
+from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import write_words
 
 PLAIN = "import sys, numpy; print(numpy.load(sys.argv[1], mmap_mode='r').sum())"
 GENSIM = (

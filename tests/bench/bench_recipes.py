@@ -21,17 +21,17 @@ import numpy as np
 import roles
 from recipe_changes import CHANGES, WITH_NEARBY_HEADS, not_balanced
 
-from corpora.artifacts.artifact import write_json
-from corpora.artifacts.metrics import METRICS, read_metrics
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from embed.svd.train import SvdConfig, train_svd
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
-from pretrain.config import PRESETS, MlmConfig
-from pretrain.train import make_mlm_run
-from pretrain.training.log import PARTS
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.artifacts.metrics import METRICS, read_metrics
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
+from firth.pretrain.config import PRESETS, MlmConfig
+from firth.pretrain.train import make_mlm_run
+from firth.pretrain.training.log import PARTS
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"

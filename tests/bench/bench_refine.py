@@ -23,24 +23,23 @@ import harness
 import numpy as np
 import roles
 
-import corpora
-import embed
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.text.sentences.split import split_sentences
-from embed import RefineConfig
-from embed.align.mapping import centered, units
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import TEST
-from embed.compare.scoring.comparison import compare, read_tasks
-from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.statistics.estimators import Means
-from embed.compare.statistics.significance import paired
-from embed.compare.tasks.sentences.pooling_probes import train_mean_probe
-from embed.contextual.sif import sif_weights, weighted, without_common
-from embed.refine.steps import Moments, apply, moments
-from embed.vectors.search import unit_length
-from embed.vectors.word_vectors import WordVectors
+import firth
+from firth import RefineConfig
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.text.sentences.split import split_sentences
+from firth.embed.align.mapping import centered, units
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import TEST
+from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.statistics.estimators import Means
+from firth.embed.compare.statistics.significance import paired
+from firth.embed.compare.tasks.sentences.pooling_probes import train_mean_probe
+from firth.embed.contextual.sif import sif_weights, weighted, without_common
+from firth.embed.refine.steps import Moments, apply, moments
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 
 ROLE = roles.TUNING
 TEXTS = {roles.TUNING: "enwiki2015-AB", roles.REPORTING: "enwiki2015-AA"}
@@ -96,16 +95,16 @@ def train(folder: Path, role: roles.Role, megabytes: int) -> dict[str, Runs]:
         with lzma.open(roles.open_text(name, role=role)) as file:
             start = file.read(megabytes * 1_000_000)
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        corpora.make_corpus(text, stored)
-    corpus = corpora.Corpus.open(stored)
+        firth.make_corpus(text, stored)
+    corpus = firth.Corpus.open(stored)
     paths = [folder / f"{name}-svd", *(folder / f"{name}-sg-seed{seed}" for seed in SEEDS)]
     if not paths[0].exists():
-        embed.train_svd(corpus, embed.SvdConfig(), out=paths[0])
+        firth.train_svd(corpus, firth.SvdConfig(), out=paths[0])
     for seed, path in zip(SEEDS, paths[1:], strict=True):
         if not path.exists():
-            config = embed.SkipGramConfig(epochs=EPOCHS, seed=seed, threads=1)
-            embed.train_skipgram(corpus, config, out=path)
-    svd, *skipgram = map(embed.load_vectors, paths)
+            config = firth.SkipGramConfig(epochs=EPOCHS, seed=seed, threads=1)
+            firth.train_skipgram(corpus, config, out=path)
+    svd, *skipgram = map(firth.load_vectors, paths)
     return {"SVD": [svd], "skip-gram": skipgram}
 
 
@@ -153,7 +152,7 @@ def candidates(runs: Mapping[str, Runs]) -> Iterator[tuple[str, str, Runs]]:
     """Yield method, variant and its runs, one per seed, to choose from."""
     for method, plain in runs.items():
         for name, config in VARIANTS.items():
-            yield method, name, [embed.refine_vectors(each, config) for each in plain]
+            yield method, name, [firth.refine_vectors(each, config) for each in plain]
         for name in BY_FREQUENCY:
             yield method, f"{name}, by frequency", [by_frequency(each, name) for each in plain]
     for name, settings in JOINS.items():
@@ -193,7 +192,7 @@ def measure(runs: Mapping[str, Runs]) -> list[dict[str, Any]]:
     for method, plain in runs.items():
         sides = {method: plain}
         for name in REPORTED:
-            refined = [embed.refine_vectors(each, VARIANTS[name]) for each in plain]
+            refined = [firth.refine_vectors(each, VARIANTS[name]) for each in plain]
             sides[f"{method}, {name}"] = refined
         found += tested(sides, tasks, {method: "plain"})
     return found

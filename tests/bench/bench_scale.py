@@ -19,10 +19,10 @@ from typing import Any
 import harness
 from scale_text import write_text
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.common.console import print_table
-from corpora.common.peak_memory import peak_memory
-from corpora.store.corpus import Corpus
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.common.peak_memory import peak_memory
+from firth.corpora.store.corpus import Corpus
 
 
 def measured(*words: object) -> dict[str, float]:

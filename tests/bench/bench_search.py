@@ -13,13 +13,13 @@ from typing import Any
 import harness
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.collocates import collocates
-from corpora.store.concordance import concordance
-from corpora.store.corpus import Corpus
-from corpora.store.occurrences import INDEX, Occurrences
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.collocates import collocates
+from firth.corpora.store.concordance import concordance
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrences import INDEX, Occurrences
 
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"

@@ -13,8 +13,8 @@ import harness
 import numpy as np
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.text.sentences.split import sentence_offsets, split_sentences
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.text.sentences.split import sentence_offsets, split_sentences
 
 ROLE = roles.REPORTING
 

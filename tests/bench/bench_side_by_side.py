@@ -20,8 +20,8 @@ from typing import Any
 
 import harness
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
 
 MLM = "train-mlm"
 SKIPGRAM = "train-skipgram --deterministic"

@@ -18,7 +18,7 @@ import harness
 import numpy as np
 import roles
 
-from embed.svd.truncated_svd import truncated_svd
+from firth.embed.svd.truncated_svd import truncated_svd
 
 ROLE = roles.REPORTING
 SKLEARN = "sklearn randomized_svd"  # its own n_iter: 7 if the rank is below a tenth of the size
@@ -27,10 +27,10 @@ ARPACK = "scipy svds (ARPACK)"
 
 def reference_matrix() -> Any:
     """Return the PPMI matrix of the reference corpus, counted by Firth."""
-    from corpora.encoding.open_or_build import open_or_build
-    from embed.svd.cooccurrence import count_cooccurrences
-    from embed.svd.ppmi import keep_probabilities, weigh
-    from embed.svd.train import SvdConfig
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.embed.svd.cooccurrence import count_cooccurrences
+    from firth.embed.svd.ppmi import keep_probabilities, weigh
+    from firth.embed.svd.train import SvdConfig
 
     config = SvdConfig()
     corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))

@@ -24,14 +24,14 @@ import bench_evidence
 import harness
 import roles
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.artifacts.seeds import read_training
-from corpora.common.console import TerminalReporter
-from corpora.common.reporting import reporting_to
-from embed.compare.api import Compared, compare_runs
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.formats.vector_files import load_vectors
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.artifacts.seeds import read_training
+from firth.corpora.common.console import TerminalReporter
+from firth.corpora.common.reporting import reporting_to
+from firth.embed.compare.api import Compared, compare_runs
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.formats.vector_files import load_vectors
 
 ROLE = roles.REPORTING
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -21,21 +21,21 @@ import mlm_quality
 import roles
 import torch
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from corpora.encoding.make import make_corpus
-from corpora.store.corpus import Corpus
-from embed.compare.datasets.parts import DEV, TEST, TRAIN
-from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.probes.examples import standardized
-from embed.compare.probes.linear import train_linear
-from embed.compare.tasks.tagging.inputs import N_FLAGS, state_inputs
-from embed.compare.tasks.tagging.items import TaggingSet
-from embed.protocols import ContextualEncoder
-from embed.vectors.one_thread import ONE_THREAD
-from pretrain.config import MlmConfig
-from pretrain.inference.mlm_encoder import open_run
-from pretrain.train import make_mlm_run
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
+from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.probes.examples import standardized
+from firth.embed.compare.probes.linear import train_linear
+from firth.embed.compare.tasks.tagging.inputs import N_FLAGS, state_inputs
+from firth.embed.compare.tasks.tagging.items import TaggingSet
+from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.one_thread import ONE_THREAD
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.train import make_mlm_run
 
 ROLE = roles.REPORTING
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")

@@ -33,10 +33,10 @@ import numba
 import numpy as np
 import roles
 
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from corpora.store.view import View
-from embed.word2vec.kernels.barrier import wait_for_all
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.view import View
+from firth.embed.word2vec.kernels.barrier import wait_for_all
 
 ROLE = roles.REPORTING
 HERE = Path(__file__).resolve().parent
@@ -48,11 +48,11 @@ CASES = (
 
 FIRTH = """
 import json, sys
-from corpora.store.corpus import Corpus
-import embed
+from firth.corpora.store.corpus import Corpus
+import firth
 method, corpus, out, options = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
-config = {"skipgram": embed.SkipGramConfig, "cbow": embed.CbowConfig}[method]
-train = {"skipgram": embed.train_skipgram, "cbow": embed.train_cbow}[method]
+config = {"skipgram": firth.SkipGramConfig, "cbow": firth.CbowConfig}[method]
+train = {"skipgram": firth.train_skipgram, "cbow": firth.train_cbow}[method]
 train(Corpus.open(corpus), config(**options), out, force=True)
 """
 GENSIM = """

@@ -25,16 +25,16 @@ from typing import Any
 import harness
 import roles
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import bare
-from corpora.common.errors import FirthError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import make_request
-from corpora.store.corpus import Corpus, is_corpus
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.train import train_cbow, train_skipgram
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import bare
+from firth.corpora.common.errors import FirthError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import make_request
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.train import train_cbow, train_skipgram
 
 ROLE = roles.TUNING
 # By role: the sets, and the parts of English Wikipedia that make each text.

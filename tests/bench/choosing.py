@@ -22,14 +22,14 @@ import harness
 import roles
 from scipy.stats import t as student
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
-from embed.compare.config import CompareConfig
-from embed.compare.scoring.comparison import compare, read_tasks
-from embed.compare.scoring.results import Comparison, Pair
-from embed.compare.task import Task
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.results import Comparison, Pair
+from firth.embed.compare.task import Task
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
 
 ROLE = roles.TUNING
 SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}

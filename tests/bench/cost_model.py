@@ -15,11 +15,11 @@ from typing import Any
 import harness
 import numpy as np
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.common.console import print_table
-from corpora.common.estimate import extrapolated
-from corpora.store.corpus import Corpus
-from embed.svd.train import SvdConfig, checked_view, count_words
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.common.console import print_table
+from firth.corpora.common.estimate import extrapolated
+from firth.corpora.store.corpus import Corpus
+from firth.embed.svd.train import SvdConfig, checked_view, count_words
 
 RESULTS = harness.ROOT / "docs" / "results"
 CORES, MANY_CORES = 2, 64  # of the machine measured, and of a large one

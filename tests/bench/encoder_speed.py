@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.config import MlmConfig
-from pretrain.mixers import MIXERS
-from pretrain.model.attention import build_attention_inputs
-from pretrain.model.layers import FeedForward
-from pretrain.shape import EncoderConfig
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.attention import build_attention_inputs
+from firth.pretrain.model.layers import FeedForward
+from firth.pretrain.shape import EncoderConfig
 
 PLAIN = ("lstm", "gru", "conv", "conformer")
 PIECES = {"sentences": 25, "documents": 1000}  # of a segment, on average

@@ -25,9 +25,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.artifacts.provenance import provenance
-from corpora.common.console import print_table
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.artifacts.provenance import provenance
+from firth.corpora.common.console import print_table
 
 ROOT = Path(__file__).resolve().parents[2]
 

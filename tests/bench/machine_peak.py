@@ -18,8 +18,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from threadpoolctl import threadpool_limits
 
-from corpora.artifacts.artifact import write_json
-from corpora.common.console import print_table
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
 
 ROW = 112  # floats of a row: 448 bytes, of which 100 hold a vector in a table of whole cache lines
 TABLES = (34, 300)  # MB: about what fits a large cache, and what does not

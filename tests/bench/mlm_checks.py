@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import torch
 from mlm_material import MASK_RATE, Case, drawn_rows, make_batches, stock_loss, stock_model
 
-from pretrain.data.batches import Batch, Batches
-from pretrain.device import compile_problem
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.varlen import varlen_works
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import load_state, make_optimizer, state_arrays
-from pretrain.training.step import Stepper, StepSettings, loss_of
+from firth.pretrain.data.batches import Batch, Batches
+from firth.pretrain.device import compile_problem
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.varlen import varlen_works
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import load_state, make_optimizer, state_arrays
+from firth.pretrain.training.step import Stepper, StepSettings, loss_of
 
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
 _SEGMENTS = 3

@@ -9,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
-from pretrain.config import MlmConfig
-from pretrain.data.batches import Batch, Batches
-from pretrain.data.masking import Masking, capacity
-from pretrain.data.objectives.masked import MaskedPieces
-from pretrain.data.packing import PackedRows
-from pretrain.device import Stopwatch, synchronize
-from pretrain.huggingface.layouts import huggingface_form
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import make_optimizer
-from pretrain.training.step import Stepper, StepSettings
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Batch, Batches
+from firth.pretrain.data.masking import Masking, capacity
+from firth.pretrain.data.objectives.masked import MaskedPieces
+from firth.pretrain.data.packing import PackedRows
+from firth.pretrain.device import Stopwatch, synchronize
+from firth.pretrain.huggingface.layouts import huggingface_form
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import make_optimizer
+from firth.pretrain.training.step import Stepper, StepSettings
 
 MASK_RATE = 0.15
 IGNORED = -100  # the label that Hugging Face's loss ignores

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from corpora.artifacts.metrics import METRICS, read_metrics
-from embed.compare.api import compare_runs
-from embed.compare.config import CompareConfig
-from embed.vectors.run_files import run_options
+from firth.corpora.artifacts.metrics import METRICS, read_metrics
+from firth.embed.compare.api import compare_runs
+from firth.embed.compare.config import CompareConfig
+from firth.embed.vectors.run_files import run_options
 
 KEPT = ("run", "task", "dataset", "metric", "score", "low", "high", "items_used", "items_total")
 
@@ -19,9 +19,9 @@ def train(
     corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
 ) -> Path:
     """Train or resume a run, by time unless the options name another budget."""
-    from corpora.encoding.open_or_build import open_or_build
-    from pretrain.config import BUDGETS, MlmConfig
-    from pretrain.train import make_mlm_run
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.pretrain.config import BUDGETS, MlmConfig
+    from firth.pretrain.train import make_mlm_run
 
     budget = {} if any(name in options for name in BUDGETS) else {"minutes": minutes}
     config = MlmConfig(**{"device": device, **budget, **options})
@@ -59,13 +59,13 @@ def last_scores(run: Path) -> dict[str, Any]:
 
 def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
     """Score a run of masked pieces on the held-out text of any corpus, by its own pieces."""
-    from corpora.encoding.open_or_build import open_or_build
-    from pretrain.config import MlmConfig
-    from pretrain.data.packing import PackedRows
-    from pretrain.data.text import open_text
-    from pretrain.inference.mlm_encoder import open_masked
-    from pretrain.training.evaluation import evaluate
-    from pretrain.training.prepare import held_out_batches
+    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.pretrain.config import MlmConfig
+    from firth.pretrain.data.packing import PackedRows
+    from firth.pretrain.data.text import open_text
+    from firth.pretrain.inference.mlm_encoder import open_masked
+    from firth.pretrain.training.evaluation import evaluate
+    from firth.pretrain.training.prepare import held_out_batches
 
     encoder, options = open_masked(run, device), run_options(run)
     text = open_text(open_or_build(corpus), MlmConfig(boundary=options["boundary"])).held_out

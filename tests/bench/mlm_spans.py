@@ -8,10 +8,10 @@ import harness
 import numpy as np
 import torch
 
-from pretrain.device import synchronize
-from pretrain.model.attention import AttentionInputs, SelfAttention, build_attention_inputs
-from pretrain.model.varlen import segment_bounds, varlen_works
-from pretrain.shape import EncoderConfig
+from firth.pretrain.device import synchronize
+from firth.pretrain.model.attention import AttentionInputs, SelfAttention, build_attention_inputs
+from firth.pretrain.model.varlen import segment_bounds, varlen_works
+from firth.pretrain.shape import EncoderConfig
 
 _DIM, _HEADS = 256, 4
 

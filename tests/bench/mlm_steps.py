@@ -9,12 +9,12 @@ import harness
 import torch
 from mlm_material import Case, HuggingFace, Ours, drawn_rows, make_batches
 
-from pretrain.device import compile_problem, matmul_peak, peak_memory, synchronize
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.flops import row_flops
-from pretrain.model.varlen import varlen_works
-from pretrain.training.optimizer import n_weights
-from pretrain.training.step import StepSettings
+from firth.pretrain.device import compile_problem, matmul_peak, peak_memory, synchronize
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.flops import row_flops
+from firth.pretrain.model.varlen import varlen_works
+from firth.pretrain.training.optimizer import n_weights
+from firth.pretrain.training.step import StepSettings
 
 OURS, OURS_PRE = "firth", "firth, pre-norm"
 HF, HF_COMPILED = "huggingface", "huggingface, compiled"

@@ -16,22 +16,22 @@ import torch
 from scipy.optimize import linprog
 from torch import Tensor, nn
 
-from corpora.encoding.make import make_corpus
-from corpora.encoding.request import BuildOptions
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.view import View
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.pieces import Pieces
-from embed.svd.piece_text import PieceText
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
-from pretrain.data import masking
-from pretrain.data.batches import Batches
-from pretrain.model import encoder, nearby_heads
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training import loop, muon, optimizer, warm_start
-from pretrain.training.optimizer import Optimizers
-from pretrain.training.step import Stepper
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.view import View
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.svd.piece_text import PieceText
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
+from firth.pretrain.data import masking
+from firth.pretrain.data.batches import Batches
+from firth.pretrain.model import encoder, nearby_heads
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.training import loop, muon, optimizer, warm_start
+from firth.pretrain.training.optimizer import Optimizers
+from firth.pretrain.training.step import Stepper
 
 Change = Callable[[], contextlib.AbstractContextManager[Any]]
 _vectors_from_text = warm_start.vectors_from_text
@@ -166,7 +166,7 @@ def after_start(change: Callable[[MaskedLanguageModel, Tensor], None]) -> Change
         start_from(model, vectors, counts)
         change(model, counts)
 
-    return lambda: patch("pretrain.train.start_from", start)
+    return lambda: patch("firth.pretrain.train.start_from", start)
 
 
 def no_bias(model: MaskedLanguageModel, counts: Tensor) -> None:

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 import harness
 
 if TYPE_CHECKING:
-    from embed.compare.task import Task
+    from firth.embed.compare.task import Task
 
 
 class Role(enum.Enum):
@@ -110,8 +110,8 @@ def set_options(sets: Mapping[str, Iterable[str]], *, role: Role) -> dict[str, t
 
 def read_sets(sets: Mapping[str, Iterable[str]], *, role: Role) -> list["Task"]:
     """Return the tasks of sets that are given by option."""
-    from embed.compare.config import CompareConfig
-    from embed.compare.scoring.comparison import read_tasks
+    from firth.embed.compare.config import CompareConfig
+    from firth.embed.compare.scoring.comparison import read_tasks
 
     return read_tasks(CompareConfig(**set_options(sets, role=role)))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 _HEAD = 8192  # ranks with an exponent of 1
 _TAIL = 1.7

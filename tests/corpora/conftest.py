@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpora.reading.readers import read
-from corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
 
 
 @dataclass

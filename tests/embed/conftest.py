@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from embed.compare.probes import attention_pooling
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.probes import attention_pooling
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
 

@@ -5,8 +5,8 @@ import struct
 
 import numpy as np
 
-from embed.vectors.subwords import word_buckets
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.subwords import word_buckets
+from firth.embed.vectors.word_vectors import WordVectors
 
 MAGIC = 793712314
 

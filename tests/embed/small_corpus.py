@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.sparse
 
-from corpora.common.errors import SettingError
-from corpora.text.segment import TextSettings
+from firth.corpora.common.errors import SettingError
+from firth.corpora.text.segment import TextSettings
 
 
 class SmallView:

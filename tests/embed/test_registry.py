@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.errors import SettingError
-from embed.registry import METHODS, find_method
+from firth.corpora.common.errors import SettingError
+from firth.embed.registry import METHODS, find_method
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ def test_every_method_resolves_to_a_config_and_a_function(name):
 
 
 def test_importing_the_registry_imports_no_method():
-    code = "import embed.registry, sys; sys.exit('numpy' in sys.modules)"
+    code = "import firth.embed.registry, sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts.artifact import CHECKSUMS, verify
+from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from tests.faults.processes import ForkServer, Result
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run

@@ -66,7 +66,7 @@ def damaged(path: Path, damage: Callable[[bytes], bytes | None]) -> Iterator[Non
 
 def run_command(arguments: list[str]) -> tuple[int, str, str, str]:
     """Run one command; return exit status, stdout, stderr and the uncaught exception."""
-    import cli
+    from firth import cli
 
     def late(*_) -> None:
         raise TimeoutError("timed out")

@@ -35,7 +35,7 @@ _ARCHIVE = _archive()
 
 
 def _open_vectors(path: Path) -> object:
-    from embed.formats.vector_files import load_vectors
+    from firth.embed.formats.vector_files import load_vectors
 
     return load_vectors(path)
 
@@ -43,7 +43,7 @@ def _open_vectors(path: Path) -> object:
 def _open_run(path: Path) -> object:
     import numpy as np
 
-    from embed.formats.vector_files import load_vectors
+    from firth.embed.formats.vector_files import load_vectors
 
     vectors = load_vectors(path)
     _ = vectors.contexts
@@ -51,13 +51,13 @@ def _open_run(path: Path) -> object:
 
 
 def _open_encoder(path: Path) -> object:
-    from pretrain.inference.mlm_encoder import open_run
+    from firth.pretrain.inference.mlm_encoder import open_run
 
     return open_run(path, device="cpu")
 
 
 def _open_corpus(path: Path) -> object:
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
     corpus = Corpus.open(path)
     corpus.verify()
@@ -65,8 +65,8 @@ def _open_corpus(path: Path) -> object:
 
 
 def _read_source(path: Path) -> object:
-    from corpora.reading.readers import read
-    from corpora.reading.text_blocks import ReadOptions
+    from firth.corpora.reading.readers import read
+    from firth.corpora.reading.text_blocks import ReadOptions
 
     return [raw.parse() for raw in read([path], ReadOptions())]
 
@@ -82,7 +82,7 @@ OPENERS: dict[str, Callable[[Path], object]] = {
 
 def problem(opener: str, path: str | Path) -> str:
     """Describe how reading a file failed; empty if it was read or refused in one line."""
-    from corpora.common.errors import FirthError
+    from firth.corpora.common.errors import FirthError
 
     def late(*_: object) -> None:
         raise TimeoutError("timed out")
@@ -119,7 +119,7 @@ def problems(opener: str, file: str, target: str, seed: int, count: int) -> list
 
 def resealed_problems(opener: str, folder: str, file: str) -> list[tuple[str, str]]:
     """Put strange values at every position of an artifact's JSON file, with correct checksums."""
-    from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+    from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 
     path = Path(folder) / file
     content = path.read_bytes()

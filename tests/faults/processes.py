@@ -31,15 +31,31 @@ _CHANGES = {
     "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
 }  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_NEEDED = (
-    "torch", "torch._dynamo", "torch.optim", "gensim.models", "jinja2", "matplotlib.figure",
-    "matplotlib.backends.backend_svg", "matplotlib.font_manager", "scipy.sparse.linalg",
-    "scipy.stats", "tokenizers", "corpora.encoding.pipeline", "corpora.encoding.encode",
-    "corpora.tokenizer.pieces", "embed.formats.vector_files", "embed.svd.truncated_svd",
-    "embed.word2vec.train", "embed.contextual.pooling", "embed.compare.scoring.evaluate",
-    "embed.compare.report.html.page", "embed.compare.curves.learning_curve", "pretrain.train",
-    "pretrain.inference.mlm_encoder",
-)  # fmt: skip
+_NEEDED = [
+    "torch",
+    "torch._dynamo",
+    "torch.optim",
+    "gensim.models",
+    "jinja2",
+    "matplotlib.figure",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.font_manager",
+    "scipy.sparse.linalg",
+    "scipy.stats",
+    "tokenizers",
+    "firth.corpora.encoding.pipeline",
+    "firth.corpora.encoding.encode",
+    "firth.corpora.tokenizer.pieces",
+    "firth.embed.formats.vector_files",
+    "firth.embed.svd.truncated_svd",
+    "firth.embed.word2vec.train",
+    "firth.embed.contextual.pooling",
+    "firth.embed.compare.scoring.evaluate",
+    "firth.embed.compare.report.html.page",
+    "firth.embed.compare.curves.learning_curve",
+    "firth.pretrain.train",
+    "firth.pretrain.inference.mlm_encoder",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +151,7 @@ def _serve(connection: socket.socket) -> None:
     """Fork for each request until the client closes the connection."""
     from numba.core.registry import cpu_target
 
-    import cli
+    from firth import cli
 
     for module in (*cli.COMMANDS.values(), *_NEEDED):
         importlib.import_module(module)
@@ -188,7 +204,7 @@ def _run_child(words, workdir, fault, stderr, stdout, changes) -> None:
     os.chdir(workdir)
     status = 1
     try:
-        main = importlib.import_module("cli").main if words[0] != _CALL else _call
+        main = importlib.import_module("firth.cli").main if words[0] != _CALL else _call
         _limit(fault)
         sys.addaudithook(_FaultHook(workdir, fault, changes))
         main(words)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.datasets import named
-from corpora.datasets.download import Download, fetch
+from firth.corpora.common.errors import SourceError
+from firth.corpora.datasets import named
+from firth.corpora.datasets.download import Download, fetch
 from tests.faults.test_code_in_files import imports_in
 
 URL = "https://publisher.invalid/text.zip"

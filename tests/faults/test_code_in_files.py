@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tests.faults.table import CALLS
-
-PACKAGES = ("corpora", "embed", "pretrain")
+from tests.source import FILES
 
 
 class Trap:
@@ -110,13 +109,9 @@ def test_the_trap_works(tmp_path):
 @functools.cache
 def nodes(root):
     """Return every call and import in the program with its location."""
-    files = [
-        root / "cli.py",
-        *(file for package in PACKAGES for file in (root / package).rglob("*.py")),
-    ]
     return [
         (f"{file.relative_to(root)}:{node.lineno}", node)
-        for file in sorted(files)
+        for file in FILES
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call | ast.Import | ast.ImportFrom)
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-import cli
+from firth import cli
 from tests.faults.table import CALLS, SINGLE
 
 

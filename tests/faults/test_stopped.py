@@ -206,8 +206,9 @@ def test_an_unwritable_cache_is_ignored_or_a_one_line_error(
 
 SLOW_THREADS = """
 import signal, sys, threading
-import click, cli
-from corpora.common.threads import map_in_order
+import click
+from firth import cli
+from firth.corpora.common.threads import map_in_order
 
 @click.command()
 def slow():

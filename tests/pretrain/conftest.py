@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pretrain import device
+from firth.pretrain import device
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -4,8 +4,8 @@ from string import ascii_lowercase
 
 import numpy as np
 
-from corpora.tokenizer.pieces import SPECIAL, Pieces
-from pretrain.data.packing import PackedRows
+from firth.corpora.tokenizer.pieces import SPECIAL, Pieces
+from firth.pretrain.data.packing import PackedRows
 from tests.embed.small_corpus import SmallView
 
 LETTERS = Pieces("wordpiece", [*SPECIAL, *ascii_lowercase, *(f"##{c}" for c in ascii_lowercase)])

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import save_pieces
-from corpora.tokenizer.pieces import Pieces, learn_pieces
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
-from pretrain.shape import EncoderConfig
+from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.corpora.tokenizer.pieces import Pieces, learn_pieces
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
+from firth.pretrain.shape import EncoderConfig
 
 TEXT = """The cat sat on the mat. My naïve friend ate $5 cats, quickly and unbelievably walking!
 Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё» не всё: 1991 год.

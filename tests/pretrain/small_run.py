@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.provenance import now, provenance
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import save_pieces
-from corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
-from embed.contextual.pooling import PoolConfig, pool_words
-from pretrain.inference.mlm_encoder import encoder_class
-from pretrain.inference.trained_encoder import TrainedEncoder
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
-from pretrain.shape import EncoderConfig
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.pretrain.inference.mlm_encoder import encoder_class
+from firth.pretrain.inference.trained_encoder import TrainedEncoder
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.weights import TOKENIZER, WEIGHTS, save_model
+from firth.pretrain.shape import EncoderConfig
 
 TEXT = """\
 The carpenter found an old saw in the shed. She saw the river and the mountains from there.

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
 
 SMALL = {
     "layers": 1, "heads": 2, "dim": 16, "pieces": "60", "sequence_length": 16, "batch": 8,

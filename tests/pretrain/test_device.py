@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from pretrain import device
-from pretrain.device import (
+from firth.corpora.common.errors import SettingError
+from firth.pretrain import device
+from firth.pretrain.device import (
     Stopwatch,
     choose_device,
     compile_problem,

@@ -12,32 +12,32 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from corpora.artifacts.artifact import verify
-from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
-from corpora.artifacts.metrics import HeldOutLoss, read_metrics, read_unit_losses
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.tokenizer.json_format import open_pieces
-from embed.compare.scoring.held_out import held_out_losses
-from embed.contextual.pooled_run import pool_run
-from embed.contextual.pooling import PoolConfig
-from embed.svd.train import SvdConfig, make_svd_run
-from embed.vectors.run_files import run_options
-from embed.vectors.search import unit_length
-from embed.vectors.training import torch_threads
-from embed.vectors.word_vectors import WordVectors
-from pretrain import train
-from pretrain.config import MlmConfig
-from pretrain.data.batches import Batch
-from pretrain.data.objectives.masked import MaskedPieces
-from pretrain.data.packing import PackedRows
-from pretrain.data.text import open_text
-from pretrain.inference.causal_encoder import CausalEncoder
-from pretrain.train import make_mlm_run, train_mlm
-from pretrain.training import autotune, log, loop, prepare, warm_start
-from pretrain.training import step as stepping
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.log import PARTS
-from pretrain.training.schedule import Budget
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from firth.corpora.artifacts.metrics import HeldOutLoss, read_metrics, read_unit_losses
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.tokenizer.json_format import open_pieces
+from firth.embed.compare.scoring.held_out import held_out_losses
+from firth.embed.contextual.pooled_run import pool_run
+from firth.embed.contextual.pooling import PoolConfig
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.training import torch_threads
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain import train
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.data.objectives.masked import MaskedPieces
+from firth.pretrain.data.packing import PackedRows
+from firth.pretrain.data.text import open_text
+from firth.pretrain.inference.causal_encoder import CausalEncoder
+from firth.pretrain.train import make_mlm_run, train_mlm
+from firth.pretrain.training import autotune, log, loop, prepare, warm_start
+from firth.pretrain.training import step as stepping
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.log import PARTS
+from firth.pretrain.training.schedule import Budget
 from tests.pretrain.small_training import SMALL, corpus_of, tree_corpus_of
 
 FILES = [
@@ -282,7 +282,7 @@ def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
     def killed(*arguments, **options):
         raise StoppedError
 
-    monkeypatch.setattr("pretrain.train.pool_words", killed)
+    monkeypatch.setattr("firth.pretrain.train.pool_words", killed)
     with pytest.raises(StoppedError):
         make_mlm_run(corpus, small(), tmp_path / "run")
     monkeypatch.undo()

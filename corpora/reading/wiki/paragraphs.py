@@ -4,8 +4,15 @@ import re
 
 import numpy as np
 
-from corpora.reading.wiki.markup import tidy, unescape, unlink, untag, untemplate, untemplate_line
-from corpora.reading.wiki.markup_kernels import (
+from firth.corpora.reading.wiki.markup import (
+    tidy,
+    unescape,
+    unlink,
+    untag,
+    untemplate,
+    untemplate_line,
+)
+from firth.corpora.reading.wiki.markup_kernels import (
     CELL,
     ENTITY,
     GAP,

@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import SourceError
-from corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
-from corpora.reading.sources import Stream
-from corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
+from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
 
 _HEADER = re.compile(rb'(?m:^)<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
 _ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
@@ -40,7 +40,7 @@ def wikiextractor_blocks(
 
 def parse_wikiextractor(raw: RawBlock) -> TextBlock:
     """Extract the documents between ``<doc>`` tags and remove leftover markup."""
-    from corpora.reading.wiki.paragraphs import clean_lines
+    from firth.corpora.reading.wiki.paragraphs import clean_lines
 
     data, counts = raw.checked()
     if _MARKER[:1] in data:
@@ -85,7 +85,7 @@ def mediawiki_blocks(
 
 def parse_mediawiki(raw: RawBlock) -> TextBlock:
     """Extract articles: namespace 0, wikitext, no redirects, the newest revision."""
-    from corpora.reading.wiki.paragraphs import page_text
+    from firth.corpora.reading.wiki.paragraphs import page_text
 
     data, counts = raw.checked()
     parts: list[bytes] = []

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
-from corpora.text.sentences.character_kernels import (
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.sentences.character_kernels import (
     APOSTROPHE,
     DOT,
     NONE,
@@ -21,7 +21,7 @@ from corpora.text.sentences.character_kernels import (
     next_flags,
     skip_spaces,
 )
-from corpora.text.sentences.rules import (
+from firth.corpora.text.sentences.rules import (
     BEFORE_NUMBER,
     BEFORE_ORDINAL,
     CLOSE,
@@ -48,7 +48,7 @@ from corpora.text.sentences.rules import (
     UPPER,
     WIDE,
 )
-from corpora.text.sentences.terminator_kernels import (
+from firth.corpora.text.sentences.terminator_kernels import (
     end_of_run,
 )
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corpora.common.jit import compiled
-from corpora.text.sentences.rules import (
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.sentences.rules import (
     CLOSE,
     COMMA,
     DIGIT,

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.text.sentences.rules import PARTICLES, TERMINATORS, character_classes, word_flags
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.sentences.rules import PARTICLES, TERMINATORS, character_classes, word_flags
 
 
 @functools.cache
 def _tables() -> tuple[np.ndarray, ...]:
     """Return the data for the kernel: lead bytes, classes, word table, particles."""
-    from corpora.text.sentences.character_kernels import build_table
+    from firth.corpora.text.sentences.character_kernels import build_table
 
     leads = np.zeros(256, dtype=np.bool_)
     leads[[character.encode()[0] for group in TERMINATORS.values() for character in group]] = True
@@ -41,7 +41,7 @@ def sentence_offsets(
     Paragraphs are independent of each other. Spaces between two sentences belong to the first.
     """
     # text: uint8 (n_bytes,); paragraphs: int64 (n_paragraphs + 1,), byte offsets
-    from corpora.text.sentences.boundary_kernels import find_sentences
+    from firth.corpora.text.sentences.boundary_kernels import find_sentences
 
     offsets = np.empty(len(text) + 1, dtype=np.int64)
     n_sentences = find_sentences(text, paragraphs, *_tables(), offsets)

@@ -1,7 +1,7 @@
 """Runs of sentence terminators, with the closing quotes and brackets after them."""
 
-from corpora.common.jit import compiled
-from corpora.text.sentences.character_kernels import (
+from firth.corpora.common.jit import compiled
+from firth.corpora.text.sentences.character_kernels import (
     STRAIGHT_QUOTE,
     class_of,
     code_at,
@@ -10,7 +10,7 @@ from corpora.text.sentences.character_kernels import (
     is_not_alphanumeric,
     skip_spaces,
 )
-from corpora.text.sentences.rules import (
+from firth.corpora.text.sentences.rules import (
     CLOSE,
     COMMA,
     ELLIPSIS,

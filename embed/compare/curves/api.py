@@ -5,27 +5,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import write_json
-from corpora.artifacts.atomic import write_whole
-from corpora.artifacts.figures import Picture
-from corpora.common.display import data_frame
-from corpora.common.errors import FirthError
-from corpora.common.options import config_of, take
-from embed.compare.config import CompareConfig
-from embed.compare.curves.document import to_document
-from embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
-from embed.compare.curves.picture import draw_curve
-from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
-from embed.compare.curves.table import html_curve, print_curve
-from embed.compare.datasets.word_pairs import frequent_words
-from embed.compare.scoring.comparison import readable_tasks
-from embed.compare.scoring.notes import warn_of_language
-from embed.compare.scoring.open_runs import compare_opened, open_runs
-from embed.compare.task import Task
-from embed.registry import find_method
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.figures import Picture
+from firth.corpora.common.display import data_frame
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.options import config_of, take
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.curves.document import to_document
+from firth.embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
+from firth.embed.compare.curves.picture import draw_curve
+from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
+from firth.embed.compare.curves.table import html_curve, print_curve
+from firth.embed.compare.datasets.word_pairs import frequent_words
+from firth.embed.compare.scoring.comparison import readable_tasks
+from firth.embed.compare.scoring.notes import warn_of_language
+from firth.embed.compare.scoring.open_runs import compare_opened, open_runs
+from firth.embed.compare.task import Task
+from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # imports numba
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 _UNSEEDED = ("svd",)  # the seed does not affect the result
 
@@ -112,7 +112,7 @@ def learning_curve(
     Parameters
     ----------
     corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`corpora.open_or_build` takes it.
+        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it.
     out : str or Path
         Folder for the runs and ``curve.json``.
     config : CurveConfig, optional
@@ -134,7 +134,7 @@ def learning_curve(
     FirthError
         If no set can be read or no run trained.
     """
-    from corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
 
     config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
     out = Path(out)
@@ -164,7 +164,7 @@ def make_curve(
     comparing: CompareConfig,
 ) -> dict[str, Any]:
     """Train missing runs, score all of them, and return the JSON document."""
-    from corpora.store.sampling import default_sizes, parse_sizes  # lazy: imports numba
+    from firth.corpora.store.sampling import default_sizes, parse_sizes  # lazy: imports numba
 
     given = None if config.sizes is None else parse_sizes(config.sizes)
     sizes = default_sizes(corpus.training_tokens) if given is None else given

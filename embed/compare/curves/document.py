@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from embed.compare.curves.runs import Point
-from embed.compare.scoring.notes import few_note, few_of
+from firth.embed.compare.curves.runs import Point
+from firth.embed.compare.scoring.notes import few_note, few_of
 
 if TYPE_CHECKING:
-    from corpora.store.corpus import Corpus
-    from embed.compare.scoring.results import Comparison, Score
+    from firth.corpora.store.corpus import Corpus
+    from firth.embed.compare.scoring.results import Comparison, Score
 
 
 def to_document(

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora.common.options import check, describe_settings, setting
-from corpora.common.reporting import note
+from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.reporting import note
 
 if TYPE_CHECKING:  # numba comes with them, and --help needs only the options
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 CURVE = "curve.json"
 WHOLE = "all"  # name of the size of the whole corpus
@@ -61,7 +61,7 @@ class NestedSample:
 
 def take_samples(corpus: "Corpus", sizes: Sequence[int], seed: int) -> list[NestedSample]:
     """Return nested samples of a corpus in ascending size; the whole corpus is last."""
-    from corpora.store.sampling import size_name
+    from firth.corpora.store.sampling import size_name
 
     samples: list[NestedSample] = []
     for size in sizes:

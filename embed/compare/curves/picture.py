@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.figures import (
+from firth.corpora.artifacts.figures import (
     COLORS,
     Picture,
     new_figure,
@@ -13,9 +13,9 @@ from corpora.artifacts.figures import (
     picture_style,
     write_figure,
 )
-from corpora.common.console import human
-from embed.compare.curves.table import CurveGroup, group_curve_results
-from embed.compare.inputs.baselines import RANDOM
+from firth.corpora.common.console import human
+from firth.embed.compare.curves.table import CurveGroup, group_curve_results
+from firth.embed.compare.inputs.baselines import RANDOM
 
 _STYLES = tuple(
     zip(COLORS, "os^Dv", strict=False)

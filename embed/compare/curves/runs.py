@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.artifact import (
+from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     MAKER,
     artifact_paths,
@@ -14,15 +14,15 @@ from corpora.artifacts.artifact import (
     verify,
     write_json,
 )
-from corpora.artifacts.atomic import write_whole
-from corpora.artifacts.seeds import check_can_start, read_training, unfinished_maker
-from corpora.common.errors import ArtifactError, FirthError
-from corpora.common.reporting import note
-from embed.compare.curves.learning_curve import CURVE
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.seeds import check_can_start, read_training, unfinished_maker
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.common.reporting import note
+from firth.embed.compare.curves.learning_curve import CURVE
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus
-    from embed.compare.curves.learning_curve import NestedSample
+    from firth.corpora.store.corpus import Corpus
+    from firth.embed.compare.curves.learning_curve import NestedSample
 
 RECORDS = "runs.json"
 _ELSEWHERE = "move it or choose another `out`"

@@ -6,9 +6,9 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from corpora.common.console import bare, print_table
-from corpora.common.display import html_table
-from embed.compare.scoring.notes import FEW_MARK
+from firth.corpora.common.console import bare, print_table
+from firth.corpora.common.display import html_table
+from firth.embed.compare.scoring.notes import FEW_MARK
 
 _MAX_WIDTH = 100  # characters
 _BETWEEN = 3  # characters between columns

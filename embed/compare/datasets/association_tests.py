@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Row, read_bytes, read_rows, split
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.fields import Row, read_bytes, read_rows, split
 
 MIN_WORDS = 2  # per list: the mean over one word would measure that word alone
 # Name of a list's role to the places it may take among X, Y, A, B.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import (
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.fields import (
     DELIMITERS,
     Row,
     cut_rows,

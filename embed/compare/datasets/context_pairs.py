@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Row, is_comment, quoted, read_rows
-from embed.compare.datasets.mismatched_targets import mismatch_note
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.fields import Row, is_comment, quoted, read_rows
+from firth.embed.compare.datasets.mismatched_targets import mismatch_note
 
 _MARK = re.compile(r"<(/?)(?:b|strong)>")
 _BETWEEN_SPACES = re.compile(r"[^ \t]+")  # ASCII spaces only: "10\u00a0km" is one word

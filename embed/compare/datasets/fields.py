@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from corpora.common.errors import SettingError, SourceError
-from corpora.reading.compression import compression_of, decompress
-from corpora.reading.decoding import guess_encoding
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.reading.compression import compression_of, decompress
+from firth.corpora.reading.decoding import guess_encoding
 
 _HEAD = 16  # bytes: enough to recognize a compression format
 _SPACES = " \t\r\v\f"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.context_pairs import gold_files
-from embed.compare.datasets.fields import TEXT_FILES
-from embed.compare.datasets.parts import split_names
-from embed.compare.datasets.sentence_pairs import PAIR_FILES
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.context_pairs import gold_files
+from firth.embed.compare.datasets.fields import TEXT_FILES
+from firth.embed.compare.datasets.parts import split_names
+from firth.embed.compare.datasets.sentence_pairs import PAIR_FILES
 
 _MULTI_FILE = ("contexts", "tagging", "sentences")  # tasks whose sets may be several files
 # Files read from a folder, for tasks whose sets may be folders.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from embed.compare.datasets.fields import Row, quoted, read_rows
+from firth.embed.compare.datasets.fields import Row, quoted, read_rows
 
 _TAGGED = re.compile(r"(.+)_(?:nn|vb)")  # as SemEval-2020 writes English words
 

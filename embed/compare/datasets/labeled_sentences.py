@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from corpora.text.segment import LONE_SURROGATE
-from embed.compare.datasets.fields import quoted
-from embed.compare.datasets.parts import Parts, part_paths, set_name
-from embed.compare.datasets.sentence_records import labeled_records
+from firth.corpora.common.errors import SourceError
+from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.compare.datasets.fields import quoted
+from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
+from firth.embed.compare.datasets.sentence_records import labeled_records
 
 _EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
 _FINER = re.compile(r"([A-Z]+):\w+")  # TREC: coarse and fine question type

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Row, names_in_header, only_column, read_rows, text_files
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.fields import (
+    Row,
+    names_in_header,
+    only_column,
+    read_rows,
+    text_files,
+)
 
 _PLAIN = "expected words, a blank line and outliers, one per line"
 _LISTS = "number, category, ['outlier', ...], ['word', ...]"

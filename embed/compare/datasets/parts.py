@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError
 
 Part = TypeVar("Part")
 

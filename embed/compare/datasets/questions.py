@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from embed.compare.datasets.fields import Row, cut_rows, read_rows, text_files
+from firth.embed.compare.datasets.fields import Row, cut_rows, read_rows, text_files
 
 _SNIFFED_LINES = 100  # enough to detect the form
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora.common.errors import SourceError
-from corpora.text.segment import LONE_SURROGATE
-from embed.compare.datasets.fields import Row, read_rows
+from firth.corpora.common.errors import SourceError
+from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.compare.datasets.fields import Row, read_rows
 
 _FIELDS = ("sentence_good", "sentence_bad")
 PAIR_FILES = "*.jsonl*"  # in a folder; possibly compressed

@@ -9,8 +9,8 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.fields import Row, read_lines
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.fields import Row, read_lines
 
 _LABELS = ("label", "labels", "class", "category", "sentiment")
 _TEXTS = ("text", "sentence", "question", "review")

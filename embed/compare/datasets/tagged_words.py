@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import SourceError
-from corpora.text.trees import SentenceTree
-from embed.compare.datasets.fields import Row, quoted, read_lines
-from embed.compare.datasets.parts import Parts, part_paths, set_name
+from firth.corpora.common.errors import SourceError
+from firth.corpora.text.trees import SentenceTree
+from firth.embed.compare.datasets.fields import Row, quoted, read_lines
+from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
 
 _UD_COLUMNS = 10
 _FORM, _UPOS, _HEAD = 1, 3, 6

@@ -15,12 +15,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora.datasets.gensim_data import gensim_file
-from embed.compare.datasets.fields import Row, quoted, read_rows
-from embed.compare.datasets.parts import names_only_its_part, set_name
+from firth.corpora.datasets.gensim_data import gensim_file
+from firth.embed.compare.datasets.fields import Row, quoted, read_rows
+from firth.embed.compare.datasets.parts import names_only_its_part, set_name
 
 if TYPE_CHECKING:  # numba comes with it
-    from corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus
 
 DEFAULT_SETS = (
     ("similarity", "wordsim353.tsv"),
@@ -102,7 +102,7 @@ def find_set(task: str, named: str) -> Path:
         if (of_task, Path(file).stem) == (task, named):
             return gensim_file(file)
     if (task, named) == ("tagging", TWO_TAGS):
-        folder = Path(str(files("embed.compare.datasets"))) / "data"
+        folder = Path(str(files("firth.embed.compare.datasets"))) / "data"
         return Path(",".join(str(folder / f"{named}-{part}.conllu") for part in _PARTS))
     return Path(named)
 

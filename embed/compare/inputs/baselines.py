@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.compare.inputs.lookup import find_words
-from embed.protocols import StaticVectors
-from embed.vectors.onehot import one_hot, random_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.inputs.lookup import find_words
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.onehot import one_hot, random_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 ONE_HOT = "one-hot"
 RANDOM = "random"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.protocols import (
+from firth.embed.protocols import (
     AttentionReader,
     ContextualEncoder,
     SentenceScorer,

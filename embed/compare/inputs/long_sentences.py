@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from embed.protocols import ContextualEncoder, WindowedEncoder
+from firth.embed.protocols import ContextualEncoder, WindowedEncoder
 
 
 def long_sentence_note(

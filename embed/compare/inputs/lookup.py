@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.protocols import StaticVectors
-from embed.vectors.int8_rows import is_dense
-from embed.vectors.search import nonzero_rows, unit_length, unit_rows
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.search import nonzero_rows, unit_length, unit_rows
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from embed.compare.intrinsic.geometry import FunctionOfMeans
-from embed.vectors.search import unit_length
+from firth.embed.compare.intrinsic.geometry import FunctionOfMeans
+from firth.embed.vectors.search import unit_length
 
 
 def neighbor_overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:

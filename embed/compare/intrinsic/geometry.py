@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Means
+from firth.embed.compare.statistics.estimators import Counts, Means
 
 _DRAWS = 64  # draws converted to float64 at a time
 _ROWS = 512  # rows of cosines held at a time

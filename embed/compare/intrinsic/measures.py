@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM, make_baselines
-from embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
-from embed.compare.intrinsic.geometry import (
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM, make_baselines
+from firth.embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
+from firth.embed.compare.intrinsic.geometry import (
     PairCosines,
     neighborhoods,
     partition_ratio,
     same_length,
     skewness,
 )
-from embed.compare.intrinsic.shared_words import SharedVectors, shared_words
-from embed.compare.statistics.bootstrap import draw_counts, interval, resample
-from embed.compare.statistics.estimators import Correlation, Counts, Means, Statistic
-from embed.protocols import StaticVectors
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.intrinsic.shared_words import SharedVectors, shared_words
+from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
+from firth.embed.compare.statistics.estimators import Correlation, Counts, Means, Statistic
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 PROPERTIES = ("mean_cosine", "isotropy", "hubness", "largest_hub", "length_frequency")
 AGREEMENTS = ("neighbors", "procrustes")

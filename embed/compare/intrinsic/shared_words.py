@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.inputs.lookup import finite_units
-from embed.protocols import StaticVectors
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.examples import Bags
+from firth.embed.compare.probes.examples import Bags
 
 _BLOCK = 256  # sentences per prediction block
 _EPSILON = 1e-12  # added to squared lengths, so that a zero vector has a gradient

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.attention_network import AttentionNetwork
-from embed.compare.probes.examples import Bags
-from embed.compare.probes.progress import steps
+from firth.embed.compare.probes.attention_network import AttentionNetwork
+from firth.embed.compare.probes.examples import Bags
+from firth.embed.compare.probes.progress import steps
 
 RATES = (5e-4, 2e-3, 1e-2)
 MARGINS = ((30.0, 0.35), (10.0, 0.1))  # scale and margin: those of the paper; milder ones

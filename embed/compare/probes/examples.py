@@ -1,7 +1,7 @@
 """Shared by all probes: labeled examples, trained probes, and the scaling of vectors.
 
 Probes measure how easily labels can be read off frozen vectors (Alain and Bengio 2016). They are
-trained in one thread (:mod:`embed.vectors.one_thread`), so that the same vectors, labels and
+trained in one thread (:mod:`firth.embed.vectors.one_thread`), so that the same vectors, labels and
 seed give the same bytes on one machine.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
+from firth.corpora.artifacts.arrays import offsets_of
 
 _ROWS = 1 << 14  # processed at a time
 STATIC = "static"  # the input source with one vector per word

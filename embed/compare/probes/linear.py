@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.examples import Examples, TrainedProbe, scales, sparse_mean_squares
-from embed.compare.probes.progress import steps
+from firth.embed.compare.probes.examples import Examples, TrainedProbe, scales, sparse_mean_squares
+from firth.embed.compare.probes.progress import steps
 
 LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # relative to the mean loss, strongest first
 _ITERATIONS = 90  # per decay, each from zero: warm starts would give later ones more

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.probes.examples import Examples, TrainedProbe
-from embed.compare.probes.progress import steps
-from embed.compare.probes.row_adamw import RowAdamW
+from firth.embed.compare.probes.examples import Examples, TrainedProbe
+from firth.embed.compare.probes.progress import steps
+from firth.embed.compare.probes.row_adamw import RowAdamW
 
 WINDOW_DECAYS = (0.01, 1.0)  # decoupled weight decay
 _HIDDEN = 64

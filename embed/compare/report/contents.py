@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import read_json
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from corpora.common.reporting import note
-from embed.compare.config import CompareConfig
-from embed.compare.intrinsic.shared_words import shared_words
-from embed.contextual.in_context import ContextAnswer
-from embed.protocols import StaticVectors
-from embed.query.word_map import WordMap, map_words
-from embed.vectors.neighbors import Neighbor, nearest
-from embed.vectors.run_files import run_options
+from firth.corpora.artifacts.artifact import read_json
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.intrinsic.shared_words import shared_words
+from firth.embed.contextual.in_context import ContextAnswer
+from firth.embed.protocols import StaticVectors
+from firth.embed.query.word_map import WordMap, map_words
+from firth.embed.vectors.neighbors import Neighbor, nearest
+from firth.embed.vectors.run_files import run_options
 
 N_WORDS = 24  # words shown by default
 _SHARED = 5_000  # choose among this many words shared by all runs

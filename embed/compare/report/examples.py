@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from corpora.common.errors import FirthError, SettingError
-from embed.compare.datasets.fields import quoted
-from embed.compare.inputs.encoder_access import WithEncoder, attention_of
-from embed.compare.report.contents import Attention
-from embed.contextual.in_context import BRACKETED, ContextAnswer, nearest_by_encoder
-from embed.protocols import AttentionReader, StaticVectors
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.embed.compare.datasets.fields import quoted
+from firth.embed.compare.inputs.encoder_access import WithEncoder, attention_of
+from firth.embed.compare.report.contents import Attention
+from firth.embed.contextual.in_context import BRACKETED, ContextAnswer, nearest_by_encoder
+from firth.embed.protocols import AttentionReader, StaticVectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def check_brackets(examples: Sequence[str]) -> None:

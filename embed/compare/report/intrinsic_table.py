@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from corpora.common.console import bare, name_room, print_table
-from embed.compare.intrinsic.measures import (
+from firth.corpora.common.console import bare, name_room, print_table
+from firth.embed.compare.intrinsic.measures import (
     AGREEMENTS,
     PROPERTIES,
     Agreement,
     Geometry,
     Property,
 )
-from embed.compare.report.table import cut_name
+from firth.embed.compare.report.table import cut_name
 
 _LONGEST_RUN, _LONGEST_WORD = 18, 12
 _OPTIONAL = ("reason", "word")

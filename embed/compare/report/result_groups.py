@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from embed.compare.statistics.ranking import Rank, rank_runs
-from embed.compare.task import task_name
+from firth.embed.compare.statistics.ranking import Rank, rank_runs
+from firth.embed.compare.task import task_name
 
 # task, dataset, metric, section, and the number of a set of the same name
 _Key = tuple[str, str, str, str | None, int]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from corpora.artifacts.provenance import provenance
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.report.csv_table import write_csv
-from embed.vectors.run_files import run_options
+from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from firth.corpora.artifacts.provenance import provenance
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.report.csv_table import write_csv
+from firth.embed.vectors.run_files import run_options
 
 FORMAT = 1
 METHOD = "compare"

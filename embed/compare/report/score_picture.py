@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.figures import (
+from firth.corpora.artifacts.figures import (
     COLORS,
     MARKERS,
     Picture,
@@ -19,11 +19,11 @@ from corpora.artifacts.figures import (
     truncate_to_width,
     write_figure,
 )
-from corpora.common.errors import SettingError
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
-from embed.compare.report.table import short_names
-from embed.compare.statistics.ranking import ALPHA
+from firth.corpora.common.errors import SettingError
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
+from firth.embed.compare.report.table import short_names
+from firth.embed.compare.statistics.ranking import ALPHA
 
 _GRAY, _PALE = "#767676", "#e6e6e6"
 _COLUMNS = 4  # panels side by side

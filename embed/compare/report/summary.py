@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.explanations import skill
-from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
-from embed.compare.report.table import short_names
-from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.explanations import skill
+from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
+from firth.embed.compare.report.table import short_names
+from firth.embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 
 LEGEND = (
     "by the first metric of each set; better and worse mean a significant difference on the same "

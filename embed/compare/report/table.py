@@ -5,15 +5,15 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from corpora.artifacts.metrics import HeldOutLoss
-from corpora.common.console import bare, name_room, print_table
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.scoring.held_out import HeldOutRow
-from embed.compare.scoring.notes import FEW_MARK, few_note, few_of, gather_notes, join_notes
-from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
-from embed.compare.task import Measurement
+from firth.corpora.artifacts.metrics import HeldOutLoss
+from firth.corpora.common.console import bare, name_room, print_table
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.scoring.held_out import HeldOutRow
+from firth.embed.compare.scoring.notes import FEW_MARK, few_note, few_of, gather_notes, join_notes
+from firth.embed.compare.scoring.results import Comparison, Pair, Score
+from firth.embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
+from firth.embed.compare.task import Measurement
 
 COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "coverage")
 _LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name

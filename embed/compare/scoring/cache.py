@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import load_arrays
-from corpora.artifacts.atomic import write_cached
-from corpora.common.cache import cache_directory
-from embed.compare.statistics.effect_size import EffectSize
-from embed.compare.statistics.estimators import Contingency, Correlation, Means
-from embed.compare.statistics.roc import RocArea
-from embed.compare.statistics.span_f1 import Ratios
-from embed.compare.task import Measurement, Task
-from embed.protocols import StaticVectors
+from firth.corpora.artifacts.arrays import load_arrays
+from firth.corpora.artifacts.atomic import write_cached
+from firth.corpora.common.cache import cache_directory
+from firth.embed.compare.statistics.effect_size import EffectSize
+from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
+from firth.embed.compare.statistics.roc import RocArea
+from firth.embed.compare.statistics.span_f1 import Ratios
+from firth.embed.compare.task import Measurement, Task
+from firth.embed.protocols import StaticVectors
 
 FOLDER = "scores"  # in the cache directory
 # Increase it with every change of what a task measures on the same vectors and items: in the task,

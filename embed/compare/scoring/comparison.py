@@ -5,20 +5,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from corpora.common.errors import FirthError
-from corpora.common.reporting import Progress, no_progress
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import bare_name, split_names
-from embed.compare.datasets.word_pairs import default_sets, find_set
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
-from embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
-from embed.compare.scoring.frequency_bands import EDGES, frequency_bands
-from embed.compare.scoring.notes import note_published, warn_of_language
-from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.task import Task, read_task
-from embed.protocols import StaticVectors
-from embed.registry import Chosen
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import bare_name, split_names
+from firth.embed.compare.datasets.word_pairs import default_sets, find_set
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
+from firth.embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
+from firth.embed.compare.scoring.frequency_bands import EDGES, frequency_bands
+from firth.embed.compare.scoring.notes import note_published, warn_of_language
+from firth.embed.compare.scoring.results import Comparison, Pair, Score
+from firth.embed.compare.task import Task, read_task
+from firth.embed.protocols import StaticVectors
+from firth.embed.registry import Chosen
 
 # task name -> CompareConfig field that lists its sets
 SET_OPTIONS = {
@@ -73,7 +73,7 @@ def _nth(progress: Progress, before: int, of: int) -> Progress:
 def _told_apart(tasks: Sequence[Task], named: Sequence[tuple[str, Path]]) -> list[Task]:
     """Rename sets of one task that share a name: by their folders, else by numbers.
 
-    >>> from embed.compare.tasks.similarity import SimilarityTask
+    >>> from firth.embed.compare.tasks.similarity import SimilarityTask
     >>> two = [SimilarityTask("rare", ()), SimilarityTask("rare", ())]
     >>> files = [("similarity", Path(folder) / "rare.txt") for folder in "ab"]
     >>> [task.dataset for task in _told_apart(two, files)]

@@ -8,25 +8,25 @@ from threading import Lock
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from corpora.common.reporting import Progress, no_progress
-from corpora.common.threads import map_in_order, thread_count
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import bare_name
-from embed.compare.probes.progress import reporting_shares
-from embed.compare.scoring.cache import MeasurementCache
-from embed.compare.scoring.results import Pair, Score
-from embed.compare.statistics.bootstrap import (
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.threads import map_in_order, thread_count
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import bare_name
+from firth.embed.compare.probes.progress import reporting_shares
+from firth.embed.compare.scoring.cache import MeasurementCache
+from firth.embed.compare.scoring.results import Pair, Score
+from firth.embed.compare.statistics.bootstrap import (
     Resampled,
     average_over_seeds,
     draw_counts,
     interval,
     resample,
 )
-from embed.compare.statistics.estimators import Counts
-from embed.compare.statistics.significance import holm, paired
-from embed.compare.task import Measurement, Task
-from embed.protocols import StaticVectors
+from firth.embed.compare.statistics.estimators import Counts
+from firth.embed.compare.statistics.significance import holm, paired
+from firth.embed.compare.task import Measurement, Task
+from firth.embed.protocols import StaticVectors
 
 Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by frequency
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from embed.compare.task import Task
-from embed.protocols import StaticVectors
+from firth.embed.compare.task import Task
+from firth.embed.protocols import StaticVectors
 
 EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
 

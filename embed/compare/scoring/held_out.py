@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
-from corpora.artifacts.seeds import read_training
-from embed.registry import METHODS
+from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
+from firth.corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
+from firth.corpora.artifacts.seeds import read_training
+from firth.embed.registry import METHODS
 
 # Files that hold what is predicted; a masked LM predicts pieces, its words are for its vectors.
 _ENTRIES = ("tokenizer.json", "vocabulary.tsv")

@@ -4,16 +4,16 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from corpora.common.errors import SettingError
-from corpora.common.memory import require_memory
-from corpora.common.threads import thread_count
-from embed.compare.config import CompareConfig
-from embed.compare.task import Task
-from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.compare.tasks.analogy.bats import RelationTask
-from embed.formats.memory import PROGRAM, OpenedSize, size_opened
-from embed.vectors.piece_table import FIRST_VECTORS
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import require_memory
+from firth.corpora.common.threads import thread_count
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.task import Task
+from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
+from firth.embed.compare.tasks.analogy.bats import RelationTask
+from firth.embed.formats.memory import PROGRAM, OpenedSize, size_opened
+from firth.embed.vectors.piece_table import FIRST_VECTORS
+from firth.embed.vectors.word_vectors import WordVectors
 
 _UNBOUNDED = ("contexts", "tagging", "sentences", "minimal_pairs")
 _SCORING = 160 << 20  # SciPy, numba and compiled kernels, matplotlib

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from corpora.common.reporting import note
-from embed.compare.datasets.word_pairs import NOT_ENGLISH, looks_foreign
-from embed.compare.scoring.results import Score
-from embed.compare.task import Task
-from embed.registry import METHODS, Chosen
+from firth.corpora.common.reporting import note
+from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, looks_foreign
+from firth.embed.compare.scoring.results import Score
+from firth.embed.compare.task import Task
+from firth.embed.registry import METHODS, Chosen
 
 # Published sets by :func:`words_digest`: copies differ in file name and form.
 PUBLISHED = {

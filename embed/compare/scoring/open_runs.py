@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
-from corpora.artifacts.provenance import PROVENANCE
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.common.reporting import note, progress
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.scoring.comparison import compare
-from embed.compare.scoring.notes import chosen_defaults
-from embed.compare.scoring.results import Comparison
-from embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
-from embed.compare.task import Task
-from embed.contextual.encoders import POOLED, encoder_run, open_encoder
-from embed.contextual.pooling import MASKING
-from embed.formats.huggingface import is_huggingface, model_checksums, model_type
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
-from embed.registry import Chosen
-from embed.vectors.context_vectors import with_contexts
-from embed.vectors.run_files import run_options
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
+from firth.corpora.artifacts.provenance import PROVENANCE
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.reporting import note, progress
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.notes import chosen_defaults
+from firth.embed.compare.scoring.results import Comparison
+from firth.embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
+from firth.embed.compare.task import Task
+from firth.embed.contextual.encoders import POOLED, encoder_run, open_encoder
+from firth.embed.contextual.pooling import MASKING
+from firth.embed.formats.huggingface import is_huggingface, model_checksums, model_type
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
+from firth.embed.registry import Chosen
+from firth.embed.vectors.context_vectors import with_contexts
+from firth.embed.vectors.run_files import run_options
+from firth.embed.vectors.word_vectors import WordVectors
 
 IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.

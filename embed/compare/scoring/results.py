@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from embed.compare.statistics.significance import Difference
-from embed.compare.task import Measurement
+from firth.embed.compare.statistics.significance import Difference
+from firth.embed.compare.task import Measurement
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Pair:
     a: str
     b: str
     set_index: int  # index of the set in the comparison
-    task: str  # task, dataset, metric and section as in :class:`~embed.compare.task.Measurement`
+    task: str  # task, dataset, metric and section as in a Measurement
     dataset: str
     metric: str
     section: str | None

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from corpora.artifacts.seeds import Training, read_training
-from corpora.common.errors import ArtifactError
-from embed.contextual.encoders import ENCODER, encoder_run
+from firth.corpora.artifacts.seeds import Training, read_training
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.contextual.encoders import ENCODER, encoder_run
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import (
+from firth.embed.compare.statistics.estimators import (
     Contingency,
     Counts,
     Means,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
+from firth.embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 X, Y, A, B = range(4)  # targets, attributes
 _EXACT = 20_000  # enumerate up to this many partitions; sample beyond

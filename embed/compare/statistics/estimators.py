@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from embed.compare.statistics.spearman_kernels import rank_correlations
+from firth.embed.compare.statistics.spearman_kernels import rank_correlations
 
 _SUMMED = 1 << 20  # counts of units held as float64 at once
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Statistic, in_blocks
+from firth.embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.bootstrap import LEVEL, Resampled, Sharing, percentiles, widen
-from embed.compare.statistics.estimators import Means
+from firth.embed.compare.statistics.bootstrap import LEVEL, Resampled, Sharing, percentiles, widen
+from firth.embed.compare.statistics.estimators import Means
 
 _FLIPS = 9_999
 _ROUNDING = 1e-9  # relative error of summing in another order

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Counts, Statistic, UnitCounts, in_blocks
+from firth.embed.compare.statistics.estimators import Counts, Statistic, UnitCounts, in_blocks
 
 _CHUNK = re.compile(r"O|[BIES]-.+")
 

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.association_tests import MIN_WORDS, AssociationTest, read_associations
-from embed.compare.datasets.parts import set_name
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
-from embed.compare.task import Measurement
-from embed.compare.tasks.word_task import ItemRows, WordTask
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.association_tests import (
+    MIN_WORDS,
+    AssociationTest,
+    read_associations,
+)
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.word_task import ItemRows, WordTask
+from firth.embed.protocols import StaticVectors
 
 _SPREAD = 1e-12  # associations closer than this differ only by rounding
 

@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.categories import CategoryWord, read_categories
-from embed.compare.datasets.parts import set_name
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.statistics.bootstrap import key_of
-from embed.compare.statistics.estimators import Contingency
-from embed.compare.task import Measurement
-from embed.compare.tasks.word_task import WordTask
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.categories import CategoryWord, read_categories
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.statistics.bootstrap import key_of
+from firth.embed.compare.statistics.estimators import Contingency
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.protocols import StaticVectors
 
 METRICS: tuple[Literal["purity", "nmi", "ari"], ...] = ("purity", "nmi", "ari")
 STARTS = 10  # clusterings that a score is the mean of

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.graded_change import GradedWord, read_graded
-from embed.compare.datasets.parts import set_name
-from embed.compare.statistics.estimators import Correlation
-from embed.compare.task import Measurement
-from embed.protocols import StaticVectors
-from embed.vectors.change_table import read_changes
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.graded_change import GradedWord, read_graded
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.statistics.estimators import Correlation
+from firth.embed.compare.task import Measurement
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.change_table import read_changes
 
 _NO_CHANGE = "has no change of words"
 

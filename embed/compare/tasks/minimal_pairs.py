@@ -8,14 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import set_name
-from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
-from embed.compare.inputs.encoder_access import NEEDS_TREES, lacks_trees, scorer_of
-from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
-from embed.protocols import SentenceScorer, StaticVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.datasets.sentence_pairs import (
+    MinimalPair,
+    read_minimal_pairs,
+    sample_pairs,
+)
+from firth.embed.compare.inputs.encoder_access import NEEDS_TREES, lacks_trees, scorer_of
+from firth.embed.compare.statistics.estimators import Means
+from firth.embed.compare.task import Measurement
+from firth.embed.protocols import SentenceScorer, StaticVectors
 
 # In nats. The batch changes a score by up to 2e-5 through float32 rounding, while a trained model's
 # scores of the two sentences differ by so little in fewer than one pair in 10,000.

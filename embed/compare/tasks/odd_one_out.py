@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.outlier_groups import Topic, read_topics
-from embed.compare.datasets.parts import set_name
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
-from embed.compare.tasks.word_task import WordTask
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.outlier_groups import Topic, read_topics
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.statistics.estimators import Means
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.protocols import StaticVectors
 
 _DIGITS = 12  # so that sums of the same cosines in another order tie
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.word_pairs import WordPair, pairs_name, read_pairs
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.statistics.estimators import Correlation
-from embed.compare.task import Measurement
-from embed.compare.tasks.word_task import WordTask
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.word_pairs import WordPair, pairs_name, read_pairs
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.statistics.estimators import Correlation
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.protocols import StaticVectors
 
 METRICS = {"spearman": True, "pearson": False}  # name to whether values are ranked
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from embed.compare.datasets.context_pairs import Target
-from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
-from embed.contextual.in_context import WordSplitter, masked_states, split_parts
-from embed.protocols import ContextualEncoder
+from firth.embed.compare.datasets.context_pairs import Target
+from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
+from firth.embed.contextual.in_context import WordSplitter, masked_states, split_parts
+from firth.embed.protocols import ContextualEncoder
 
 
 def target_words(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.statistics.estimators import Statistic
-from embed.compare.task import Measurement
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
+from firth.embed.compare.statistics.estimators import Statistic
+from firth.embed.compare.task import Measurement
+from firth.embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class ItemRows:
     """Items of a set with the rows of their words in some vectors."""
 
     items: np.ndarray  # int64 (n,): item numbers, ascending
-    # int64 (n, k): row of each word, as in :class:`~embed.compare.inputs.lookup.FoundWords`; items
-    # with fewer words are padded with -1
+    # int64 (n, k): row of each word, as in FoundWords; items with fewer words are
+    # padded with -1
     places: np.ndarray
     composed: Any  # float32 (m, D), dense or CSR: vectors of words without a row
     has_composed: np.ndarray  # bool (n,): whether an item has a word with a composed vector

@@ -9,29 +9,29 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from corpora.common.errors import ArtifactError, SettingError, SourceError
-from corpora.common.reporting import note
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
-from embed.compare.datasets.files_read import parts_of
-from embed.compare.datasets.parts import bare_name, set_name
-from embed.compare.inputs.encoder_access import WithEncoder, encoder_of
-from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.statistics.estimators import Correlation, Means, Statistic
-from embed.compare.statistics.roc import RocArea
-from embed.compare.statistics.thresholds import best_threshold, right_by_halves
-from embed.compare.task import Measurement
-from embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
-from embed.compare.tasks.target_states import (
+from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
+from firth.embed.compare.datasets.files_read import parts_of
+from firth.embed.compare.datasets.parts import bare_name, set_name
+from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of
+from firth.embed.compare.inputs.long_sentences import long_sentence_note
+from firth.embed.compare.statistics.estimators import Correlation, Means, Statistic
+from firth.embed.compare.statistics.roc import RocArea
+from firth.embed.compare.statistics.thresholds import best_threshold, right_by_halves
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
+from firth.embed.compare.tasks.target_states import (
     contexts_read,
     masked_target_states,
     target_states,
     target_words,
 )
-from embed.compare.tasks.word_task import ItemRows, WordTask
-from embed.contextual.pooling import AUTO, parse_layers
-from embed.protocols import ContextualEncoder, StaticVectors
-from embed.vectors.search import unit_length
+from firth.embed.compare.tasks.word_task import ItemRows, WordTask
+from firth.embed.contextual.pooling import AUTO, parse_layers
+from firth.embed.protocols import ContextualEncoder, StaticVectors
+from firth.embed.vectors.search import unit_length
 
 _DIGITS = 12  # so that cosines of a word with itself tie despite rounding
 

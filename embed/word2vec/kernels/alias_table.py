@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 
 @compiled

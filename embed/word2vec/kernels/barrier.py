@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 _LONG = ir.IntType(64)
 _INT = ir.IntType(32)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpora.common.jit import compiled
-from embed.word2vec.kernels.barrier import wait_for_all
-from embed.word2vec.kernels.simd import add_to_rows, prefetch_row, sum_rows
-from embed.word2vec.kernels.windows import (
+from firth.corpora.common.jit import compiled
+from firth.embed.word2vec.kernels.barrier import wait_for_all
+from firth.embed.word2vec.kernels.simd import add_to_rows, prefetch_row, sum_rows
+from firth.embed.word2vec.kernels.windows import (
     OutputPlaces,
     WindowBatch,
     draw_windows,
@@ -55,7 +55,7 @@ class TokenText(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How windows are drawn and trained on; limits are those of :mod:`embed.word2vec.noise`."""
+    """How windows are drawn and trained on; limits are those of ``noise.py``."""
 
     method: Any
     window: Any

@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from embed.word2vec.kernels.simd_ir import (
+from firth.embed.word2vec.kernels.simd_ir import (
     BLOCK,
     FLOAT,
     INT,

@@ -1,4 +1,4 @@
-"""Vector instructions in LLVM IR, the building blocks of :mod:`embed.word2vec.kernels.simd`.
+"""Vector instructions in LLVM IR, the building blocks of :mod:`firth.embed.word2vec.kernels.simd`.
 
 ``builder`` is llvmlite's IRBuilder; ``width`` (i64) is the floats of a row, a multiple of LANES.
 """

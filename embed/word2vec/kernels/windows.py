@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from corpora.common.hashing import STRIDE
-from corpora.common.hashing_kernels import mix
-from corpora.common.jit import compiled
-from embed.word2vec.kernels.simd import (
+from firth.corpora.common.hashing import STRIDE
+from firth.corpora.common.hashing_kernels import mix
+from firth.corpora.common.jit import compiled
+from firth.embed.word2vec.kernels.simd import (
     add_to_rows,
     prefetch_row,
     score_one,
@@ -22,7 +22,7 @@ from embed.word2vec.kernels.simd import (
     step_one,
     sum_rows,
 )
-from embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
+from firth.embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
 
 _LOW_MASK = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -103,7 +103,7 @@ def draw_windows(
     unit has a window of size 0 and no negatives.
     """
     # kept: int32 (n,); kept_offsets: int64 (m + 1,); state: uint64 (1,), advanced
-    # noise_limits: uint32 (V,), noise_others: int32 (V,), see embed.word2vec.noise
+    # noise_limits: uint32 (V,), noise_others: int32 (V,), see firth.embed.word2vec.noise
     contexts, sizes, targets = windows
     n_words = np.uint64(len(noise_limits))
     unit = np.searchsorted(kept_offsets, first, side="right") - 1

@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor
 
-from corpora.tokenizer.pieces import CLS, CONTINUATION, FIRST_PIECE, PAD, SEP
-from pretrain.config import MlmConfig
-from pretrain.data.objectives.targets import Targets
+from firth.corpora.tokenizer.pieces import CLS, CONTINUATION, FIRST_PIECE, PAD, SEP
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.objectives.targets import Targets
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import ClassVar, Self
 
 from torch import Tensor
 
-from pretrain.config import MlmConfig
-from pretrain.data.masking import Masking, capacity, mask
-from pretrain.data.objectives.targets import HELD_OUT_RATE, Targets
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.masking import Masking, capacity, mask
+from firth.pretrain.data.objectives.targets import HELD_OUT_RATE, Targets
 
 _HELD_OUT_SEED = 0
 

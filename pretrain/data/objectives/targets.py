@@ -4,13 +4,13 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 
 from torch import Tensor
 
-from pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig
 
 HELD_OUT_RATE = 0.15  # of pieces that are masked in held-out text
 
 
 class Targets(NamedTuple):
-    """Rows with the pieces to predict; see :class:`pretrain.data.batches.Batch`."""
+    """Rows with the pieces to predict; see :class:`firth.pretrain.data.batches.Batch`."""
 
     ids: Tensor  # int64 (B, T)
     chosen: Tensor  # int64 (B, C)

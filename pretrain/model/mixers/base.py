@@ -32,7 +32,7 @@ class Mixer(nn.Module):
     """Mixes the states of the slots of each segment; a class of ``(config, layer)``.
 
     With ``config.causal`` a slot sees only itself and those before it. Weights are initialized by
-    name: see :func:`pretrain.model.encoder.init_weights`.
+    name: see :func:`firth.pretrain.model.encoder.init_weights`.
     """
 
     # whether it takes the states of the residual sum, and has norms of its own

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from pretrain.model.attention import SelfAttention
-from pretrain.model.layers import FeedForward, norm
-from pretrain.model.mixers.base import AttentionInputs, Mixer, take_slots
-from pretrain.model.mixers.conv import Convolution
-from pretrain.shape import EncoderConfig
+from firth.pretrain.model.attention import SelfAttention
+from firth.pretrain.model.layers import FeedForward, norm
+from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, take_slots
+from firth.pretrain.model.mixers.conv import Convolution
+from firth.pretrain.shape import EncoderConfig
 
 
 class Conformer(Mixer):

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.model.mixers.base import AttentionInputs, Mixer, segment_starts, take_slots
-from pretrain.shape import EncoderConfig
+from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, segment_starts, take_slots
+from firth.pretrain.shape import EncoderConfig
 
 
 class Convolution(Mixer):

@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from pretrain.model.mixers.base import AttentionInputs, Mixer, take_slots
-from pretrain.shape import EncoderConfig
+from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, take_slots
+from firth.pretrain.shape import EncoderConfig
 
 
 class Mean(Mixer):

@@ -11,14 +11,14 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from pretrain.model.mixers.base import (
+from firth.pretrain.model.mixers.base import (
     AttentionInputs,
     Mixer,
     n_matrix_weights,
     segment_starts,
     take_slots,
 )
-from pretrain.shape import EncoderConfig
+from firth.pretrain.shape import EncoderConfig
 
 _SHUT = -1e4  # what a gate is given to be exactly 0, in any precision
 

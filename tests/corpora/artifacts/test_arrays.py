@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pytest
 
-from corpora.artifacts.arrays import row_blocks, save_array
+from firth.corpora.artifacts.arrays import row_blocks, save_array
 
 ARRAYS = {
     "matrix": np.arange(12, dtype=np.uint64).reshape(3, 4),

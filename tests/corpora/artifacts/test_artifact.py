@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts import artifact
-from corpora.artifacts.artifact import CHECKSUMS, fingerprint, new_artifact, verify
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts import artifact
+from firth.corpora.artifacts.artifact import CHECKSUMS, fingerprint, new_artifact, verify
+from firth.corpora.common.errors import ArtifactError
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -355,7 +355,7 @@ MAKE_FOREVER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from corpora.artifacts.artifact import new_artifact
+    from firth.corpora.artifacts.artifact import new_artifact
 
     out = Path(sys.argv[1])
     print("ready", flush=True)
@@ -406,7 +406,7 @@ def test_a_kill_at_any_step_of_publishing_leaves_a_complete_artifact_or_none(
     code = f"""
 import os, sys
 from pathlib import Path
-from corpora.artifacts import artifact
+from firth.corpora.artifacts import artifact
 
 real = artifact.{step}
 def die(*args):

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from corpora.artifacts.atomic import atomic_output, refuse_overwrite, write_whole
-from corpora.common.errors import ArtifactError
+from firth.corpora.artifacts.atomic import atomic_output, refuse_overwrite, write_whole
+from firth.corpora.common.errors import ArtifactError
 
 
 def names(folder):

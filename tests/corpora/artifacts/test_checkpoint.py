@@ -11,8 +11,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from corpora.artifacts import checkpoint
-from corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from firth.corpora.artifacts import checkpoint
+from firth.corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
 
 # Forks a child for every system call of saving, and kills it before and after the call. A separate
 # process, since pytest's has threads. Prints, for each child, the call, the version that can be
@@ -21,7 +21,7 @@ KILLER = """
 import json, os, signal, sys
 from pathlib import Path
 import numpy as np
-from corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
+from firth.corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 
 CALLS = {"fsync", "rename", "mkdir", "rmdir", "unlink", "open", "write", "close"}
 directory = Path(sys.argv[1])

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from corpora.artifacts.figures import (
+from firth.corpora.artifacts.figures import (
     new_figure,
     picture_kind,
     picture_style,
@@ -17,7 +17,7 @@ from corpora.artifacts.figures import (
     truncate_to_width,
     write_figure,
 )
-from corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -65,7 +65,7 @@ def test_figures_do_not_import_pyplot(root, tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from corpora.artifacts.figures import *
+from firth.corpora.artifacts.figures import *
 with picture_style():
     figure = new_figure(1, 1)
 write_figure(figure, Path({str(tmp_path / "a.png")!r}))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.artifacts.metrics import HeldOutLoss, Metrics, read_metrics
+from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics, read_metrics
 
 
 def test_resuming_drops_lines_of_repeated_steps(tmp_path):

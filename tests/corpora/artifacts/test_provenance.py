@@ -4,7 +4,7 @@ import datetime
 import importlib.metadata
 import json
 
-from corpora.artifacts.provenance import provenance
+from firth.corpora.artifacts.provenance import provenance
 
 
 def test_provenance_has_times_versions_and_the_callers_entries():

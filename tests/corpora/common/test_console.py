@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common import console
+from firth.corpora.common import console
 from tests.waiting import wait_for
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from corpora.common.device import choose_device
-from corpora.common.errors import SettingError
+from firth.corpora.common.device import choose_device
+from firth.corpora.common.errors import SettingError
 
 
 @pytest.mark.parametrize("there_is_one", [False, True])

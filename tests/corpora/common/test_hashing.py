@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from corpora.common.hashing import STRIDE, mix
-from corpora.common.hashing_kernels import mix as compiled
+from firth.corpora.common.hashing import STRIDE, mix
+from firth.corpora.common.hashing_kernels import mix as compiled
 
 
 def test_seed_zero_matches_the_reference_implementation():

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from corpora.common.interrupts import defer_interrupts
+from firth.corpora.common.interrupts import defer_interrupts
 
 
 def test_an_interrupt_in_the_block_is_raised_after_it():

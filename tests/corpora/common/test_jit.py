@@ -10,20 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.jit import _read
+from firth.corpora.common.jit import _read
+from tests.source import FILES, ROOT, module_name
 
-ROOT = Path(__file__).resolve().parents[3]
-KERNELS = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for package in ("corpora", "embed", "pretrain")
-    for pattern in ("*_kernels.py", "kernels/[a-z]*.py")
-    for path in (ROOT / package).rglob(pattern)
-)
+KERNELS = [
+    module_name(path)
+    for path in FILES
+    if path.stem.endswith("_kernels") or path.match("kernels/[a-z]*.py")
+]
 SOURCES = {
     "__init__.py": "",
     "numbers.py": "STEP = 1\n",
     "inner.py": """
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 from tiny.numbers import STEP
 
 @compiled
@@ -31,7 +30,7 @@ def inner(x):
     return x + STEP
 """,
     "outer.py": """
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 from tiny.inner import inner
 
 @compiled(fastmath=True)
@@ -155,7 +154,7 @@ def imported_by(module):
             if find_spec(node.module).submodule_search_locations is not None:
                 inner = {f"{node.module}.{alias.name}" for alias in node.names}
                 found |= {name for name in inner if find_spec(name) is not None}
-    return {name for name in found if name.partition(".")[0] in ("corpora", "embed", "pretrain")}
+    return {name for name in found if name.partition(".")[0] == "firth"}
 
 
 def is_late(node):
@@ -167,7 +166,7 @@ def is_late(node):
 def test_a_kernel_in_a_script_is_compiled_but_not_cached(root, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from corpora.common.jit import compiled\n\n\n"
+        "from firth.corpora.common.jit import compiled\n\n\n"
         "@compiled\ndef double(x):\n    return 2 * x\n\n\nprint(double(21))\n"
     )
     done = subprocess.run(

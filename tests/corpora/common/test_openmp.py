@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SETTINGS = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
 TOLD = f"import os; print(*(os.environ.get(name, '-') for name in {SETTINGS!r}))"
 # `firth train-mlm` imports torch before it looks for the (missing) corpus
-TRAIN = "from cli import main; main(['train-mlm', 'no-such-corpus', '--out', 'no-such-run'])"
+TRAIN = "from firth.cli import main; main(['train-mlm', 'no-such-corpus', '--out', 'no-such-run'])"
 
 
 def run(code, **settings):
@@ -24,7 +24,7 @@ def run(code, **settings):
 
 
 @pytest.mark.parametrize(
-    "package", ["cli", "corpora", "embed", "pretrain", "embed.svd.truncated_svd"]
+    "package", ["firth", "firth.cli", "firth.pretrain", "firth.embed.svd.truncated_svd"]
 )
 def test_importing_any_package_sets_the_policy_without_torch(package):
     done = run(f"import sys, {package}; assert 'torch' not in sys.modules; {TOLD}")
@@ -33,7 +33,7 @@ def test_importing_any_package_sets_the_policy_without_torch(package):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_users_setting_is_kept(name):
-    done = run(f"import corpora; {TOLD}", **{name: "7"})
+    done = run(f"import firth; {TOLD}", **{name: "7"})
     assert done.stdout.split() == ["7" if each == name else "-" for each in SETTINGS]
 
 
@@ -42,9 +42,9 @@ def test_the_users_setting_is_kept(name):
     ("code", "settings", "spins"),
     [
         (TRAIN, {}, 10000),
-        ("import pretrain.device", {}, 10000),
-        ("import pretrain.device", {"GOMP_SPINCOUNT": "70"}, 70),
-        ("import pretrain.device", {"OMP_WAIT_POLICY": "passive"}, 0),
+        ("import firth.pretrain.device", {}, 10000),
+        ("import firth.pretrain.device", {"GOMP_SPINCOUNT": "70"}, 70),
+        ("import firth.pretrain.device", {"OMP_WAIT_POLICY": "passive"}, 0),
     ],
     ids=["train-mlm", "library", "spins", "passive"],
 )

@@ -6,8 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from corpora.common.errors import SettingError
-from corpora.common.options import (
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import (
     as_command_line,
     check,
     click_options,

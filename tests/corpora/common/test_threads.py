@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common import threads
-from corpora.common.threads import even_ranges, map_in_order, thread_count
+from firth.corpora.common import threads
+from firth.corpora.common.threads import even_ranges, map_in_order, thread_count
 
 
 def test_results_are_in_the_order_of_the_items():

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.datasets.download import Download, fetch
+from firth.corpora.common.errors import SourceError
+from firth.corpora.datasets.download import Download, fetch
 
 BODY = bytes(range(256)) * 4_000  # larger than one read
 MD5 = hashlib.md5(BODY).hexdigest()

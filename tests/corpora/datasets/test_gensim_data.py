@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.datasets.gensim_data import _MAX_BYTES, _SHA256, gensim_file
+from firth.corpora.common.errors import SourceError
+from firth.corpora.datasets.gensim_data import _MAX_BYTES, _SHA256, gensim_file
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_an_installed_file_is_used_and_is_the_one_that_would_be_downloaded(
 
 def test_gensim_is_not_imported_to_find_a_file(root: Path) -> None:
     code = (
-        "import sys; from corpora.datasets.gensim_data import gensim_file; gensim_file('lee.cor'); "
-        "print('gensim' in sys.modules)"
+        "import sys; from firth.corpora.datasets.gensim_data import gensim_file; "
+        "gensim_file('lee.cor'); print('gensim' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, check=True)
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.datasets import named
-from corpora.datasets.download import Download
-from corpora.datasets.named import NAMED_CORPORA, named_source, synthetic_gold
-from corpora.datasets.synthetic import SyntheticConfig, documents
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import SourceError
+from firth.corpora.datasets import named
+from firth.corpora.datasets.download import Download
+from firth.corpora.datasets.named import NAMED_CORPORA, named_source, synthetic_gold
+from firth.corpora.datasets.synthetic import SyntheticConfig, documents
+from firth.corpora.reading.text_blocks import ReadOptions
 
 
 def test_the_lee_corpus_has_one_document_per_line() -> None:

@@ -12,9 +12,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import spearmanr
 
-from corpora.common.errors import SettingError
-from corpora.datasets.synthetic import SyntheticConfig, documents, write_gold, write_synthetic
-from corpora.datasets.synthetic_language import (
+from firth.corpora.common.errors import SettingError
+from firth.corpora.datasets.synthetic import SyntheticConfig, documents, write_gold, write_synthetic
+from firth.corpora.datasets.synthetic_language import (
     GRADES,
     PARTS_OF_SPEECH,
     TEMPLATES,

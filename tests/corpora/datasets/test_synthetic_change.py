@@ -3,8 +3,8 @@
 import json
 from collections import Counter
 
-from corpora.datasets.synthetic import SyntheticConfig, documents
-from corpora.datasets.synthetic_change import (
+from firth.corpora.datasets.synthetic import SyntheticConfig, documents
+from firth.corpora.datasets.synthetic_change import (
     FREQUENCY_SHARE,
     changing_documents,
     company_pairs,

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.common.errors import ArtifactError
-from corpora.encoding.encode import document_keys
-from corpora.encoding.open_or_build import up_to_date
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, Request, make_request
-from corpora.reading.text_blocks import ReadOptions, TextBlock
-from corpora.store.corpus import Corpus
+from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.encoding.encode import document_keys
+from firth.corpora.encoding.open_or_build import up_to_date
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.reading.text_blocks import ReadOptions, TextBlock
+from firth.corpora.store.corpus import Corpus
 
 UNITS = ("document", "paragraph", "sentence")
 SMALL = {"shard_tokens": 300, "block_bytes": 700}  # many shards and blocks

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.errors import ArtifactError, SourceError
-from corpora.encoding.make import make_corpus
-from corpora.encoding.open_or_build import open_or_build
-from corpora.encoding.request import BuildOptions
-from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.segment import TextSettings
 
 ONE_THREAD = BuildOptions(threads=1)
 

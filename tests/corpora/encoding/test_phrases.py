@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.common.errors import FirthError, SettingError
-from corpora.encoding import phrases as phrases_module
-from corpora.encoding.make import make_corpus
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from corpora.text.segment import TextSettings
+from firth import cli
+from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.encoding import phrases as phrases_module
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.segment import TextSettings
 from tests.corpora.encoding.test_pipeline import words_of
 
 SPACES = TextSettings(segmenter="whitespace")
@@ -300,8 +300,8 @@ def test_a_failed_build_leaves_no_corpus_and_is_repeated(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr("corpora.encoding.phrases.TypeRuns.merge", fail)
-        patch.setattr("corpora.encoding.pipeline.TypeRuns.merge", fail)
+        patch.setattr("firth.corpora.encoding.phrases.TypeRuns.merge", fail)
+        patch.setattr("firth.corpora.encoding.pipeline.TypeRuns.merge", fail)
         with pytest.raises(OSError, match="disk full"):
             build(tmp_path, random_text(1), **options)
     assert not (tmp_path / "out").exists()

@@ -18,17 +18,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
-from corpora.encoding import parts
-from corpora.encoding.open_or_build import open_or_build, up_to_date
-from corpora.encoding.pipeline import TypeRuns, build_corpus
-from corpora.encoding.request import BuildOptions, Request, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from corpora.store.statistics import describe
-from corpora.text.segment import TextSettings, lemmatizer
-from corpora.text.sentences.split import split_sentences
+from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from firth.corpora.encoding import parts
+from firth.corpora.encoding.open_or_build import open_or_build, up_to_date
+from firth.corpora.encoding.pipeline import TypeRuns, build_corpus
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.statistics import describe
+from firth.corpora.text.segment import TextSettings, lemmatizer
+from firth.corpora.text.sentences.split import split_sentences
 
 NEWS = (
     "The cat sat. The cat, on the mat, slept.\nA dog barked!\n"

@@ -6,17 +6,17 @@ import sys
 
 import pytest
 
-from corpora.common.errors import FirthError
-from corpora.encoding.processes import worker_processes
+from firth.corpora.common.errors import FirthError
+from firth.corpora.encoding.processes import worker_processes
 
 SCRIPT = """
-from corpora.encoding.processes import worker_processes
+from firth.corpora.encoding.processes import worker_processes
 with worker_processes(2) as pool:
     print(pool.submit(abs, -3).result())
 """
 
 FAILING = """
-from corpora.encoding.processes import worker_processes
+from firth.corpora.encoding.processes import worker_processes
 try:
     with worker_processes(4) as pool:
         futures = [pool.submit(TASK) for _ in range(30)]

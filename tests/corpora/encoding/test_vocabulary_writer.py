@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.artifacts.arrays import write_array
-from corpora.encoding.type_table import TypeTable
-from corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
-from corpora.store.vocabulary import PRUNED, Vocabulary
-from corpora.store.vocabulary_kernels import sort_types
-from corpora.text.characters import character_table
+from firth.corpora.artifacts.arrays import write_array
+from firth.corpora.encoding.type_table import TypeTable
+from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
+from firth.corpora.store.vocabulary import PRUNED, Vocabulary
+from firth.corpora.store.vocabulary_kernels import sort_types
+from firth.corpora.text.characters import character_table
 
 WORDS = st.lists(
     st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=12)
@@ -110,7 +110,7 @@ def test_the_tsv_escapes_special_characters(tmp_path):
     ("word", "written"), [("a\tb", "a\\tb"), ("a\nb", "a\\nb"), ("a\rb", "a\\rb"), ("\\", "\\\\")]
 )
 def test_escapes(word, written):
-    from corpora.store.vocabulary_kernels import write_table
+    from firth.corpora.store.vocabulary_kernels import write_table
 
     raw = np.frombuffer(word.encode(), dtype=np.uint8)
     out = np.empty(100, dtype=np.uint8)

@@ -4,7 +4,7 @@ import lzma
 
 import pytest
 
-from corpora.common.errors import SourceError
+from firth.corpora.common.errors import SourceError
 
 SAMPLE = """\
 # newdoc id = first

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 import zstandard
 
-from corpora.common.errors import UnreadableError
-from corpora.encoding.pipeline import _Builder, build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.readers import read
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import UnreadableError
+from firth.corpora.encoding.pipeline import _Builder, build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.text_blocks import ReadOptions
 
 MOST = 3000
 PROGRAM = 100 << 20  # bytes that no text can have

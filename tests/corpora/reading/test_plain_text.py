@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.reading.detect import is_hard_wrapped
-from corpora.reading.readers import read
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.reading.detect import is_hard_wrapped
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.text_blocks import ReadOptions
 
 POEM = "one\ntwo\n\n\nthree\n \t\nfour\nfive"
 

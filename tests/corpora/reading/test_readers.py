@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from corpora.common.errors import SettingError, SourceError
-from corpora.reading.readers import read
-from corpora.reading.sources import source_files
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.reading.readers import read
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
 
 COMPRESSIONS = {
     "gzip": gzip.compress,

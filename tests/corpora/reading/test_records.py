@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.reading.readers import find_unreadable
-from corpora.reading.sources import source_files
-from corpora.reading.text_blocks import ReadOptions
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.readers import find_unreadable
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
 
 RECORDS = [
     {"id": 1, "body": "one\ntwo", "day": "Mon", "tags": ["a", "ü"]},

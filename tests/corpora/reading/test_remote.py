@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from corpora.common.errors import SourceError
-from corpora.encoding.make import make_corpus
-from corpora.reading.remote import remote_files
-from corpora.reading.sources import source_files
-from corpora.store.corpus import Corpus
+from firth.corpora.common.errors import SourceError
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.reading.remote import remote_files
+from firth.corpora.reading.sources import source_files
+from firth.corpora.store.corpus import Corpus
 
 pytest.importorskip("s3fs")
 moto = pytest.importorskip("moto.server")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpora.common.errors import SourceError
+from firth.corpora.common.errors import SourceError
 
 HEADER = """<teiHeader><fileDesc>
   <titleStmt><title type="sub">A tale</title><title type="main">The

@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.segment import TextSettings
 
 WORDS = ["sea", "seal", "ship", "ocean", "new", "york", "the", "of", "a", ",", "new_york"]
 

@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import SettingError, UnknownWordError
-from corpora.encoding.make import make_corpus
-from corpora.encoding.request import BuildOptions
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.collocates import Counts, collocates, log_dice, log_likelihood, ppmi, z_score
-from corpora.store.statistics import frequent_words
+from firth import cli
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.collocates import (
+    Counts,
+    collocates,
+    log_dice,
+    log_likelihood,
+    ppmi,
+    z_score,
+)
+from firth.corpora.store.statistics import frequent_words
 from tests.corpora.store.searched import documents_of, searched_corpus
 
 

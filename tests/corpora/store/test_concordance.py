@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from corpora.encoding.make import make_corpus
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.request import BuildOptions
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.concordance import concordance
-from corpora.store.corpus import Corpus
-from corpora.store.occurrences import INDEX, Occurrences
-from corpora.store.search import Hits, Search
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.concordance import concordance
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.occurrences import INDEX, Occurrences
+from firth.corpora.store.search import Hits, Search
 from tests.corpora.store.searched import documents_of, occurrences_of, searched_corpus
 
 
@@ -257,8 +257,8 @@ def test_the_command_prints_lines_csv_and_json(corpus):
 def test_two_processes_can_make_the_index_at_once(tmp_path):
     corpus = searched_corpus(tmp_path)
     code = (
-        "import sys; from corpora.store.corpus import Corpus; from corpora.store.search import "
-        "Search; print(len(Search(Corpus.open(sys.argv[1])).find('sea')))"
+        "import sys, firth; from firth.corpora.store.search import Search; "
+        "print(len(Search(firth.Corpus.open(sys.argv[1])).find('sea')))"
     )
     command = [sys.executable, "-c", code, str(corpus.path)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

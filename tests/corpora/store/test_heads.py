@@ -3,12 +3,12 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
-from corpora.encoding.phrase_options import PhraseOptions
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.store.corpus import Corpus
-from corpora.store.statistics import describe
-from corpora.text.segment import TextSettings
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.statistics import describe
+from firth.corpora.text.segment import TextSettings
 from tests.pretrain.small_training import chains, conllu, tree_corpus_of
 
 SIZES = {"shard_tokens": 300, "block_bytes": 700}

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.artifacts.arrays import write_array
-from corpora.artifacts.artifact import CHECKSUMS, read_json
-from corpora.common.errors import ArtifactError
-from corpora.encoding import keep_text
-from corpora.encoding.open_or_build import up_to_date
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, Request, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store import kept_text
-from corpora.store.corpus import Corpus
-from corpora.text.align import align
-from corpora.text.segment import TextSettings
+from firth.corpora.artifacts.arrays import write_array
+from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.encoding import keep_text
+from firth.corpora.encoding.open_or_build import up_to_date
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store import kept_text
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.text.align import align
+from firth.corpora.text.segment import TextSettings
 
 NEWS = 'He said:  "The United States\' flag!" It is İzmir.\n\n  Zoë came…\tthen she left. \n'
 NEWS_SENTENCES = [

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from corpora.store.sampling import default_sizes, nested_sample, parse_sizes, size_name
-from embed.svd.train import SvdConfig, make_svd_run
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.sampling import default_sizes, nested_sample, parse_sizes, size_name
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
 
 RANDOM = np.random.default_rng(5)
 # documents of 1 to 60 tokens; each contains its own number

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store import vocabulary
-from corpora.store.corpus import Corpus, View
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store import vocabulary
+from firth.corpora.store.corpus import Corpus, View
 
 LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
 

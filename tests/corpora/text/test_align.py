@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpora.text.align import align
-from corpora.text.segment import TextSettings
+from firth.corpora.text.align import align
+from firth.corpora.text.segment import TextSettings
 
 TEXT = "The  U.S.' İzmir\u00ad!"
 TOKENS = ["the", "u", ".", "s", ".", "'", "i̇zmir", "!"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpora.text.joining import join_words
-from corpora.text.segment import TextSettings
+from firth.corpora.text.joining import join_words
+from firth.corpora.text.segment import TextSettings
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from corpora.artifacts.arrays import read_strings
-from corpora.common.errors import SettingError
-from corpora.encoding.type_table import TypeTable
-from corpora.text.characters import N_CODE_POINTS, character_table, punctuation_characters
-from corpora.text.segment import TextSettings, strip_accents, unspaced_advice
+from firth.corpora.artifacts.arrays import read_strings
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.type_table import TypeTable
+from firth.corpora.text.characters import N_CODE_POINTS, character_table, punctuation_characters
+from firth.corpora.text.segment import TextSettings, strip_accents, unspaced_advice
 
 ARBITRARY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 # Short words over few letters repeat; the others cover every character class.

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.text.trees import SentenceTree, part_heads
+from firth.corpora.text.trees import SentenceTree, part_heads
 from tests.pretrain.small_training import random_heads
 
 SEEDS = st.integers(0, 10_000)

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.store.vocabulary import PRUNED
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
-from corpora.tokenizer.pieces import (
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.store.vocabulary import PRUNED
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
+from firth.corpora.tokenizer.pieces import (
     CLS,
     FIRST_PIECE,
     KINDS,
@@ -202,7 +202,7 @@ def test_pieces_do_not_depend_on_word_order(mixed):
 def test_ids_do_not_depend_on_hash_seed_or_threads(mixed, tmp_path):
     (tmp_path / "types.json").write_text(json.dumps(mixed))
     program = (
-        "import json, sys, numpy as np; from corpora.tokenizer.pieces import learn_pieces;"
+        "import json, sys, numpy as np; from firth.corpora.tokenizer.pieces import learn_pieces;"
         "types = json.load(open(sys.argv[1]));"
         "pieces = learn_pieces(list(types), np.array(list(types.values())), size=180, coverage=1);"
         "print(json.dumps([pieces.names, pieces.split(list(types))[0].tolist()]))"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def rotation(dim, seed=7):

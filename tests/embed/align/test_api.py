@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import embed
-from corpora.artifacts.artifact import read_json, verify
-from corpora.common.errors import ArtifactError, SettingError
-from embed.align.api import align_vectors
-from embed.align.config import AlignConfig
+import firth
+from firth.corpora.artifacts.artifact import read_json, verify
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.align.api import align_vectors
+from firth.embed.align.config import AlignConfig
 from tests.embed.align.planted_spaces import space, turned
 
 PLAIN, BACK, BY = turned()
@@ -56,7 +56,7 @@ def test_held_out_pairs_have_no_part_in_the_map():
 
 def used_words(aligned):
     """Return the words that the map was learned from."""
-    from embed.align.pairs import hold_out, shared_pairs
+    from firth.embed.align.pairs import hold_out, shared_pairs
 
     config = aligned.about["settings"]
     pairs = shared_pairs(PLAIN, BACK, config["words"])
@@ -84,9 +84,9 @@ def test_a_dictionary_pairs_words_of_other_names(tmp_path):
 
 
 def test_fewer_pairs_than_dimensions_are_noted(capsys):
-    import corpora
+    import firth
 
-    with corpora.show_progress():
+    with firth.show_progress():
         align_vectors(PLAIN, BACK, AlignConfig(words=5, held_out=0))
     assert capsys.readouterr().err == (
         "5 pairs to map by do not determine a map of 12 dimensions: directions that no pair has "
@@ -178,7 +178,7 @@ def test_a_run_of_a_keeps_its_words_and_names_both(tmp_path):
     a = counted(PLAIN, range(400, 0, -1))
     out = align_vectors(a, BACK, AlignConfig(seed=3)).save(tmp_path / "run")
     verify(out)
-    stored, config = embed.load_vectors(out), read_json(out / "config.json")
+    stored, config = firth.load_vectors(out), read_json(out / "config.json")
     assert list(stored) == list(a)
     assert stored.counts.tolist() == a.counts.tolist()
     np.testing.assert_allclose(stored.matrix, BACK.matrix, atol=1e-5)
@@ -192,7 +192,7 @@ def test_a_run_of_both_answers_across_spaces(method, tmp_path):
     a, b = counted(PLAIN, range(800, 0, -2)), counted(BACK, range(799, 0, -2))
     aligned = align_vectors(a, b, AlignConfig(method=method))
     out = aligned.save(tmp_path / "both", suffixes=["de", "en"])
-    stored = embed.load_vectors(out)
+    stored = firth.load_vectors(out)
     assert stored.vocabulary[:4] == ["w0@de", "w0@en", "w1@de", "w1@en"]  # by count
     assert stored.nearest("w7@de", 1)[0].word == "w7@en"
     assert stored.words("w7@de") == ["w7@de"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from corpora.common.errors import ArtifactError
-from embed.align.mapping import centered, procrustes, units, vecmap
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.align.mapping import centered, procrustes, units, vecmap
 from tests.embed.align.planted_spaces import rotation, space
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError, SourceError
-from embed.align.pairs import Pairs, hold_out, read_dictionary, shared_pairs
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.align.pairs import Pairs, hold_out, read_dictionary, shared_pairs
 from tests.embed.align.planted_spaces import space
 
 A = space(["der", "hund", "katze", "leer"], [[1, 0], [0, 1], [1, 1], [0, 0]], "A")

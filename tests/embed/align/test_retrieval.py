@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from embed.align.pairs import Pairs
-from embed.align.retrieval import neighborhood_means, precision, wrong_before
-from embed.vectors.search import unit_length
+from firth.embed.align.pairs import Pairs
+from firth.embed.align.retrieval import neighborhood_means, precision, wrong_before
+from firth.embed.vectors.search import unit_length
 
 QUERIES = np.array([0, 0, 1, 2, 3, 4, 5])  # word 0 has two partners
 COLUMNS = np.array([4, 9, 1, 1, 30, 7, 8])

@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy import sparse
 
-from embed.autoencoder.config import KINDS, AutoencoderConfig
-from embed.autoencoder.network import Network
-from embed.autoencoder.sparse_rows import SparseRows
+from firth.embed.autoencoder.config import KINDS, AutoencoderConfig
+from firth.embed.autoencoder.network import Network
+from firth.embed.autoencoder.sparse_rows import SparseRows
 
 ROWS, COLUMNS = 5, 8
 

@@ -9,16 +9,16 @@ from click.testing import CliRunner
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-import cli
-import embed
-from corpora.artifacts.metrics import read_metrics
-from corpora.common.errors import FirthError, SettingError
-from corpora.common.reporting import SilentReporter, reporting_to
-from corpora.store.corpus import Corpus
-from embed.autoencoder.config import AutoencoderConfig
-from embed.autoencoder.network import Losses, Network
-from embed.autoencoder.train import make_autoencoder_run, train_codes
-from embed.svd.truncated_svd import truncated_svd
+import firth
+from firth import cli
+from firth.corpora.artifacts.metrics import read_metrics
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.reporting import SilentReporter, reporting_to
+from firth.corpora.store.corpus import Corpus
+from firth.embed.autoencoder.config import AutoencoderConfig
+from firth.embed.autoencoder.network import Losses, Network
+from firth.embed.autoencoder.train import make_autoencoder_run, train_codes
+from firth.embed.svd.truncated_svd import truncated_svd
 from tests.embed.small_corpus import SmallCorpus
 
 RANK = 4
@@ -153,7 +153,7 @@ def test_a_larger_beta_keeps_the_codes_nearer_to_the_prior(low_rank, tmp_path):
 
 def test_a_run_has_the_codes_of_the_words_and_zeros_for_a_word_alone(corpus, tmp_path):
     out = make_autoencoder_run(corpus, options(kind="hidden", rows="log"), tmp_path / "run")
-    vectors = embed.load_vectors(out)
+    vectors = firth.load_vectors(out)
     assert vectors.matrix.shape == (151, 8)
     zero = [
         word for word, row in zip(vectors.vocabulary, vectors.matrix, strict=True) if not row.any()
@@ -167,7 +167,7 @@ def test_a_run_has_the_codes_of_the_words_and_zeros_for_a_word_alone(corpus, tmp
 
 
 def test_words_of_one_theme_are_nearer_than_words_of_two(corpus, tmp_path):
-    vectors = embed.train_autoencoder(corpus, options(epochs=20))
+    vectors = firth.train_autoencoder(corpus, options(epochs=20))
     assert vectors.similarity("w1x", "w2x") > 0.5 > vectors.similarity("w1x", "w70x")
 
 
@@ -246,9 +246,9 @@ def test_the_command_prints_the_reconstruction_and_curves_take_the_method(corpus
         f"KL {last['divergence']:.2f} nats per word"
     )
     (tmp_path / "pairs.tsv").write_text("w1x\tw4x\t9\nw4x\tw13x\t8\nw1x\tw92x\t2\nw5x\tw60x\t1\n")
-    curve = embed.learning_curve(
-        corpus, tmp_path / "curve", embed.CurveConfig(methods="autoencoder", sizes="2000"),
-        embed.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
+    curve = firth.learning_curve(
+        corpus, tmp_path / "curve", firth.CurveConfig(methods="autoencoder", sizes="2000"),
+        firth.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
     )  # fmt: skip
     assert curve.failures == []
     assert "autoencoder" in {row["method"] for row in curve.document["results"]}

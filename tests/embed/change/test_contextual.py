@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora import ReadOptions, make_corpus
-from corpora.common.errors import SettingError, UnknownWordError
-from corpora.store.corpus import Corpus
-from embed.change.config import ChangeConfig
-from embed.change.contextual import (
+from firth import ReadOptions, cli, make_corpus
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.store.corpus import Corpus
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.contextual import (
     pair_distances,
     prototypes,
     read_occurrences,
     resampled_errors,
 )
-from embed.change.periods import read_periods, two_corpora
-from embed.change.words import word_changes
-from embed.vectors.word_vectors import WordVectors
-from pretrain.inference.mlm_encoder import MlmEncoder
+from firth.embed.change.periods import read_periods, two_corpora
+from firth.embed.change.words import word_changes
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.inference.mlm_encoder import MlmEncoder
 from tests.pretrain.small_run import small_encoder, small_run
 
 WORDS = ["saw", "river", "king"]
@@ -211,7 +210,7 @@ def test_an_encoder_is_needed_and_words_that_it_knows(corpus, run):
 
 
 def test_words_are_checked_before_anything_is_encoded(corpus, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("embed.change.routes.read_occurrences", None)
+    monkeypatch.setattr("firth.embed.change.routes.read_occurrences", None)
     line = f"change {corpus.path} --by year --periods 1900,1901 --min-count 2 --route contextual"
     line += f" --encoder {run} --plot {tmp_path / 'path.svg'} xyz"
     for more in ("", " --words saw"):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from corpora.common.errors import FirthError
-from embed.change.joint import joint_space
-from embed.change.periods import PeriodText
-from embed.svd.ppmi import keep_probabilities
-from embed.svd.train import SvdConfig
+from firth.corpora.common.errors import FirthError
+from firth.embed.change.joint import joint_space
+from firth.embed.change.periods import PeriodText
+from firth.embed.svd.ppmi import keep_probabilities
+from firth.embed.svd.train import SvdConfig
 
 V = 12
 

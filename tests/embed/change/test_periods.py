@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from corpora import ReadOptions, make_corpus
-from corpora.common.errors import SettingError
-from embed.change.periods import PeriodText, read_periods, read_texts, two_corpora
+from firth import ReadOptions, make_corpus
+from firth.corpora.common.errors import SettingError
+from firth.embed.change.periods import PeriodText, read_periods, read_texts, two_corpora
 
 YEARS = ["1848", "1850", "", "1899", "1901", "1900"]
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from embed.change.joint import joint_space
-from embed.change.permutation import (
+from firth.embed.change.joint import joint_space
+from firth.embed.change.permutation import (
     cosine_distances,
     dealt_text,
     permuted_distances,
     pooled_p,
     typical,
 )
-from embed.change.permutation_kernels import deal
-from embed.svd.train import SvdConfig
+from firth.embed.change.permutation_kernels import deal
+from firth.embed.svd.train import SvdConfig
 from tests.embed.change.test_joint import V, naive_counts, naive_ppmi, random_text
 
 SVD = SvdConfig(dim=4, window=3, subsample=0.02, threads=2)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from embed.change.config import ChangeConfig
-from embed.change.periods import Periods
-from embed.change.procrustes import align, aligned, bootstrap_errors, interval
-from embed.change.spaces import Training
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.periods import Periods
+from firth.embed.change.procrustes import align, aligned, bootstrap_errors, interval
+from firth.embed.change.spaces import Training
 from tests.embed.change.test_joint import V, random_text
 
 

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from corpora import ReadOptions, make_corpus
-from corpora.common.errors import ArtifactError
-from embed.change.config import ChangeConfig
-from embed.change.report import write_change_report
-from embed.change.words import word_changes
+from firth import ReadOptions, make_corpus
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.report import write_change_report
+from firth.embed.change.words import word_changes
 
 ODD = "<script>a()</script>&"
 

@@ -6,20 +6,20 @@ import json
 import numpy as np
 import pytest
 
-import corpora
-from corpora import BuildOptions, ReadOptions, make_corpus
-from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from embed.align.mapping import procrustes
-from embed.change.config import ChangeConfig
-from embed.change.periods import read_periods, read_texts
-from embed.change.procrustes import aligned, bootstrap_errors
-from embed.change.spaces import Training, rows_of, spaces_of
-from embed.change.words import word_changes
-from embed.refine.api import refine_vectors
-from embed.refine.config import RefineConfig
-from embed.registry import METHODS, Method
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.word_vectors import WordVectors
+import firth
+from firth import BuildOptions, ReadOptions, make_corpus
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.embed.align.mapping import procrustes
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.periods import read_periods, read_texts
+from firth.embed.change.procrustes import aligned, bootstrap_errors
+from firth.embed.change.spaces import Training, rows_of, spaces_of
+from firth.embed.change.words import word_changes
+from firth.embed.refine.api import refine_vectors
+from firth.embed.refine.config import RefineConfig
+from firth.embed.registry import METHODS, Method
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.word_vectors import WordVectors
 
 BY = {"by": "part", "periods": ["a", "b"]}
 CBOW = ChangeConfig(route="procrustes", method="cbow", dim=4, window=3, min_count=3, threads=1)
@@ -96,7 +96,7 @@ def test_cbow_gives_the_same_changes_again(corpus):
 def test_a_word_missing_in_a_draw_is_left_out_of_it(corpus, capsys):
     made = training(corpus, ChangeConfig(route="procrustes", dim=4, threads=1))
     rare, shared = made.words.index("rare"), np.ones(13, bool)
-    with corpora.show_progress():
+    with firth.show_progress():
         errors = bootstrap_errors(made, shared, resamples=12, seed=1)
     rng, distances = np.random.default_rng(1), []
     for _ in range(12):
@@ -128,7 +128,7 @@ def runs(tmp_path_factory):
 
 def test_two_runs_are_compared_by_their_vectors(runs, capsys, tmp_path):
     config = ChangeConfig(route="procrustes", min_count=3)
-    with corpora.show_progress():
+    with firth.show_progress():
         found = word_changes(*runs, config, out=tmp_path / "out")
     assert "1 of 13 words have no vector in a run: left out" in capsys.readouterr().err
     words = found.table.words

@@ -9,16 +9,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora import ReadOptions, make_corpus
-from corpora.common.errors import FirthError, SettingError, UnknownWordError
-from corpora.datasets.synthetic import SyntheticConfig
-from corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
-from corpora.datasets.synthetic_language import synthetic_language
-from embed.change.config import ChangeConfig
-from embed.change.path_picture import draw_path
-from embed.change.words import word_changes
-from embed.vectors.word_vectors import WordVectors
+from firth import ReadOptions, cli, make_corpus
+from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.datasets.synthetic import SyntheticConfig
+from firth.corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
+from firth.corpora.datasets.synthetic_language import synthetic_language
+from firth.embed.change.config import ChangeConfig
+from firth.embed.change.path_picture import draw_path
+from firth.embed.change.words import word_changes
+from firth.embed.vectors.word_vectors import WordVectors
 
 SETTINGS = ChangeConfig(dim=30, permutations=40, threads=2)
 PERIODS = ["early", "late"]
@@ -64,7 +63,7 @@ def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
 
 
 def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
-    monkeypatch.setattr("corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
+    monkeypatch.setattr("firth.corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
     write_changing(tmp_path / "in.jsonl", SyntheticConfig(n_tokens=100_000, seed=2), 0.0)
     read = ReadOptions(keep=("period",))
     corpus = make_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
@@ -190,7 +189,7 @@ def test_without_a_measure_of_chance_the_distances_are_the_same(small, config, f
 
 
 def test_asked_words_are_checked_before_anything_is_measured(small, monkeypatch):
-    monkeypatch.delattr("embed.change.words.measure")
+    monkeypatch.delattr("firth.embed.change.words.measure")
     with pytest.raises(UnknownWordError, match="'gone' is missing in a period"):
         word_changes(small, config=SMALL, by="year", periods=DECADES, words=["w1", "gone"])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["man", "king", "woman", "queen"]
 MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], np.float32)

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.formats.vector_files import write_vectors
+from firth import cli
+from firth.embed.formats.vector_files import write_vectors
 from tests.embed.align.planted_spaces import turned
 
 
@@ -59,7 +59,7 @@ def test_neighbors_of_a_run_of_both(spaces):
 
 def test_a_source_is_refused_as_output_before_anything_is_mapped(spaces, monkeypatch):
     assert firth("align", "A.txt", "B.txt", "--out", "run")[0] == 0
-    monkeypatch.setattr("embed.align.api.align_vectors", None)
+    monkeypatch.setattr("firth.embed.align.api.align_vectors", None)
     status, _, error = firth("align", "run", "B.txt", "--out", "run", "--force")
     assert (status, error) == (1, "Error: --out run: is one of the two spaces; choose another\n")
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.scoring.open_runs import open_runs
+from firth import cli
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.open_runs import open_runs
 
 pytestmark = pytest.mark.usefixtures("brief_attention")
 WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
@@ -160,7 +160,7 @@ def encoder(monkeypatch):
         vectors = {name: WithEncoder(v, Windows) for name, v in found.vectors.items()}
         return replace(found, vectors=vectors)
 
-    monkeypatch.setattr("embed.compare.pooling_weights.open_runs", opened)
+    monkeypatch.setattr("firth.embed.compare.pooling_weights.open_runs", opened)
 
 
 def test_sentences_read_in_windows_are_noted(run, labeled, encoder):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import SUMMARIES, main
-from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
-from corpora.artifacts.metrics import write_unit_losses
-from embed.vectors.word_vectors import WordVectors
+from firth.cli import SUMMARIES, main
+from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+from firth.corpora.artifacts.metrics import write_unit_losses
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def finished(folder, vectors, *, method="planted", losses=None):

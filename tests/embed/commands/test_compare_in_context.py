@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import checksums, write_json
-from corpora.tokenizer.json_format import open_pieces
-from embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
-from embed.compare.scoring.open_runs import open_runs
-from embed.vectors.onehot import random_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth.cli import main
+from firth.corpora.artifacts.artifact import checksums, write_json
+from firth.corpora.tokenizer.json_format import open_pieces
+from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
+from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.vectors.onehot import random_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_run
 
 

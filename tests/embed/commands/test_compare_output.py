@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import checksums, verify, write_json
-from embed.vectors.word_vectors import WordVectors
+from firth.cli import main
+from firth.corpora.artifacts.artifact import checksums, verify, write_json
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{place:02}" for place in range(40)]
 
@@ -152,7 +152,7 @@ def test_a_picture_that_cannot_be_written_does_not_affect_other_outputs(
         raise OSError(28, "No space left on device")
 
     out = tmp_path / "kept"
-    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
+    monkeypatch.setattr("firth.corpora.artifacts.atomic.sync_tree", full)
 
     done = ask(*runs, "--similarity", pairs, "--plot", tmp_path / "a.svg", "--out", out)
 

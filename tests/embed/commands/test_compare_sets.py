@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
-from embed.compare.tasks.words_in_context import ContextsTask
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
+from firth.embed.compare.tasks.words_in_context import ContextsTask
+from firth.embed.vectors.word_vectors import WordVectors
 
 SETS = [each for each in dataclasses.fields(CompareConfig) if each.default == ()]
 

@@ -5,10 +5,10 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import save_pieces
-from pretrain.model.weights import TOKENIZER, WEIGHTS
+from firth import cli
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.pretrain.model.weights import TOKENIZER, WEIGHTS
 from tests.pretrain.random_run import seal
 from tests.pretrain.small_run import small_pieces, small_run
 

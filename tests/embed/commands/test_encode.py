@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.contextual.encoded_text import EncodeConfig, encode_file
+from firth import cli
+from firth.embed.contextual.encoded_text import EncodeConfig, encode_file
 from tests.pretrain.small_run import small_encoder, small_run
 
 LINES = ["The carpenter saw it.", "", "Saw a SAW"]

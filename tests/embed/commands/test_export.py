@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.commands import export
-from embed.formats.vector_files import FORMATS, RUN_FORMATS, load_vectors
-from embed.registry import MODEL_FORMATS
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.embed.commands import export
+from firth.embed.formats.vector_files import FORMATS, RUN_FORMATS, load_vectors
+from firth.embed.registry import MODEL_FORMATS
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-import embed.svd.train
+from firth import cli
+from firth.embed.svd import train as svd_train
 
 A_SIZE = "numbers of tokens such as 500K,1M,2.5M"
 
@@ -104,14 +104,14 @@ def test_existing_runs_are_kept_and_only_new_methods_are_trained(material, made)
 
 
 def test_an_interrupted_curve_resumes(material, tmp_path, monkeypatch):
-    train = embed.svd.train.train_svd
+    train = svd_train.train_svd
 
     def interrupted(corpus, config, out, **more):
         if out.name == "svd-all":
             raise KeyboardInterrupt
         return train(corpus, config, out, **more)
 
-    monkeypatch.setattr(embed.svd.train, "train_svd", interrupted)
+    monkeypatch.setattr(svd_train, "train_svd", interrupted)
     stopped = curve(material, tmp_path / "curve", "--methods", "svd")
     assert stopped.exit_code == 1
     assert {path.name for path in (tmp_path / "curve").iterdir()} == {"runs.json", "svd-12K"}
@@ -150,7 +150,7 @@ def test_a_run_with_other_options_is_not_taken_for_one_of_the_curve(material, tm
 
 
 def test_results_are_printed_even_if_they_cannot_be_written(material, made, monkeypatch):
-    from embed.compare.curves import api
+    from firth.embed.compare.curves import api
 
     out, done = made
     plain = api.write_json

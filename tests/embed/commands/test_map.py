@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.text.segment import TextSettings
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.text.segment import TextSettings
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.fasttext_model import write_run
 
 WORDS = ["cat", "dog", "$5", "東京"]
@@ -94,9 +94,9 @@ def extents(figure):
 
 
 def test_long_names_do_not_overlap():
-    from corpora.artifacts.figures import picture_style
-    from embed.query.map_picture import _lay_out
-    from embed.query.word_map import map_words
+    from firth.corpora.artifacts.figures import picture_style
+    from firth.embed.query.map_picture import _lay_out
+    from firth.embed.query.word_map import map_words
 
     pytest.importorskip("matplotlib")
     words = ["a", "b", "x" * 300]
@@ -155,8 +155,8 @@ def test_an_existing_picture_is_overwritten_with_force(run, tmp_path):
 
 
 def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
-    from embed.query.map_picture import _lay_out
-    from embed.query.word_map import map_words
+    from firth.embed.query.map_picture import _lay_out
+    from firth.embed.query.word_map import map_words
 
     pytest.importorskip("matplotlib")
     wide = WordVectors(list("abc"), np.array([[9, 1], [9, -1], [8, 2]], np.float32))

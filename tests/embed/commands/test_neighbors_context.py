@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import SettingError
-from embed.contextual.in_context import nearest_in_context
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.common.errors import SettingError
+from firth.embed.contextual.in_context import nearest_in_context
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_corpus, small_encoder, small_run, write_run
 
 CONTEXT = "He [saw] the old [saw]."

@@ -5,8 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from embed.compare.config import CompareConfig
+from firth.cli import main
+from firth.embed.compare.config import CompareConfig
 
 TRAIN_SVD = {
     "dim": 7, "window": 3, "window_weighting": "flat", "context": "left", "weighting": "ppmi",

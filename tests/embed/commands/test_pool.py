@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import fingerprint, verify
-from corpora.store.corpus import Corpus
-from embed.contextual.encoders import open_encoder
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.artifacts.artifact import fingerprint, verify
+from firth.corpora.store.corpus import Corpus
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
 
@@ -216,7 +216,7 @@ def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, 
     def build(*_):
         pytest.fail("a corpus was built")
 
-    monkeypatch.setattr("corpora.encoding.open_or_build.open_or_build", build)
+    monkeypatch.setattr("firth.corpora.encoding.open_or_build.open_or_build", build)
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     (tmp_path / "svd").mkdir()

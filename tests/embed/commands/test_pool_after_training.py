@@ -5,11 +5,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from embed.vectors.word_vectors import WordVectors
-from pretrain.config import MlmConfig
-from pretrain.train import make_mlm_run
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
 from tests.pretrain.small_training import SMALL, corpus_of
 
 

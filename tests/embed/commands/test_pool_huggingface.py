@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from embed.contextual.encoders import open_encoder
-from embed.vectors.word_vectors import WordVectors
-from pretrain.huggingface.export import write_huggingface
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.huggingface.export import write_huggingface
 from tests.pretrain.small_run import TEXT, small_run
 
 transformers = pytest.importorskip("transformers")

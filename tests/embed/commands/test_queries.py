@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from rich.cells import cell_len
 
-import cli
-from corpora.text.segment import TextSettings
-from embed.query import prompt
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.text.segment import TextSettings
+from firth.embed.query import prompt
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["man", "king", "woman", "queen", "Paris"]
 MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [3, 0, 4]], np.float32)

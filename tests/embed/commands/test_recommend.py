@@ -8,8 +8,8 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from embed.compare.recommend import KINDS, Margin, read_evidence
+from firth.cli import main
+from firth.embed.compare.recommend import KINDS, Margin, read_evidence
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_the_table_has_every_candidate_with_its_scores(text):
 )
 def test_the_margin_over_the_next_candidate_is_shown(text, monkeypatch, difference, line):
     margin = Margin("cbow-100", difference, 0.02 / read_evidence()["factor"])
-    monkeypatch.setattr("embed.compare.recommend.margin_of", lambda *_: margin)
+    monkeypatch.setattr("firth.embed.compare.recommend.margin_of", lambda *_: margin)
 
     assert f"    {line}" in ask(text).stdout.splitlines()
     first = json.loads(ask(text, "--json").stdout)["advice"][0]
@@ -88,7 +88,7 @@ def test_training_times_are_a_column_if_the_evidence_has_them(text, monkeypatch)
     evidence = read_evidence()
     for sample in evidence["samples"]:
         sample["seconds"] = dict.fromkeys(evidence["candidates"], 1234.0)
-    monkeypatch.setattr("embed.compare.recommend.read_evidence", lambda: evidence)
+    monkeypatch.setattr("firth.embed.compare.recommend.read_evidence", lambda: evidence)
 
     lines = [line.rstrip() for line in ask(text).stdout.splitlines()]
 

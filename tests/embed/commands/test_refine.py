@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import write_json
-from embed.formats.vector_files import load_vectors, write_vectors
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.artifacts.artifact import write_json
+from firth.embed.formats.vector_files import load_vectors, write_vectors
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def run_text():
-    from corpora.text.segment import TextSettings
+    from firth.corpora.text.segment import TextSettings
 
     return TextSettings().to_json()
 

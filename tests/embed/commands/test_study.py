@@ -17,11 +17,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.common.memory import available_threads
-from embed.study import steps
-from embed.study.settings import read_study
-from embed.study.study import StudyResult
+from firth.cli import main
+from firth.corpora.common.memory import available_threads
+from firth.embed.study import steps
+from firth.embed.study.settings import read_study
+from firth.embed.study.study import StudyResult
 from tests.run_python import run_python
 from tests.waiting import PATIENCE, wait_for
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from corpora.artifacts.metrics import HeldOutLoss
-from corpora.common.console import duration
-from corpora.common.options import take
-from embed.commands.train_cbow import command as cbow_command
-from embed.commands.train_skipgram import command as skipgram_command
-from embed.formats.vector_files import load_vectors
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
-from embed.word2vec.trainer import build_trainer
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.artifacts.metrics import HeldOutLoss
+from firth.corpora.common.console import duration
+from firth.corpora.common.options import take
+from firth.embed.commands.train_cbow import command as cbow_command
+from firth.embed.commands.train_skipgram import command as skipgram_command
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
+from firth.embed.word2vec.trainer import build_trainer
 
 COMMANDS = ["train-skipgram", "train-cbow"]
 OPTIONS = [
@@ -407,7 +407,7 @@ def full(*arguments):
 
 @pytest.mark.parametrize(
     ("module", "seconds"),
-    [("embed.word2vec.tables", math.inf), ("corpora.artifacts.checkpoint", 0.0)],
+    [("firth.embed.word2vec.tables", math.inf), ("firth.corpora.artifacts.checkpoint", 0.0)],
 )
 def test_a_full_disk_prints_one_line_and_training_can_resume(
     corpus, skipgram, tmp_path, monkeypatch, module, seconds

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import verify
+from firth.cli import main
+from firth.corpora.artifacts.artifact import verify
 from tests.waiting import wait_for
 
 TABLES = ("vectors.npy", "contexts.npy", "vocabulary.tsv")
@@ -22,9 +22,9 @@ ONE_THREAD = ("--threads", "1")
 DETERMINISTIC = ("--deterministic", "--threads", "2")
 # the command line, but a checkpoint after every batch of chunks
 OFTEN = """
-import cli
-from embed.word2vec.config import Tuning
-from embed.word2vec.trainer import build_trainer
+from firth import cli
+from firth.embed.word2vec.config import Tuning
+from firth.embed.word2vec.trainer import build_trainer
 build_trainer.__defaults__ = (Tuning(checkpoint_seconds=0.0),)
 cli.main(prog_name='firth')
 """

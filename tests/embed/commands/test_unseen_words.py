@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.formats.vector_files import load_vectors
-from embed.vectors.neighbors import analogy, nearest, similarity
+from firth import cli
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.neighbors import analogy, nearest, similarity
 from tests.embed.fasttext_model import fasttext_bytes, some_inputs, write_run
 
 WORDS = ["river", "rivers", "sea", "mountain", "schön", "图书馆", "a"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from embed.compare.datasets.questions import read_questions
-from embed.compare.datasets.word_pairs import default_sets, read_pairs
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.datasets.questions import read_questions
+from firth.embed.compare.datasets.word_pairs import default_sets, read_pairs
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def synthetic_vectors(questions: Path, pairs: Sequence[Path], dim: int = 30) -> WordVectors:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embed.compare.probes.examples import Examples
+from firth.embed.compare.probes.examples import Examples
 
 
 def separable(n=400, seed=3):

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.common.errors import ArtifactError, SettingError, SourceError
-from embed.compare.api import compare_runs
-from embed.compare.config import CompareConfig
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.embed.compare.api import compare_runs
+from firth.embed.compare.config import CompareConfig
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["cat", "dog", "car", "bus", "tree", "lake"]
 

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from corpora.common.errors import FirthError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.text.segment import TextSettings
-from embed.compare.recommend import (
+from firth.corpora.common.errors import FirthError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.recommend import (
     KINDS,
     Choice,
     Features,
@@ -22,7 +22,7 @@ from embed.compare.recommend import (
     margin_of,
     read_evidence,
 )
-from embed.registry import METHODS
+from firth.embed.registry import METHODS
 
 
 def sample(tokens, words=1_000, unspaced=False, **scores):

@@ -5,13 +5,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError
-from corpora.common.reporting import no_progress
-from embed.contextual import pooling
-from embed.contextual.pooling import PoolConfig, parse_layers, pool_words
-from embed.contextual.pooling_kernels import keep_lowest
-from embed.svd.scratch import Scratch
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import no_progress
+from firth.embed.contextual import pooling
+from firth.embed.contextual.pooling import PoolConfig, parse_layers, pool_words
+from firth.embed.contextual.pooling_kernels import keep_lowest
+from firth.embed.svd.scratch import Scratch
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus, SmallView
 from tests.pretrain.small_run import small_corpus, small_encoder
 

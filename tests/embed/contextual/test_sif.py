@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.contextual.sif import SifCounts, sif_file
-from embed.formats.int8_run import write_int8_run
-from embed.vectors.subwords import SubwordTable
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.contextual.sif import SifCounts, sif_file
+from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.vectors.subwords import SubwordTable
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "cat", "dog", "sat", "zero"]
 RNG = np.random.default_rng(4)

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-import corpora
-from corpora.common.errors import SettingError, UnknownWordError
-from corpora.store.view import StoredText
-from embed.explore.chance import surprise
-from embed.explore.differ import _larger, differ, neighborhoods
-from embed.explore.drawn_text import DrawnCorpus, joined_text, training_documents
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.search import unit_length
-from embed.vectors.word_vectors import WordVectors
+import firth
+from firth import cli
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.store.view import StoredText
+from firth.embed.explore.chance import surprise
+from firth.embed.explore.differ import _larger, differ, neighborhoods
+from firth.embed.explore.drawn_text import DrawnCorpus, joined_text, training_documents
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 
 TOPICS, WORDS, DOCUMENTS, PARAGRAPHS = 8, 12, 30, 20
 # "x" is near "w" in the first space and near "y" in the second
@@ -120,9 +120,9 @@ def write_text(folder, seed, company=0):
 
 def make_run(folder, name, seed, *, company=0, **options):
     """Make a corpus and a run of it; return the run and the corpus."""
-    read, built = corpora.ReadOptions(documents="file"), corpora.BuildOptions(held_out=0.1)
+    read, built = firth.ReadOptions(documents="file"), firth.BuildOptions(held_out=0.1)
     text = write_text(folder / f"{name}-text", seed, company)
-    corpus = corpora.make_corpus(text, folder / f"{name}-corpus", read=read, options=built)
+    corpus = firth.make_corpus(text, folder / f"{name}-corpus", read=read, options=built)
     return train_svd(corpus, settings(**options), folder / name), corpus
 
 
@@ -275,10 +275,10 @@ def test_runs_that_cannot_be_trained_again_have_distances_and_a_reason(runs, fol
 def test_corpora_that_split_text_differently_are_not_mixed(runs, folder, at):
     (a, corpus), _ = runs
     options = {
-        "read": corpora.ReadOptions(documents="file"),
-        "text": corpora.TextSettings(keep_case=True),
+        "read": firth.ReadOptions(documents="file"),
+        "text": firth.TextSettings(keep_case=True),
     }
-    cased = corpora.make_corpus(folder / "run1-text", folder / "cased", **options)
+    cased = firth.make_corpus(folder / "run1-text", folder / "cased", **options)
     b = train_svd(cased, settings(), folder / "of-cased")
     found = differ(a, b, k=8, corpora=[*at["corpora"], cased.path])
     assert found.no_chance == (
@@ -291,8 +291,8 @@ def test_few_documents_are_too_few_for_chance(tmp_path):
     text.mkdir()
     for number in range(6):
         (text / f"{number}.txt").write_text(" ".join(f"w{n}" for n in range(number, 30)))
-    read, built = corpora.ReadOptions(documents="file"), corpora.BuildOptions(held_out=0)
-    corpus = corpora.make_corpus(text, tmp_path / "corpus", read=read, options=built)
+    read, built = firth.ReadOptions(documents="file"), firth.BuildOptions(held_out=0)
+    corpus = firth.make_corpus(text, tmp_path / "corpus", read=read, options=built)
     a, b = (train_svd(corpus, settings(seed=n), tmp_path / str(n)) for n in (1, 2))
     assert differ(a, b, k=8, corpora=[corpus.path]).no_chance == (
         f"{corpus.path}: parts of 3 documents are too small to measure chance, which needs 10; "

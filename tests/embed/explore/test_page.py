@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.store.search import Search
-from embed.explore.why import why_near
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.neighbors import nearest
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.store.search import Search
+from firth.embed.explore.why import why_near
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.corpora.store.searched import searched_corpus
 from tests.pretrain.small_run import small_run
 

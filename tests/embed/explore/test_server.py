@@ -17,29 +17,29 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.encoding.open_or_build import open_or_build
-from embed.explore import maps
-from embed.explore import space as space_module
-from embed.explore import why as why_module
-from embed.explore.maps import plane, umap_places
-from embed.explore.space import Space
-from embed.explore.why import why_near
-from embed.query.word_map import map_words
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.neighbors import nearest
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
+from firth import cli
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.embed.explore import maps
+from firth.embed.explore import space as space_module
+from firth.embed.explore import why as why_module
+from firth.embed.explore.maps import plane, umap_places
+from firth.embed.explore.space import Space
+from firth.embed.explore.why import why_near
+from firth.embed.query.word_map import map_words
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
 from tests.corpora.store.searched import searched_corpus
 from tests.pretrain.small_run import small_run
 
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
-from embed.explore import server as server_module
-from embed.explore.server import POLICY, Answers, make_app
+from firth.embed.explore import server as server_module
+from firth.embed.explore.server import POLICY, Answers, make_app
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "secret"
@@ -427,7 +427,7 @@ def test_the_command_serves_until_it_is_interrupted(runs):
 
 
 def test_a_package_that_two_threads_cannot_import_at_once_is_there_before_them():
-    script = "import sys; from embed.explore.server import Answers; Answers([], None); "
+    script = "import sys; from firth.embed.explore.server import Answers; Answers([], None); "
     script += "assert 'tokenizers' in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 

@@ -9,11 +9,11 @@ import zlib
 import numpy as np
 from click.testing import CliRunner
 
-import cli
-from embed.explore import static_page
-from embed.explore.space import Space
-from embed.vectors.neighbors import nearest
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.embed.explore import static_page
+from firth.embed.explore.space import Space
+from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.word_vectors import WordVectors
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from corpora.encoding.open_or_build import open_or_build
-from corpora.store.corpus import Corpus
-from corpora.store.search import Search
-from embed.explore.why import Explainer, why_near
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
+from firth import cli
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.search import Search
+from firth.embed.explore.why import Explainer, why_near
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
 from tests.corpora.store.searched import searched_corpus
 from tests.pretrain.small_run import small_run
 
@@ -82,7 +82,7 @@ def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgra
 
 
 def test_pieces_that_a_masked_lm_finds_likely_for_both_words_overlap(tmp_path):
-    from embed.contextual.encoders import open_encoder
+    from firth.embed.contextual.encoders import open_encoder
 
     run = small_run(tmp_path, seed=4)
     corpus = open_or_build(tmp_path / "text.txt")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError, FirthError
-from embed.formats.fasttext import read_fasttext
-from embed.formats.vector_files import load_vectors
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.embed.formats.fasttext import read_fasttext
+from firth.embed.formats.vector_files import load_vectors
 from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
 
 # a model trained by fastText 0.9.3 on a few lines, with the vectors it printed

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, processors
 
-import cli
-from corpora.common.errors import ArtifactError
-from corpora.tokenizer.external import ExternalTokenizer
-from embed.formats import huggingface
-from embed.formats.huggingface import is_huggingface, model_checksums, model_type
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
+from firth import cli
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.tokenizer.external import ExternalTokenizer
+from firth.embed.formats import huggingface
+from firth.embed.formats.huggingface import is_huggingface, model_checksums, model_type
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
 from tests.embed.huggingface_folder import (
     WORDPIECES,
     byte_level,

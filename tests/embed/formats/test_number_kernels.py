@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.formats.number_kernels import parse_rows
-from embed.formats.text import parse_lines
+from firth.embed.formats.number_kernels import parse_rows
+from firth.embed.formats.text import parse_lines
 
 odd_number = st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}([eE][+-]?[0-9]{0,3})?", fullmatch=True)
 plain_number = st.floats(allow_nan=False, allow_infinity=False).map(repr)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.reading import open_source
-from embed.formats.text import read_text
-from embed.formats.vector_files import FORMATS, load_vectors, write_vectors
-from embed.formats.word2vec_binary import read_binary
-from embed.vectors.onehot import one_hot
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.formats.reading import open_source
+from firth.embed.formats.text import read_text
+from firth.embed.formats.vector_files import FORMATS, load_vectors, write_vectors
+from firth.embed.formats.word2vec_binary import read_binary
+from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.word_vectors import WordVectors
 
 word = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
     lambda text: text.split() == [text]
@@ -444,7 +444,7 @@ def test_a_full_disk_raises_a_one_line_error_and_leaves_no_file(
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
+    monkeypatch.setattr("firth.corpora.artifacts.atomic.sync_tree", full)
     with pytest.raises(ArtifactError) as refusal:
         write_vectors(vectors, tmp_path / "out", name)
     assert str(refusal.value) == (f"{tmp_path / 'out'}: cannot be written: No space left on device")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from embed.nplm.network import Network
+from firth.embed.nplm.network import Network
 
 V, D, WINDOW, H = 7, 3, 2, 4
 CONTEXTS = np.array([[0, 1], [1, V], [5, 5], [V, V], [0, 2]])

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-import embed
-from corpora.artifacts.metrics import read_metrics, read_unit_losses
-from corpora.common.errors import FirthError
-from corpora.common.reporting import SilentReporter, reporting_to
-from corpora.store.corpus import Corpus
-from embed.nplm.config import NplmConfig, Tuning, samples_for
-from embed.nplm.network import Network
-from embed.nplm.train import make_nplm_run, open_text
+import firth
+from firth import cli
+from firth.corpora.artifacts.metrics import read_metrics, read_unit_losses
+from firth.corpora.common.errors import FirthError
+from firth.corpora.common.reporting import SilentReporter, reporting_to
+from firth.corpora.store.corpus import Corpus
+from firth.embed.nplm.config import NplmConfig, Tuning, samples_for
+from firth.embed.nplm.network import Network
+from firth.embed.nplm.train import make_nplm_run, open_text
 
 FEW = NplmConfig(
     dim=6, hidden=5, window=2, batch=64, epochs=2, min_count=1, threads=1, device="cpu"
@@ -80,7 +80,7 @@ class Interrupting(SilentReporter):
 
 
 def test_a_run_has_vectors_settings_and_losses(run, corpus):
-    vectors = embed.load_vectors(run)
+    vectors = firth.load_vectors(run)
     assert vectors.matrix.shape == (20, 6)
     config = json.loads((run / "config.json").read_text())
     assert (config["method"], config["window"], config["samples"]) == ("nplm", 2, 6)
@@ -151,14 +151,14 @@ def test_a_high_loss_of_held_out_text_or_of_few_words_is_no_divergence(
 
 def test_curves_and_studies_take_the_method(corpus, tmp_path):
     (tmp_path / "pairs.tsv").write_text("w1x\tw4x\t9\nw4x\tw13x\t8\nw1x\tw2x\t2\nw5x\tw6x\t7\n")
-    curve = embed.CurveConfig(methods="nplm", sizes="1000")
-    made = embed.learning_curve(
+    curve = firth.CurveConfig(methods="nplm", sizes="1000")
+    made = firth.learning_curve(
         corpus, tmp_path / "curve", curve,
-        embed.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
+        firth.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
     )  # fmt: skip
     assert made.failures == []
     assert "nplm" in {row["method"] for row in made.document["results"]}
-    study = embed.Study(("text",), ("nplm",), options={"train-nplm": {"window": 3}})
+    study = firth.Study(("text",), ("nplm",), options={"train-nplm": {"window": 3}})
     assert study.options["train-nplm"] == {"window": 3}
 
 

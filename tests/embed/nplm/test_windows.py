@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from embed.nplm.windows import Noise, Position, batches, unit_starts, windows
+from firth.embed.nplm.windows import Noise, Position, batches, unit_starts, windows
 
 PADDING = 9
 

@@ -11,12 +11,11 @@ import pytest
 import scipy.sparse
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from embed import load_vectors, make_index, nearest, open_index, write_vectors
-from embed.query import index as index_module
-from embed.query.index import ABOUT, FOLDER, GRAPH
-from embed.vectors.word_vectors import WordVectors
+from firth import cli, load_vectors, make_index, nearest, open_index, write_vectors
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.embed.query import index as index_module
+from firth.embed.query.index import ABOUT, FOLDER, GRAPH
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"word{row}" for row in range(300)]
 MATRIX = np.random.default_rng(4).standard_normal((300, 12)).astype(np.float32)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from embed.query import label_places
-from embed.query.label_places import place_labels
+from firth.embed.query import label_places
+from firth.embed.query.label_places import place_labels
 
 GAP = 0.08
 

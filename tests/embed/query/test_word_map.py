@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corpora.common.errors import SettingError, UnknownWordError
-from embed.query.word_map import map_words
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.embed.query.word_map import map_words
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{n}" for n in range(12)]
 

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import corpora
-import embed
-from corpora.artifacts.artifact import read_json, verify
-from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.int8_run import write_int8_run
-from embed.refine.api import refine_vectors
-from embed.refine.config import RefineConfig
-from embed.vectors.word_vectors import WordVectors
+import firth
+from firth.corpora.artifacts.artifact import read_json, verify
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.refine.api import refine_vectors
+from firth.embed.refine.config import RefineConfig
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.refine.test_steps import ROWS
 
 WORDS = [f"w{n}" for n in range(len(ROWS))]
@@ -82,11 +81,11 @@ def test_a_run_keeps_words_and_counts_and_names_source_and_steps(tmp_path):
     values = np.linalg.svd(first.matrix)[1] ** 2
     assert top == pytest.approx(values[:2].sum() / values.sum(), abs=1e-5)
     assert kept == pytest.approx(values[2:5].sum() / values[2:].sum(), abs=1e-5)
-    assert embed.load_vectors(out).nearest("w1", 1)
+    assert firth.load_vectors(out).nearest("w1", 1)
 
 
 def test_parts_that_are_left_out_are_noted(capsys):
-    with corpora.show_progress():
+    with firth.show_progress():
         refine_vectors(space(contexts=ROWS), RefineConfig(center=True))
     assert capsys.readouterr().err == (
         "space: context vectors are left out of the refined vectors\n"

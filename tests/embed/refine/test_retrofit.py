@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError, SourceError
-from embed.refine.retrofit import read_related, retrofit
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.refine.retrofit import read_related, retrofit
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def naive_retrofit(rows, pairs, rounds):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from embed.refine import steps
-from embed.refine.steps import apply, first_components, moments, units, whitening, without_top
+from firth.embed.refine import steps
+from firth.embed.refine.steps import apply, first_components, moments, units, whitening, without_top
 
 
 def correlated(n_words=60, dim=6, seed=3):

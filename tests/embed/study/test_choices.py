@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from corpora.common.console import show_progress
-from corpora.common.errors import FirthError, SourceError
-from embed.compare.recommend import Features
-from embed.study import choices
-from embed.study.choices import choose_settings
-from embed.study.settings import Study
+from firth.corpora.common.console import show_progress
+from firth.corpora.common.errors import FirthError, SourceError
+from firth.embed.compare.recommend import Features
+from firth.embed.study import choices
+from firth.embed.study.choices import choose_settings
+from firth.embed.study.settings import Study
 
 
 def settled(study, tokens, n_words=10_000, english=True):

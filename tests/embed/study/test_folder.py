@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
-from corpora.common.errors import ArtifactError
-from embed.study.folder import StudyFolder
-from embed.study.settings import Study, read_study
-from embed.study.steps import Step
+from firth.corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.study.folder import StudyFolder
+from firth.embed.study.settings import Study, read_study
+from firth.embed.study.steps import Step
 
 
 class KilledError(Exception):
@@ -34,7 +34,7 @@ def runs(monkeypatch):
             write_json(partial / "words.json", arguments)
         return ""
 
-    monkeypatch.setattr("embed.study.folder.run_command", run)
+    monkeypatch.setattr("firth.embed.study.folder.run_command", run)
     return done
 
 

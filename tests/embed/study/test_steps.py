@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.console import show_progress
-from embed.study import steps
-from embed.study.steps import Step, describe_exit, run_command
+from firth.corpora.common.console import show_progress
+from firth.embed.study import steps
+from firth.embed.study.steps import Step, describe_exit, run_command
 from tests.waiting import PATIENCE, wait_for
 
 # Runs a stub instead of firth, which records the signals it receives; and writes a file
 # when signals are being waited for.
 PARENT = """
 import os, signal, subprocess, sys, time
-from embed.study import steps
+from firth.embed.study import steps
 steps.firth_command = lambda *words: [sys.executable, "-c", open(words[0]).read(), *words]
 block = signal.pthread_sigmask
 def block_and_report(how, signals):

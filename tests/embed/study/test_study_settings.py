@@ -5,8 +5,8 @@ import tomllib
 
 import pytest
 
-from corpora.common.errors import SettingError
-from embed.study.settings import (
+from firth.corpora.common.errors import SettingError
+from firth.embed.study.settings import (
     Study,
     command_options,
     parse_budget,

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SettingError
-from embed.svd import cooccurrence
-from embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
-from embed.svd.inverted_text import segments
-from embed.svd.window_weights import WEIGHTINGS, window_weights
+from firth.corpora.common.errors import SettingError
+from firth.embed.svd import cooccurrence
+from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
+from firth.embed.svd.inverted_text import segments
+from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
 from tests.embed.small_corpus import SmallView, dense
 
 FRACTIONS = {
@@ -179,7 +179,7 @@ def test_many_segments_are_merged_on_the_way(long_view, long_counts, tmp_path):
 
 def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
     lengths = []
-    monkeypatch.setattr("embed.svd.cooccurrence.segments", recorded(lengths))
+    monkeypatch.setattr("firth.embed.svd.cooccurrence.segments", recorded(lengths))
     count_cooccurrences(long_view, window=1, memory=1)
     assert lengths == [len(long_view.counts)]
 

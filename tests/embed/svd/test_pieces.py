@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.tokenizer.json_format import open_pieces
-from corpora.tokenizer.pieces import FIRST_PIECE, UNK, learn_pieces
-from embed.svd.piece_text import PieceText
-from embed.svd.train import SvdConfig, train_svd
-from embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.tokenizer.json_format import open_pieces
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, UNK, learn_pieces
+from firth.embed.svd.piece_text import PieceText
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_training import corpus_of
 
 SYLLABLES = ["ba", "de", "ki", "lo", "mu", "na", "po", "ri", "su", "te"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
-from embed.svd.ppmi import keep_probabilities, weigh
+from firth.embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
+from firth.embed.svd.ppmi import keep_probabilities, weigh
 from tests.embed.small_corpus import SmallView, dense
 
 

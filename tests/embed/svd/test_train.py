@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from embed.svd import train as train_module
-from embed.svd.train import SvdConfig, make_svd_run
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.embed.svd import train as train_module
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -229,7 +229,7 @@ def test_a_full_disk_gives_a_one_line_error_and_leaves_nothing(corpus, tmp_path,
     def full(*rows):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("embed.svd.row_writer.RowWriter.append", full)
+    monkeypatch.setattr("firth.embed.svd.row_writer.RowWriter.append", full)
     with pytest.raises(ArtifactError) as caught:
         make_svd_run(corpus, config(), tmp_path / "run")
     assert str(caught.value) == (
@@ -272,7 +272,7 @@ def test_settings_of_pmi_are_refused_for_counts(name, value):
 
 
 def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("corpora.encoding.open_or_build.open_or_build", lambda source: corpus)
+    monkeypatch.setattr("firth.corpora.encoding.open_or_build.open_or_build", lambda source: corpus)
     arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]
 
     result = CliRunner().invoke(cli.main, [*arguments, "--device", "cpu"])
@@ -289,8 +289,8 @@ def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
 TRAIN = """
 import sys
 from pathlib import Path
-from embed.svd import train as train_module
-from embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.svd import train as train_module
+from firth.embed.svd.train import SvdConfig, make_svd_run
 from tests.embed.small_corpus import SmallCorpus
 from tests.embed.svd.test_train import text_of
 corpus = SmallCorpus(text_of())

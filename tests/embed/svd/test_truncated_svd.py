@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from corpora.common.errors import SettingError
-from embed.svd import sparse_products
-from embed.svd.krylov import bidiagonalize
-from embed.svd.product_kernels import WIDTH, multiply_rows
-from embed.svd.scratch import Scratch
-from embed.svd.sparse_products import (
+from firth.corpora.common.errors import SettingError
+from firth.embed.svd import sparse_products
+from firth.embed.svd.krylov import bidiagonalize
+from firth.embed.svd.product_kernels import WIDTH, multiply_rows
+from firth.embed.svd.scratch import Scratch
+from firth.embed.svd.sparse_products import (
     CpuOperations,
     as_float32_csr,
 )
-from embed.svd.sparse_torch import TorchOperations
-from embed.svd.truncated_svd import truncated_svd
+from firth.embed.svd.sparse_torch import TorchOperations
+from firth.embed.svd.truncated_svd import truncated_svd
 
 U = 2.0**-24  # unit roundoff of float32
 EPS = 2.0**-52  # machine epsilon of float64
@@ -424,7 +424,7 @@ def test_the_cpu_path_does_not_import_torch():
 
     code = (
         "import sys, numpy as np, scipy.sparse as sp\n"
-        "from embed.svd.truncated_svd import truncated_svd\n"
+        "from firth.embed.svd.truncated_svd import truncated_svd\n"
         "truncated_svd(sp.eye_array(9, format='csr', dtype=np.float32), 2, device='cpu')\n"
         "assert 'torch' not in sys.modules"
     )

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.vector_files import load_vectors
-from embed.vectors.context_vectors import with_contexts
-from embed.vectors.onehot import one_hot
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.context_vectors import with_contexts
+from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture

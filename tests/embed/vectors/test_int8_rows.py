@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corpora.common.errors import ArtifactError, FirthError, SettingError
-from embed import analogy, load_vectors, nearest, write_vectors
-from embed.vectors.int8_rows import CODES, SCALES, Int8Rows, is_dense, open_int8, save_int8
-from embed.vectors.search import nonzero_rows, top_rows, unit_rows
-from embed.vectors.word_vectors import WordVectors
+from firth import analogy, load_vectors, nearest, write_vectors
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.embed.vectors.int8_rows import CODES, SCALES, Int8Rows, is_dense, open_int8, save_int8
+from firth.embed.vectors.search import nonzero_rows, top_rows, unit_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 RNG = np.random.default_rng(3)
 MATRIX = (RNG.standard_normal((40, 7)) * RNG.uniform(1e-3, 1e3, (40, 1))).astype(np.float32)

@@ -6,11 +6,11 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from embed.vectors.neighbors import Neighbor, analogy, nearest, similarity, vector_of
-from embed.vectors.onehot import one_hot
-from embed.vectors.search import top_rows, unit_rows
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.embed.vectors.neighbors import Neighbor, analogy, nearest, similarity, vector_of
+from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.search import top_rows, unit_rows
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 def naive_units(matrix):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from embed.vectors.one_thread import ONE_THREAD
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 
 def threads():

@@ -2,10 +2,10 @@
 
 import pytest
 
-from corpora.artifacts.artifact import MAKER
-from corpora.common.errors import ArtifactError
-from embed.contextual.encoders import encoder_run
-from embed.vectors.run_files import require_run
+from firth.corpora.artifacts.artifact import MAKER
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.contextual.encoders import encoder_run
+from firth.embed.vectors.run_files import require_run
 
 UNFINISHED = "is unfinished; run its command again to complete it"
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.vectors.spelling import close_spellings, edit_distances
+from firth.embed.vectors.spelling import close_spellings, edit_distances
 
 letters = st.text("abc", max_size=6).map(str.encode)
 

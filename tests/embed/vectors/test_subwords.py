@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.vectors.subwords import (
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.vectors.subwords import (
     SubwordTable,
     composed_rows,
     ngram_buckets,

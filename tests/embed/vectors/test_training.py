@@ -5,18 +5,16 @@ import json
 import numpy as np
 import pytest
 
-import corpora
-import embed
-import pretrain
-from corpora.common.errors import ArtifactError, SettingError
-from embed.vectors.word_vectors import WordVectors
+import firth
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
 
 TEXT = "the cat sat on the mat\nthe dog sat on the rug\na cat saw a dog\n" * 4
 CONFIGS = {
-    "svd": (embed.train_svd, embed.SvdConfig(dim=4, min_count=1, threads=1, device="cpu")),
-    "skipgram": (embed.train_skipgram, embed.SkipGramConfig(dim=4, min_count=1, threads=1)),
-    "cbow": (embed.train_cbow, embed.CbowConfig(dim=4, min_count=1, threads=1)),
+    "svd": (firth.train_svd, firth.SvdConfig(dim=4, min_count=1, threads=1, device="cpu")),
+    "skipgram": (firth.train_skipgram, firth.SkipGramConfig(dim=4, min_count=1, threads=1)),
+    "cbow": (firth.train_cbow, firth.CbowConfig(dim=4, min_count=1, threads=1)),
 }
 
 
@@ -43,12 +41,12 @@ def test_vectors_are_the_same_with_and_without_a_run(method, tmp_path):
 
 def test_text_is_built_into_a_corpus_and_a_run_is_replaced_by_force(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
-    config = embed.SvdConfig(dim=2, min_count=1, device="cpu")
-    assert "cat" in embed.train_svd(str(tmp_path / "text.txt"), config, tmp_path / "run")
-    embed.train_svd(tmp_path / "text.txt", config, tmp_path / "run", force=True)
+    config = firth.SvdConfig(dim=2, min_count=1, device="cpu")
+    assert "cat" in firth.train_svd(str(tmp_path / "text.txt"), config, tmp_path / "run")
+    firth.train_svd(tmp_path / "text.txt", config, tmp_path / "run", force=True)
 
 
-TRAININGS = [embed.train_svd, embed.train_skipgram, embed.train_cbow, pretrain.train_mlm]
+TRAININGS = [firth.train_svd, firth.train_skipgram, firth.train_cbow, firth.train_mlm]
 
 
 @pytest.mark.parametrize("train", TRAININGS)
@@ -71,12 +69,12 @@ def test_an_existing_run_is_refused_before_the_corpus_is_built(train, tmp_path):
 @pytest.mark.parametrize("train", TRAININGS)
 def test_a_config_of_another_class_is_refused_before_the_corpus_is_built(train, tmp_path):
     with pytest.raises(SettingError, match=r"^config must be of type \w+, got PoolConfig$"):
-        train(tmp_path / "missing.txt", embed.PoolConfig())
+        train(tmp_path / "missing.txt", firth.PoolConfig())
     with pytest.raises(SettingError, match=r", got str; pass the path as `out`$"):
         train(tmp_path / "missing.txt", "run")
 
 
-MLM = pretrain.MlmConfig(
+MLM = firth.MlmConfig(
     preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
     min_count=1, threads=1, device="cpu",
     dtype="float32", compile="off",
@@ -88,15 +86,15 @@ def corpus(tmp_path_factory):
     """A corpus whose documents are blocks of lines, a quarter of them held out."""
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "text.txt").write_text(TEXT.replace("\n", "\n\n") * 3)
-    read, built = corpora.ReadOptions(documents="block"), corpora.BuildOptions(held_out=0.25)
-    return corpora.make_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
+    read, built = firth.ReadOptions(documents="block"), firth.BuildOptions(held_out=0.25)
+    return firth.make_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
 
 
 @pytest.mark.parametrize(
     ("train", "config", "home"),
     [
-        (*CONFIGS["skipgram"], "embed.word2vec"),
-        (pretrain.train_mlm, MLM, "pretrain.training"),
+        (*CONFIGS["skipgram"], "firth.embed.word2vec"),
+        (firth.train_mlm, MLM, "firth.pretrain.training"),
     ],
     ids=["skipgram", "mlm"],
 )
@@ -106,7 +104,7 @@ def test_only_a_training_with_a_directory_is_resumed(
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    with corpora.show_progress(), monkeypatch.context() as patch:
+    with firth.show_progress(), monkeypatch.context() as patch:
         patch.setattr(f"{home}.loop._Training.run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, config)
@@ -120,18 +118,18 @@ def test_only_a_training_with_a_directory_is_resumed(
 
 
 def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeypatch):
-    kept = pretrain.train_mlm(corpus, MLM, tmp_path / "run")
+    kept = firth.train_mlm(corpus, MLM, tmp_path / "run")
     with monkeypatch.context() as patch:
-        patch.setattr("pretrain.train.pool_words", None)  # reads the whole corpus
-        loose = pretrain.train_mlm(corpus, MLM)
+        patch.setattr("firth.pretrain.train.pool_words", None)  # reads the whole corpus
+        loose = firth.train_mlm(corpus, MLM)
 
     assert (kept.path, loose.path, loose.name) == (tmp_path / "run", None, "mlm")
     monkeypatch.chdir(tmp_path)
-    opened = pretrain.open_run("run")
+    opened = firth.open_run("run")
     assert (opened.name, opened.path) == ("run", tmp_path / "run")
     states = [each.encode([["the", "cat"]], [0, 1])[0] for each in (kept, loose)]
     assert np.array_equal(*states)
     assert json.loads((tmp_path / "run" / "config.json").read_text())["method"] == "mlm"
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SettingError, match=r"pass `out`$"):
-        pretrain.train_mlm(corpus, MLM)
+        firth.train_mlm(corpus, MLM)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corpora.artifacts.artifact import checksums, write_json
-from corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
-from corpora.text.segment import TextSettings
-from embed.formats.vector_files import load_vectors
-from embed.protocols import StaticVectors
-from embed.query.prompt import find_word
-from embed.vectors.onehot import one_hot
-from embed.vectors.search import zero_rows
-from embed.vectors.subwords import SubwordTable, ngram_buckets
-from embed.vectors.word_vectors import CONTEXTS, WordVectors
+from firth.corpora.artifacts.artifact import checksums, write_json
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
+from firth.corpora.text.segment import TextSettings
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import StaticVectors
+from firth.embed.query.prompt import find_word
+from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.search import zero_rows
+from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
+from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
 from tests.embed.fasttext_model import write_run
 
 
@@ -333,7 +333,7 @@ def test_methods_and_functions_give_the_same_answers(small):
 
 
 def test_a_vector_of_another_width_and_several_words_are_refused(small):
-    with pytest.raises(SettingError, match=r"^nearest takes one word; pass several to embed\."):
+    with pytest.raises(SettingError, match=r"^nearest takes one word; pass several to firth\."):
         small.nearest(["king", "man"])
     with pytest.raises(SettingError, match=r"^vector must have shape \(2,\), got \(3,\)$"):
         small.nearest(np.zeros(3))

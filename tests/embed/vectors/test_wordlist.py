@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import ArtifactError
-from embed.vectors import wordlist
-from embed.vectors.wordlist import (
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.vectors import wordlist
+from firth.embed.vectors.wordlist import (
     StoredVocabulary,
     encode_words,
     escape,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.word2vec.noise import NoiseTable
+from firth.embed.word2vec.noise import NoiseTable
 
 MASK = 2**64 - 1
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from corpora.common.errors import SettingError
-from embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
+from firth.corpora.common.errors import SettingError
+from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ def test_subwords_and_buckets_become_ngrams():
 
 
 def test_importing_the_options_loads_neither_numpy_nor_numba(root):
-    code = "import sys, embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
+    code = "import sys, firth.embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)
     assert done.stdout.strip() == b"set()"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.gensim_engine import train_gensim
-from embed.word2vec.trainer import build_trainer
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.gensim_engine import train_gensim
+from firth.embed.word2vec.trainer import build_trainer
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.word2vec_cases import ViewedCorpus
 

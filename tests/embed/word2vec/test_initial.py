@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError, SettingError
-from embed.formats.vector_files import load_vectors
-from embed.vectors.onehot import one_hot
-from embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import Ngrams, SkipGramConfig
-from embed.word2vec.initial import check_init
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.subwords import SubwordTable, composed_rows, ngram_buckets, word_buckets
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import Ngrams, SkipGramConfig
+from firth.embed.word2vec.initial import check_init
 from tests.embed.word2vec.word2vec_cases import initial_tables
 
 OLD = ["the", "of", "king", "zug"]

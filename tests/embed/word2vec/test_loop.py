@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
-from corpora.common.errors import FirthError
-from embed.word2vec import loop as training_loop
-from embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
-from embed.word2vec.kernels.rounds import DRAWN
-from embed.word2vec.loop import held_out_batch, run_training
-from embed.word2vec.metrics import LossSum
-from embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
-from embed.word2vec.trainer import build_trainer
-from embed.word2vec.workers import Workers
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
+from firth.corpora.common.errors import FirthError
+from firth.embed.word2vec import loop as training_loop
+from firth.embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
+from firth.embed.word2vec.kernels.rounds import DRAWN
+from firth.embed.word2vec.loop import held_out_batch, run_training
+from firth.embed.word2vec.metrics import LossSum
+from firth.embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
+from firth.embed.word2vec.trainer import build_trainer
+from firth.embed.word2vec.workers import Workers
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.naive_word2vec import Stream, lockstep_round, rounds
 from tests.embed.word2vec.word2vec_cases import (

@@ -4,14 +4,14 @@ import dataclasses
 
 import pytest
 
-from corpora.common.errors import SettingError
-from embed.vectors.subwords import ngram_buckets
-from embed.word2vec import memory
-from embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
-from embed.word2vec.memory import TrainingSize, count_ngrams, memory_needed, training_size
-from embed.word2vec.tables import make_tables
-from embed.word2vec.train import make_run, train_skipgram
-from embed.word2vec.trainer import build_trainer
+from firth.corpora.common.errors import SettingError
+from firth.embed.vectors.subwords import ngram_buckets
+from firth.embed.word2vec import memory
+from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
+from firth.embed.word2vec.memory import TrainingSize, count_ngrams, memory_needed, training_size
+from firth.embed.word2vec.tables import make_tables
+from firth.embed.word2vec.train import make_run, train_skipgram
+from firth.embed.word2vec.trainer import build_trainer
 from tests.embed.word2vec.test_train import corpus_of, skewed_lines
 
 SIZE = TrainingSize(words=1_000_000, types=1, tokens=0, units=0)

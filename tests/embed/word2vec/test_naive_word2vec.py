@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from embed.word2vec.noise import NoiseTable, keep_limits, noise_table
+from firth.embed.word2vec.noise import NoiseTable, keep_limits, noise_table
 from tests.embed.word2vec.naive_word2vec import (
     Stream,
     Window,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from corpora.common.errors import SettingError
-from embed.word2vec.noise import keep_limits, noise_table
+from firth.corpora.common.errors import SettingError
+from firth.embed.word2vec.noise import keep_limits, noise_table
 
 FULL = 2**32 - 1
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.word2vec.schedule import (
+from firth.embed.word2vec.schedule import (
     Batch,
     batches,
     cut_chunks,
@@ -15,7 +15,7 @@ from embed.word2vec.schedule import (
     learning_rate,
     random_state,
 )
-from embed.word2vec.training_text import TrainingText
+from firth.embed.word2vec.training_text import TrainingText
 from tests.embed.small_corpus import SmallView
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from embed.formats.vector_files import load_vectors
-from embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
-from embed.word2vec.config import Ngrams
-from embed.word2vec.tables import LANES, compose_words, make_tables
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.subwords import END_OF_SENTENCE, ngram_buckets
+from firth.embed.word2vec.config import Ngrams
+from firth.embed.word2vec.tables import LANES, compose_words, make_tables
 from tests.embed.word2vec.word2vec_cases import initial_tables
 
 WORDS = ["the", "king", "a", "kings", END_OF_SENTENCE, "naïve", "図書館"]
@@ -106,7 +106,7 @@ def test_saved_tables_load_as_a_run(spare, tmp_path):
 def test_saved_tables_with_ngrams_have_composed_vectors_and_their_rows(
     block, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("embed.word2vec.tables._COMPOSED", block)
+    monkeypatch.setattr("firth.embed.word2vec.tables._COMPOSED", block)
     tables = perturbed(make_tables(WORDS, 5, 1, None, NGRAMS, 23))
     tables.outputs[len(WORDS) : -1] = 7
     tables.save(tmp_path, WORDS, COUNTS)

@@ -7,20 +7,20 @@ import json
 import numpy as np
 import pytest
 
-from corpora.artifacts.artifact import verify
-from corpora.common.errors import ArtifactError, FirthError
-from corpora.datasets.synthetic import SyntheticConfig, write_synthetic
-from corpora.datasets.synthetic_language import synthetic_language
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from embed.formats.vector_files import load_vectors
-from embed.vectors.subwords import ngram_buckets
-from embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
-from embed.word2vec.tables import Tables
-from embed.word2vec.train import make_run, train_cbow, train_skipgram
-from embed.word2vec.trainer import build_trainer
-from embed.word2vec.workers import Workers
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.datasets.synthetic import SyntheticConfig, write_synthetic
+from firth.corpora.datasets.synthetic_language import synthetic_language
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.subwords import ngram_buckets
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
+from firth.embed.word2vec.tables import Tables
+from firth.embed.word2vec.train import make_run, train_cbow, train_skipgram
+from firth.embed.word2vec.trainer import build_trainer
+from firth.embed.word2vec.workers import Workers
 
 METHODS = {"skipgram": (train_skipgram, SkipGramConfig), "cbow": (train_cbow, CbowConfig)}
 SMALL = {"dim": 8, "epochs": 1, "min_count": 1, "threads": 1, "subsample": 0.0}

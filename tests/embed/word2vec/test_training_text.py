@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpora.common.errors import SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.text.segment import TextSettings
-from embed.formats.vector_files import load_vectors
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec import training_text
-from embed.word2vec.config import SkipGramConfig
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.text.segment import TextSettings
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec import training_text
+from firth.embed.word2vec.config import SkipGramConfig
 
 LINES = [
     "the cat sat on the mat .",

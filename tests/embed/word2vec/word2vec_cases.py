@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from embed.word2vec.config import CbowConfig, SkipGramConfig
-from embed.word2vec.initial import fill_tables
-from embed.word2vec.kernel_settings import make_plan
-from embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
-from embed.word2vec.kernels.simd_ir import BLOCK, LANES
-from embed.word2vec.kernels.windows import OutputPlaces, WindowBatch
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.initial import fill_tables
+from firth.embed.word2vec.kernel_settings import make_plan
+from firth.embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
+from firth.embed.word2vec.kernels.simd_ir import BLOCK, LANES
+from firth.embed.word2vec.kernels.windows import OutputPlaces, WindowBatch
 from tests.embed.word2vec import naive_word2vec as naive
 
 METHODS = {

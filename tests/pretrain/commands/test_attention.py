@@ -12,13 +12,13 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-import cli
-from corpora.common.errors import ArtifactError
-from corpora.tokenizer.json_format import open_pieces
-from corpora.tokenizer.pieces import CLS, SEP
-from pretrain.inference.attention_picture import draw_attention
-from pretrain.inference.attention_weights import SentenceAttention
-from pretrain.model.weights import load_model
+from firth import cli
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.tokenizer.json_format import open_pieces
+from firth.corpora.tokenizer.pieces import CLS, SEP
+from firth.pretrain.inference.attention_picture import draw_attention
+from firth.pretrain.inference.attention_weights import SentenceAttention
+from firth.pretrain.model.weights import load_model
 from tests.pretrain.random_run import random_run
 
 TOO_LONG = "but the encoder reads at most 22; pass a shorter one"
@@ -180,7 +180,7 @@ def test_a_failed_picture_leaves_the_old_one_and_no_other_file(tmp_path, monkeyp
 
     out = tmp_path / "cat.svg"
     out.write_text("mine")
-    monkeypatch.setattr("corpora.artifacts.atomic.sync_tree", full)
+    monkeypatch.setattr("firth.corpora.artifacts.atomic.sync_tree", full)
     weights = np.ones((1, 1, 1, 1), np.float32)
     with pytest.raises(ArtifactError) as problem:
         draw_attention(SentenceAttention("x", ("a",), (0,), (0,), weights), out, force=True)
@@ -212,7 +212,7 @@ def test_without_matplotlib_a_picture_names_the_extra(run, root):
     code = f"""
 import sys
 sys.modules["matplotlib"] = None
-from cli import main
+from firth.cli import main
 main(["attention", {str(run)!r}, "cat", "--out", "cat.svg"])
 """
     done = subprocess.run(

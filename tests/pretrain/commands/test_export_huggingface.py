@@ -8,8 +8,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-import cli
-from embed.registry import MODEL_FORMATS
+from firth import cli
+from firth.embed.registry import MODEL_FORMATS
 from tests.pretrain.random_run import random_run
 
 
@@ -95,7 +95,7 @@ def test_transformers_is_not_needed_to_write(run, tmp_path, root):
     code = f"""
 import sys
 sys.modules["transformers"] = None
-from cli import main
+from firth.cli import main
 main(["export", {str(run)!r}, "--format", "huggingface", {str(tmp_path / "out")!r}])
 """
     done = subprocess.run(

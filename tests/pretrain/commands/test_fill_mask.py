@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.tokenizer.pieces import FIRST_PIECE, SPECIAL
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, SPECIAL
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
 

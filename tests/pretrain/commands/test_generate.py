@@ -5,9 +5,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
-import cli
-from pretrain.inference import causal_encoder
-from pretrain.inference.sampling import GenerateConfig
+from firth import cli
+from firth.pretrain.inference import causal_encoder
+from firth.pretrain.inference.sampling import GenerateConfig
 from tests.pretrain.small_run import small_encoder, small_run
 
 ENCODER = small_encoder(causal=True)

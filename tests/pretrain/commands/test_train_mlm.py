@@ -10,18 +10,18 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import verify
-from corpora.artifacts.metrics import HeldOutLoss, read_metrics
-from corpora.common.options import take
-from embed.formats.vector_files import load_vectors
-from pretrain.commands import train_mlm
-from pretrain.commands.train_mlm import command as mlm_command
-from pretrain.commands.train_mlm import step_time, summary
-from pretrain.config import MlmConfig
-from pretrain.device import compile_problem
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.training.optimizer import n_weights
+from firth import cli
+from firth.corpora.artifacts.artifact import verify
+from firth.corpora.artifacts.metrics import HeldOutLoss, read_metrics
+from firth.corpora.common.options import take
+from firth.embed.formats.vector_files import load_vectors
+from firth.pretrain.commands import train_mlm
+from firth.pretrain.commands.train_mlm import command as mlm_command
+from firth.pretrain.commands.train_mlm import step_time, summary
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.device import compile_problem
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.training.optimizer import n_weights
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.run_python import run_python
 from tests.waiting import wait_for
@@ -222,9 +222,9 @@ def test_the_preset_that_learns_more_is_named(corpus):
 
 def test_more_cores_are_more_time_and_a_gpu_is_not_measured(monkeypatch):
     config = MlmConfig(minutes=12, device="cpu").resolved()
-    monkeypatch.setattr("corpora.common.threads.available_threads", lambda: 4)
+    monkeypatch.setattr("firth.corpora.common.threads.available_threads", lambda: 4)
     assert train_mlm._better_preset(config) == "micro"
-    monkeypatch.setattr("corpora.common.device.choose_device", {"cpu": "cuda"}.get)
+    monkeypatch.setattr("firth.corpora.common.device.choose_device", {"cpu": "cuda"}.get)
     assert train_mlm._better_preset(config) is None
 
 
@@ -326,10 +326,10 @@ def test_a_killed_training_resumes_to_the_same_bytes(root, corpus, tmp_path):
 STOPPED_AND_WHOLE = """
 import json, sys
 from pathlib import Path
-from corpora.store.corpus import Corpus
-from pretrain.config import MlmConfig
-from pretrain.train import make_mlm_run
-from pretrain.training.loop import _Training
+from firth.corpora.store.corpus import Corpus
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
+from firth.pretrain.training.loop import _Training
 
 corpus, folder = Corpus.open(sys.argv[1]), Path(sys.argv[2])
 config = MlmConfig(**json.loads(sys.argv[3]))

@@ -8,11 +8,11 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from corpora.tokenizer.pieces import FIRST_PIECE, MASK
-from pretrain.data.batches import Batch, Batches, fixed_batches
-from pretrain.data.masking import Masking, capacity
-from pretrain.data.objectives.masked import MaskedPieces
-from pretrain.data.packing import PackedRows, lay_out
+from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK
+from firth.pretrain.data.batches import Batch, Batches, fixed_batches
+from firth.pretrain.data.masking import Masking, capacity
+from firth.pretrain.data.objectives.masked import MaskedPieces
+from firth.pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 

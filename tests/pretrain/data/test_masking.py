@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy.stats import chi2, chisquare
 
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
-from pretrain.data.masking import Masking, capacity, mask
-from pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
+from firth.pretrain.data.masking import Masking, capacity, mask
+from firth.pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
 
 FALSE_ALARM = 1e-6  # of each statistical test, over all seeds; the seeds are fixed
 V = 60

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SettingError
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, SPECIAL, Pieces
-from pretrain.data import packing
-from pretrain.data.packing import PackedRows, lay_out, max_rows, piece_counts
+from firth.corpora.common.errors import SettingError
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, SPECIAL, Pieces
+from firth.pretrain.data import packing
+from firth.pretrain.data.packing import PackedRows, lay_out, max_rows, piece_counts
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-import pretrain.data.stateless_random
-from pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
+import firth.pretrain.data.stateless_random
+from firth.pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
 
 FALSE_ALARM = 1e-6  # of each chi-square test, over all seeds; the seeds are fixed
 UNSIGNED = 1 << 64
@@ -33,7 +33,7 @@ def naive_splitmix64(state, n):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("key", [0, 1234567, UNSIGNED - 1])
 def test_bits_match_the_published_generator(monkeypatch, key, device):
-    monkeypatch.setattr(pretrain.data.stateless_random, "_key", lambda *_: key)
+    monkeypatch.setattr(firth.pretrain.data.stateless_random, "_key", lambda *_: key)
 
     bits = keyed_bits(0, 0, "test", (3, 5), device)
 

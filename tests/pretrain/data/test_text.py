@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE
-from pretrain.config import MlmConfig
-from pretrain.data.packing import PackedRows
-from pretrain.data.text import learn_text_pieces, max_segments, open_text, pack_text
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.packing import PackedRows
+from firth.pretrain.data.text import learn_text_pieces, max_segments, open_text, pack_text
 from tests.pretrain.small_training import SMALL, conllu, corpus_of
 
 CONFIG = MlmConfig(**{**SMALL, "pieces": "auto"})

@@ -10,20 +10,20 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.tokenizer.pieces import UNK
-from embed.contextual.encoders import open_encoder
-from embed.protocols import (
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.tokenizer.pieces import UNK
+from firth.embed.contextual.encoders import open_encoder
+from firth.embed.protocols import (
     ContextualEncoder,
     InputEmbeddings,
     JoinableEncoder,
     SentenceScorer,
     WindowedEncoder,
 )
-from pretrain.huggingface.encoder import open_folder
-from pretrain.huggingface.export import write_huggingface
-from pretrain.huggingface.loading import mask_piece
-from pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.huggingface.encoder import open_folder
+from firth.pretrain.huggingface.export import write_huggingface
+from firth.pretrain.huggingface.loading import mask_piece
+from firth.pretrain.inference.mlm_encoder import open_run
 from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
 from tests.pretrain.random_run import random_run
 

@@ -7,23 +7,23 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from corpora.artifacts.artifact import read_json, write_json
-from corpora.artifacts.checkpoint import save_checkpoint
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.text.segment import TextSettings
-from corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
-from embed.registry import MODEL_FORMATS
-from pretrain.config import PRESETS, MlmConfig
-from pretrain.huggingface.export import write_huggingface
-from pretrain.huggingface.layouts import huggingface_form, layout_problem
-from pretrain.inference.mlm_encoder import open_causal
-from pretrain.inference.sampling import GenerateConfig
-from pretrain.model import encoder
-from pretrain.model.encoder import MaskedLanguageModel, init_weights
-from pretrain.model.weights import load_model
-from pretrain.shape import EncoderConfig
-from pretrain.training.optimizer import make_optimizer, state_arrays
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.artifacts.checkpoint import save_checkpoint
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
+from firth.embed.registry import MODEL_FORMATS
+from firth.pretrain.config import PRESETS, MlmConfig
+from firth.pretrain.huggingface.export import write_huggingface
+from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
+from firth.pretrain.inference.mlm_encoder import open_causal
+from firth.pretrain.inference.sampling import GenerateConfig
+from firth.pretrain.model import encoder
+from firth.pretrain.model.encoder import MaskedLanguageModel, init_weights
+from firth.pretrain.model.weights import load_model
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.optimizer import make_optimizer, state_arrays
 from tests.pretrain.random_run import TEXT, learned_pieces, random_model, random_run, seal
 
 transformers = pytest.importorskip("transformers")

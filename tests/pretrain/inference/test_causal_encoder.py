@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP, UNK
-from embed.protocols import (
+from firth.corpora.common.errors import SettingError
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP, UNK
+from firth.embed.protocols import (
     AttentionReader,
     ContextualEncoder,
     JoinableEncoder,
     MaskFiller,
     SentenceScorer,
 )
-from pretrain.data.stateless_random import keyed_uniform
-from pretrain.inference import causal_encoder
-from pretrain.inference.generation import spell
-from pretrain.inference.sampling import GenerateConfig, draw_piece
-from pretrain.inference.trained_encoder import Prediction
-from pretrain.inference.windows import PiecedText
+from firth.pretrain.data.stateless_random import keyed_uniform
+from firth.pretrain.inference import causal_encoder
+from firth.pretrain.inference.generation import spell
+from firth.pretrain.inference.sampling import GenerateConfig, draw_piece
+from firth.pretrain.inference.trained_encoder import Prediction
+from firth.pretrain.inference.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
 
 SHAPES = [

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
-from embed.protocols import ContextualEncoder, InputEmbeddings, MaskedEncoder, SentenceScorer
-from embed.vectors.piece_table import PieceTable
-from embed.vectors.word_vectors import WordVectors
-from pretrain.inference.mlm_encoder import MlmEncoder
-from pretrain.inference.states import masked_word_states
-from pretrain.inference.windows import PiecedText
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL, UNK
+from firth.embed.protocols import ContextualEncoder, InputEmbeddings, MaskedEncoder, SentenceScorer
+from firth.embed.vectors.piece_table import PieceTable
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.inference.mlm_encoder import MlmEncoder
+from firth.pretrain.inference.states import masked_word_states
+from firth.pretrain.inference.windows import PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
 
 SHAPES = [

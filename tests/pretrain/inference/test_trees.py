@@ -8,17 +8,17 @@ import pytest
 import torch
 from click.testing import CliRunner
 
-from cli import main as cli
-from corpora.common.errors import SettingError
-from corpora.encoding.open_or_build import open_or_build
-from corpora.text.trees import ParsedSentence
-from corpora.tokenizer.pieces import CLS, MASK, SEP
-from embed.compare.datasets.tagged_words import read_tagged
-from embed.compare.tasks.tagging.inputs import state_inputs
-from embed.contextual.pooled_run import pool_run
-from embed.contextual.pooling import PoolConfig, pool_words
-from embed.vectors.word_vectors import WordVectors
-from pretrain.huggingface.layouts import layout_problem
+from firth.cli import main as cli
+from firth.corpora.common.errors import SettingError
+from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.text.trees import ParsedSentence
+from firth.corpora.tokenizer.pieces import CLS, MASK, SEP
+from firth.embed.compare.datasets.tagged_words import read_tagged
+from firth.embed.compare.tasks.tagging.inputs import state_inputs
+from firth.embed.contextual.pooled_run import pool_run
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.huggingface.layouts import layout_problem
 from tests.pretrain.small_run import TEXT, small_encoder, write_run
 from tests.pretrain.small_training import conllu, random_heads, tree_corpus_of
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 import torch.nn.attention.varlen as library
 
-from corpora.common.errors import SettingError
-from pretrain.config import MlmConfig
-from pretrain.data.stateless_random import keyed_bits
-from pretrain.model import attention, varlen
-from pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
-from pretrain.model.positions import angles
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.stateless_random import keyed_bits
+from firth.pretrain.model import attention, varlen
+from firth.pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
+from firth.pretrain.model.positions import angles
+from firth.pretrain.shape import EncoderConfig
 
 TORCHS_OWN = library.varlen_attn
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from pretrain.config import MlmConfig
-from pretrain.mixers import MIXERS
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
 from tests.pretrain.model.test_encoder import LAYOUTS, LENGTH, masked_batch, packed_rows
 from tests.pretrain.model.test_encoder import small_model as bidirectional
 

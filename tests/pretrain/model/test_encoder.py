@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from pretrain.config import PRESETS, MlmConfig
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.layers import FeedForward
-from pretrain.model.positions import sinusoids
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import PRESETS, MlmConfig
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.layers import FeedForward
+from firth.pretrain.model.positions import sinusoids
+from firth.pretrain.shape import EncoderConfig
 
 LENGTH = 24
 LAYOUTS = [

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from corpora.common.hashing import FACTORS, SHIFTS, STRIDE
-from pretrain.data.stateless_random import keyed_bits, row_uniform
-from pretrain.model.hard import choose_one, gumbel
+from firth.corpora.common.hashing import FACTORS, SHIFTS, STRIDE
+from firth.pretrain.data.stateless_random import keyed_bits, row_uniform
+from firth.pretrain.model.hard import choose_one, gumbel
 
 
 def keys_of(n, step=0):
@@ -56,7 +56,7 @@ def test_compiled_code_takes_the_same_numbers():
 
 def test_the_extreme_numbers_have_finite_noise(monkeypatch):
     extremes = torch.tensor([[0.0, 1 - 2.0**-24]])
-    monkeypatch.setattr("pretrain.model.hard.row_uniform", lambda *given: extremes)
+    monkeypatch.setattr("firth.pretrain.model.hard.row_uniform", lambda *given: extremes)
     assert gumbel(keys_of(1), 0, torch.Size((1, 2))).isfinite().all()
 
 

@@ -7,14 +7,14 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import nn
 
-from corpora.common.errors import SettingError
-from pretrain.config import MlmConfig
-from pretrain.mixers import MIXERS
-from pretrain.model.attention import build_attention_inputs
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.mixers.base import AttentionInputs, take_slots
-from pretrain.model.mixers.recurrent import places_with_gaps
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.mixers import MIXERS
+from firth.pretrain.model.attention import build_attention_inputs
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.mixers.base import AttentionInputs, take_slots
+from firth.pretrain.model.mixers.recurrent import places_with_gaps
+from firth.pretrain.shape import EncoderConfig
 
 DIM = 8
 OTHERS = [name for name in MIXERS if name != "attention"]
@@ -201,7 +201,7 @@ def test_the_slot_between_segments_leaves_a_zero_state_whatever_the_weights(name
 
 
 def test_every_matrix_of_a_block_is_muons_once():
-    from pretrain.training.optimizer import block_matrices
+    from firth.pretrain.training.optimizer import block_matrices
 
     mixers = "lstm,gru,conv,conformer,mean"
     config = MlmConfig(dim=16, layers=5, sequence_length=24, mixer=mixers)

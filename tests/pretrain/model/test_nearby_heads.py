@@ -5,10 +5,10 @@ import itertools
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from pretrain.config import MlmConfig
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.nearby_heads import common_direction, look_nearby
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.nearby_heads import common_direction, look_nearby
 
 LENGTH = 24
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from pretrain.model.positions import angles, rotate, sinusoids
+from firth.pretrain.model.positions import angles, rotate, sinusoids
 
 
 def test_sinusoids_are_those_of_the_formula():

@@ -6,7 +6,7 @@ The layer as a whole is compared with its formula in test_attention.py.
 import pytest
 import torch
 
-from pretrain.model.relative import by_distance, by_key
+from firth.pretrain.model.relative import by_distance, by_key
 
 SIZES = pytest.mark.parametrize(("n_queries", "n_keys"), [(1, 1), (1, 4), (3, 3), (4, 9), (5, 2)])
 

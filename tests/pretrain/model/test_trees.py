@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.tokenizer.pieces import CLS, PAD, SEP
-from pretrain.config import MlmConfig
-from pretrain.data.packing import PackedRows, lay_out
-from pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.model.trees import tree_edges
-from pretrain.shape import EncoderConfig
+from firth.corpora.common.errors import SettingError
+from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.packing import PackedRows, lay_out
+from firth.pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.trees import tree_edges
+from firth.pretrain.shape import EncoderConfig
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, random_units
 from tests.pretrain.model.test_attention import (

@@ -9,11 +9,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from corpora.artifacts.artifact import MAKER
-from corpora.common.errors import ArtifactError
-from corpora.tokenizer.json_format import open_pieces, save_pieces
-from pretrain.inference.mlm_encoder import open_run
-from pretrain.model.weights import (
+from firth.corpora.artifacts.artifact import MAKER
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
+from firth.pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.model.weights import (
     TOKENIZER,
     WEIGHTS,
     encoder_config,

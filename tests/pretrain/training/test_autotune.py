@@ -6,10 +6,10 @@ import json
 import pytest
 import torch
 
-from corpora.common.errors import ArtifactError, SettingError
-from pretrain.config import MlmConfig
-from pretrain.training import autotune
-from pretrain.training.autotune import (
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.training import autotune
+from firth.pretrain.training.autotune import (
     StepTimer,
     TunedSettings,
     batch_rows,
@@ -19,8 +19,8 @@ from pretrain.training.autotune import (
     tune,
     tune_once,
 )
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.schedule import Budget
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.schedule import Budget
 from tests.waiting import PATIENCE
 
 CPU = torch.device("cpu")

@@ -11,14 +11,14 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-import cli
-from corpora.artifacts.metrics import read_metrics
-from corpora.common import threads
-from corpora.common.errors import SettingError
-from pretrain.config import MlmConfig
-from pretrain.train import make_mlm_run
-from pretrain.training import loop, prepare
-from pretrain.training.distributed import ProcessGroup, process_group
+from firth import cli
+from firth.corpora.artifacts.metrics import read_metrics
+from firth.corpora.common import threads
+from firth.corpora.common.errors import SettingError
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
+from firth.pretrain.training import loop, prepare
+from firth.pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
 from tests.waiting import wait_for
 
@@ -101,7 +101,7 @@ LEAVES = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import torch
-from pretrain.training.distributed import process_group
+from firth.pretrain.training.distributed import process_group
 with process_group("cpu") as group:
     weights = torch.ones(3, requires_grad=True)
     weights.sum().backward()
@@ -177,7 +177,7 @@ def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
 FROM_PYTHON = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from pretrain import MlmConfig, train_mlm
+from firth import MlmConfig, train_mlm
 _, _, text, out, *_ = sys.argv
 encoder = train_mlm(text, MlmConfig(preset="tiny", steps=2, device="cpu", compile="off"), out)
 print(encoder.path)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import SettingError
-from corpora.tokenizer.pieces import FIRST_PIECE
-from pretrain.data.batches import Batch
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
-from pretrain.training.evaluation import MlmScore, evaluate, unigram_score
-from pretrain.training.prepare import held_out_batches
+from firth.corpora.common.errors import SettingError
+from firth.corpora.tokenizer.pieces import FIRST_PIECE
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.evaluation import MlmScore, evaluate, unigram_score
+from firth.pretrain.training.prepare import held_out_batches
 from tests.pretrain.letters import LETTERS, packed
 
 

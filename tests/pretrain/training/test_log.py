@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.artifacts.metrics import read_metrics
-from pretrain.training.evaluation import MlmScore
-from pretrain.training.log import TrainingLog, TrainingStatus, Workload
+from firth.corpora.artifacts.metrics import read_metrics
+from firth.pretrain.training.evaluation import MlmScore
+from firth.pretrain.training.log import TrainingLog, TrainingStatus, Workload
 
 CPU = torch.device("cpu")
 SCALE = Workload(row_slots=16, batch_rows=4, n_rows=32, padding=0.01, row_flops=1e6, peak=1e8)
@@ -19,7 +19,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 100.0
-        for module in ("pretrain.training.log", "pretrain.device"):
+        for module in ("firth.pretrain.training.log", "firth.pretrain.device"):
             monkeypatch.setattr(f"{module}.time", self)
 
     def perf_counter(self):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from pretrain.training.muon import Muon, balanced, orthogonalized
+from firth.pretrain.training.muon import Muon, balanced, orthogonalized
 
 DECAY, MOMENTUM = 0.1, 0.9
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
-from pretrain.training.optimizer import (
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.optimizer import (
     load_state,
     make_optimizer,
     n_weights,

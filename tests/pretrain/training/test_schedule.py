@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from pretrain.config import MlmConfig
-from pretrain.training.schedule import Budget, make_budget, rate_factor
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.training.schedule import Budget, make_budget, rate_factor
 
 
 @pytest.mark.parametrize(

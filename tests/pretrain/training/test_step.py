@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import FirthError
-from pretrain.data.batches import Batch
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import EncoderConfig
-from pretrain.training.distributed import ProcessGroup
-from pretrain.training.optimizer import make_optimizer
-from pretrain.training.step import Stepper, StepSettings, dropout_seed
+from firth.corpora.common.errors import FirthError
+from firth.pretrain.data.batches import Batch
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import EncoderConfig
+from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.optimizer import make_optimizer
+from firth.pretrain.training.step import Stepper, StepSettings, dropout_seed
 
 B, T, C, V = 12, 16, 4, 30
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import FirthError, SettingError
-from corpora.tokenizer.pieces import FIRST_PIECE
-from embed.vectors.word_vectors import WordVectors
-from pretrain.config import MlmConfig
-from pretrain.data.packing import piece_counts
-from pretrain.data.text import learn_text_pieces, open_text, pack_text
-from pretrain.model.encoder import MaskedLanguageModel
-from pretrain.shape import INIT_STD
-from pretrain.training.warm_start import (
+from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.tokenizer.pieces import FIRST_PIECE
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.packing import piece_counts
+from firth.pretrain.data.text import learn_text_pieces, open_text, pack_text
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.shape import INIT_STD
+from firth.pretrain.training.warm_start import (
     start_from,
     vectors_from_text,
     vectors_from_words,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.report.contents import Attention
+from firth.embed.compare.report.contents import Attention
 
 _SLOT = 20  # drawing units per piece
 _LETTER = 7.0  # approximate width of a letter

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from corpora.common.console import human
-from embed.compare.curves.table import CurveGroup, group_curve_results
-from embed.compare.inputs.baselines import RANDOM
-from embed.compare.report.html.scale import Scale, colors_of, scale_of
+from firth.corpora.common.console import human
+from firth.embed.compare.curves.table import CurveGroup, group_curve_results
+from firth.embed.compare.inputs.baselines import RANDOM
+from firth.embed.compare.report.html.scale import Scale, colors_of, scale_of
 
 _WIDE, _HIGH = 360, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 346, 8, 204  # edges of the plot area

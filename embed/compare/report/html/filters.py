@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from embed.compare.report.explanations import meaning
-from embed.compare.report.result_groups import ResultGroup
-from embed.compare.scoring.frequency_bands import EDGES
+from firth.embed.compare.report.explanations import meaning
+from firth.embed.compare.report.result_groups import ResultGroup
+from firth.embed.compare.scoring.frequency_bands import EDGES
 
 
 def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:

@@ -8,21 +8,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora.artifacts.atomic import atomic_output
-from corpora.artifacts.figures import replace_undrawable
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.contents import ReportParts
-from embed.compare.report.html.attention import attention_view
-from embed.compare.report.html.curves import curve_view
-from embed.compare.report.html.filters import FILTERS
-from embed.compare.report.html.run_settings import settings_view
-from embed.compare.report.html.scale import colors_of
-from embed.compare.report.html.scores import score_views
-from embed.compare.report.html.summary import summary_view
-from embed.compare.report.html.words import context_view, map_view, neighbor_view
-from embed.compare.report.result_groups import rows_of
-from embed.compare.report.table import short_names
-from embed.compare.statistics.ranking import ALPHA
+from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.artifacts.figures import replace_undrawable
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.contents import ReportParts
+from firth.embed.compare.report.html.attention import attention_view
+from firth.embed.compare.report.html.curves import curve_view
+from firth.embed.compare.report.html.filters import FILTERS
+from firth.embed.compare.report.html.run_settings import settings_view
+from firth.embed.compare.report.html.scale import colors_of
+from firth.embed.compare.report.html.scores import score_views
+from firth.embed.compare.report.html.summary import summary_view
+from firth.embed.compare.report.html.words import context_view, map_view, neighbor_view
+from firth.embed.compare.report.result_groups import rows_of
+from firth.embed.compare.report.table import short_names
+from firth.embed.compare.statistics.ranking import ALPHA
 
 if TYPE_CHECKING:
     from jinja2 import Environment

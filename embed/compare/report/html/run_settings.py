@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from embed.compare.report.contents import RunFacts
+from firth.embed.compare.report.contents import RunFacts
 
 _NULL = "null"  # a setting that was left open, or has no value in this run
 

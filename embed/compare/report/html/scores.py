@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.explanations import meaning, page_of
-from embed.compare.report.html.scale import Scale, scale_of
-from embed.compare.report.result_groups import ResultGroup, group_results, rows_of
-from embed.compare.scoring.frequency_bands import EDGES
-from embed.compare.scoring.notes import gather_notes
-from embed.compare.statistics.ranking import ALPHA
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.explanations import meaning, page_of
+from firth.embed.compare.report.html.scale import Scale, scale_of
+from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
+from firth.embed.compare.scoring.frequency_bands import EDGES
+from firth.embed.compare.scoring.notes import gather_notes
+from firth.embed.compare.statistics.ranking import ALPHA
 
 _USUAL = 1.0  # largest absolute value of most metrics
 

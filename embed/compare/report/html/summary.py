@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from embed.compare.report.contents import RunFacts
-from embed.compare.report.explanations import CAUSAL, METHODS
-from embed.compare.report.result_groups import rows_of
-from embed.compare.report.summary import LEGEND
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.contents import RunFacts
+from firth.embed.compare.report.explanations import CAUSAL, METHODS
+from firth.embed.compare.report.result_groups import rows_of
+from firth.embed.compare.report.summary import LEGEND
 
 
 def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.report.html.scale import colors_of
-from embed.contextual.in_context import BRACKETED, ContextAnswer
-from embed.query.label_places import place_labels
-from embed.query.word_map import WordMap
-from embed.vectors.neighbors import Neighbor
+from firth.embed.compare.report.html.scale import colors_of
+from firth.embed.contextual.in_context import BRACKETED, ContextAnswer
+from firth.embed.query.label_places import place_labels
+from firth.embed.query.word_map import WordMap
+from firth.embed.vectors.neighbors import Neighbor
 
 _WIDE, _HIGH = 400, 340  # size of a map, in drawing units
 _MARGINS = np.array([46.0, 20.0])  # room for labels

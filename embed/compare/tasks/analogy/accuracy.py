@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
+from firth.embed.compare.statistics.estimators import Means
+from firth.embed.compare.task import Measurement
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import set_name
-from embed.compare.datasets.questions import Question, holds_relations, read_questions
-from embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from embed.compare.task import Measurement, Task
-from embed.compare.tasks.analogy.accuracy import ScoredQuestions, accuracies, usable, why_unscored
-from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
-from embed.protocols import StaticVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.datasets.questions import Question, holds_relations, read_questions
+from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
+from firth.embed.compare.task import Measurement, Task
+from firth.embed.compare.tasks.analogy.accuracy import (
+    ScoredQuestions,
+    accuracies,
+    usable,
+    why_unscored,
+)
+from firth.embed.compare.tasks.analogy.bats import RelationTask
+from firth.embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
+from firth.embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.best_answers import BestAnswers
-from embed.compare.tasks.analogy.offsets import products, to_float32
-from embed.protocols import StaticVectors
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.tasks.analogy.best_answers import BestAnswers
+from firth.embed.compare.tasks.analogy.offsets import products, to_float32
+from firth.embed.protocols import StaticVectors
 
 _BLOCK = 4096  # candidates whose cosines with all words are held at once
 _SEED = 20160  # of the random words among the examples

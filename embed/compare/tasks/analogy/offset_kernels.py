@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from corpora.common.jit import compiled
+from firth.corpora.common.jit import compiled
 
 _ONE = np.float32(1.0)
 _SHIFT = np.float32(1.0) + 2 * np.float32(0.001)  # Levy & Goldberg 2014, section 4: epsilon

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.threads import thread_count, worker_threads
-from embed.compare.inputs.lookup import finite_units
-from embed.compare.tasks.analogy.offset_kernels import invert_distances, score_block
-from embed.protocols import StaticVectors
-from embed.vectors.search import nonzero_rows
+from firth.corpora.common.threads import thread_count, worker_threads
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.tasks.analogy.offset_kernels import invert_distances, score_block
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.search import nonzero_rows
 
 METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
 _BLOCK = 1024  # candidates whose cosines with all question words are held at once

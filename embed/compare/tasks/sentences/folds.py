@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from corpora.common.errors import SourceError
-from corpora.common.reporting import note
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
-from embed.compare.datasets.parts import DEV, TEST, Parts, set_name
-from embed.compare.tasks.sentences.items import SentenceSet
+from firth.corpora.common.errors import SourceError
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_training_parts
+from firth.embed.compare.datasets.parts import DEV, TEST, Parts, set_name
+from firth.embed.compare.tasks.sentences.items import SentenceSet
 
 
 def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:

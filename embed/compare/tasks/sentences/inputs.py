@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from embed.compare.probes.examples import Bags
-from embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
-from embed.contextual.batches import encode_in_blocks
-from embed.protocols import ContextualEncoder, StaticVectors
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.embed.compare.probes.examples import Bags
+from firth.embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
+from firth.embed.contextual.batches import encode_in_blocks
+from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 
 @dataclass(frozen=True, eq=False)

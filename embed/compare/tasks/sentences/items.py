@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from embed.compare.datasets.labeled_sentences import LabeledSentences
-from embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN, Parts
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
+from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN, Parts
 
 _LISTED = 10  # labels that a note lists
 

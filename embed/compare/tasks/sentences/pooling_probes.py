@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from corpora.common.reporting import Progress, no_progress
-from embed.compare.datasets.parts import DEV, TRAIN
-from embed.compare.inputs.encoder_access import encoder_of
-from embed.compare.probes.attention_pooling import LabeledBags, TrainedAttention, train_attention
-from embed.compare.probes.examples import STATIC, layer_source, standardized
-from embed.compare.probes.progress import share, steps
-from embed.compare.tasks.sentences.inputs import (
+from firth.corpora.common.reporting import Progress, no_progress
+from firth.embed.compare.datasets.parts import DEV, TRAIN
+from firth.embed.compare.inputs.encoder_access import encoder_of
+from firth.embed.compare.probes.attention_pooling import (
+    LabeledBags,
+    TrainedAttention,
+    train_attention,
+)
+from firth.embed.compare.probes.examples import STATIC, layer_source, standardized
+from firth.embed.compare.probes.progress import share, steps
+from firth.embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
     mean_pool,
     split_sentence,
@@ -22,8 +26,8 @@ from embed.compare.tasks.sentences.inputs import (
     state_sentences,
     static_sentences,
 )
-from embed.compare.tasks.sentences.items import SentenceSet
-from embed.protocols import StaticVectors
+from firth.embed.compare.tasks.sentences.items import SentenceSet
+from firth.embed.protocols import StaticVectors
 
 # relative to the mean loss; each starts from the last
 MEAN_DECAYS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

@@ -8,23 +8,23 @@ from time import thread_time
 
 import numpy as np
 
-from corpora.common.reporting import note
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.labeled_sentences import read_sentence_parts
-from embed.compare.datasets.parts import TEST, TRAIN
-from embed.compare.inputs.encoder_access import encoder_of, static_note
-from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.probes.attention_pooling import TrainedAttention
-from embed.compare.probes.examples import source_note
-from embed.compare.probes.progress import share
-from embed.compare.statistics.estimators import Means
-from embed.compare.task import Measurement
-from embed.compare.tasks.sentences.folds import read_folds
-from embed.compare.tasks.sentences.items import SentenceSet
-from embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
-from embed.compare.tasks.tagging.inputs import likely_parts
-from embed.protocols import StaticVectors
-from embed.vectors.one_thread import ONE_THREAD
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts
+from firth.embed.compare.datasets.parts import TEST, TRAIN
+from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
+from firth.embed.compare.inputs.long_sentences import long_sentence_note
+from firth.embed.compare.probes.attention_pooling import TrainedAttention
+from firth.embed.compare.probes.examples import source_note
+from firth.embed.compare.probes.progress import share
+from firth.embed.compare.statistics.estimators import Means
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.sentences.folds import read_folds
+from firth.embed.compare.tasks.sentences.items import SentenceSet
+from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
+from firth.embed.compare.tasks.tagging.inputs import likely_parts
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from corpora.text.trees import ParsedSentence, part_heads
-from embed.compare.inputs.lookup import FoundWords, find_words, finite_units
-from embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
-from embed.protocols import ContextualEncoder, StaticVectors
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.trees import ParsedSentence, part_heads
+from firth.embed.compare.inputs.lookup import FoundWords, find_words, finite_units
+from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
+from firth.embed.protocols import ContextualEncoder, StaticVectors
 
 N_FLAGS = 2  # extra columns after each vector
 _PARTS = re.compile(r"\w+|[^\w\s]")

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from corpora.artifacts.arrays import offsets_of
-from embed.compare.datasets.parts import DEV, HELD_OUT, TEST, Parts
-from embed.compare.datasets.tagged_words import TaggedWords
-from embed.compare.probes.examples import Examples
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, Parts
+from firth.embed.compare.datasets.tagged_words import TaggedWords
+from firth.embed.compare.probes.examples import Examples
 
 _RARELY = 0.05  # share of a word's occurrences below which a label may be an annotation error
 

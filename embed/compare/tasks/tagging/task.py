@@ -8,26 +8,26 @@ from time import thread_time
 
 import numpy as np
 
-from corpora.common.reporting import note
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import DEV, TRAIN
-from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.inputs.encoder_access import encoder_of, static_note
-from embed.compare.inputs.long_sentences import long_sentence_note
-from embed.compare.probes.examples import (
+from firth.corpora.common.reporting import note
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import DEV, TRAIN
+from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
+from firth.embed.compare.inputs.long_sentences import long_sentence_note
+from firth.embed.compare.probes.examples import (
     STATIC,
     TrainedProbe,
     layer_source,
     source_note,
     standardized,
 )
-from embed.compare.probes.linear import train_linear
-from embed.compare.probes.progress import share, steps
-from embed.compare.probes.window import train_window
-from embed.compare.statistics.estimators import Means, Statistic
-from embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
-from embed.compare.task import Measurement
-from embed.compare.tasks.tagging.inputs import (
+from firth.embed.compare.probes.linear import train_linear
+from firth.embed.compare.probes.progress import share, steps
+from firth.embed.compare.probes.window import train_window
+from firth.embed.compare.statistics.estimators import Means, Statistic
+from firth.embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.tagging.inputs import (
     N_FLAGS,
     Inputs,
     likely_parts,
@@ -35,9 +35,9 @@ from embed.compare.tasks.tagging.inputs import (
     state_inputs,
     static_inputs,
 )
-from embed.compare.tasks.tagging.items import TaggingSet
-from embed.protocols import ContextualEncoder, StaticVectors
-from embed.vectors.one_thread import ONE_THREAD
+from firth.embed.compare.tasks.tagging.items import TaggingSet
+from firth.embed.protocols import ContextualEncoder, StaticVectors
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 _RADIUS = 1  # neighbors each side that the window probe sees
 _VERSION = 2  # of the probes: increased when their results change, if only by rounding

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.reading.wiki.markup_kernels import (
+from firth.corpora.reading.wiki.markup_kernels import (
     CELL,
     ENTITY,
     GAP,
@@ -22,7 +22,7 @@ from corpora.reading.wiki.markup_kernels import (
     TAG,
     flag_lines,
 )
-from corpora.reading.wiki.paragraphs import clean_line, clean_lines, page_text
+from firth.corpora.reading.wiki.paragraphs import clean_line, clean_lines, page_text
 
 # What flags a line, in the slow words of a regular expression.
 DEFINITIONS = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from corpora.common.errors import SourceError
+from firth.corpora.common.errors import SourceError
 
 EXTRACTED = """\
 <doc id="12" url="http://x?curid=12" title="Anarchism">

@@ -1,9 +1,9 @@
-"""A naive splitter by the rules of `corpora.text.sentences`, on str; slow on purpose."""
+"""A naive splitter by the rules of `firth.corpora.text.sentences`, on str; slow on purpose."""
 
 import re
 import unicodedata
 
-from corpora.text.sentences import rules
+from firth.corpora.text.sentences import rules
 
 FLAGS = rules.word_flags()
 TERMINATORS = {c: kind for kind, characters in rules.TERMINATORS.items() for c in characters}

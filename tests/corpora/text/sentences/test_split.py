@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.text.sentences.rules import word_flags
-from corpora.text.sentences.split import sentence_offsets, split_sentences
+from firth.corpora.text.sentences.rules import word_flags
+from firth.corpora.text.sentences.split import sentence_offsets, split_sentences
 from tests.corpora.text.sentences.naive_splitter import naive_split
 from tests.corpora.text.sentences.sentence_cases import CASES
 

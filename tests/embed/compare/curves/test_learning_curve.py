@@ -11,26 +11,26 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from corpora.artifacts.artifact import new_artifact, write_json
-from corpora.artifacts.seeds import read_training
-from corpora.common.errors import ArtifactError, SettingError
-from corpora.encoding.pipeline import build_corpus
-from corpora.encoding.request import BuildOptions, make_request
-from corpora.reading.text_blocks import ReadOptions
-from corpora.store.corpus import Corpus
-from embed.compare.config import CompareConfig
-from embed.compare.curves.api import LearningCurve
-from embed.compare.curves.document import to_document
-from embed.compare.curves.learning_curve import take_samples
-from embed.compare.curves.picture import draw_curve
-from embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
-from embed.compare.curves.table import group_curve_results, print_curve
-from embed.compare.report.contents import ReportParts
-from embed.compare.report.html.page import make_page
-from embed.compare.scoring.comparison import compare
-from embed.compare.scoring.open_runs import open_runs
-from embed.compare.task import read_task
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.seeds import read_training
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.curves.api import LearningCurve
+from firth.embed.compare.curves.document import to_document
+from firth.embed.compare.curves.learning_curve import take_samples
+from firth.embed.compare.curves.picture import draw_curve
+from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
+from firth.embed.compare.curves.table import group_curve_results, print_curve
+from firth.embed.compare.report.contents import ReportParts
+from firth.embed.compare.report.html.page import make_page
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.compare.task import read_task
+from firth.embed.vectors.word_vectors import WordVectors
 
 SIZES = [300, 1_000]
 PAIRS = "w1\tw2\t9\nw1\tw3\t7\nw2\tw5\t5\nw4\tw1\t3\nw3\tw200\t2\nw150\tw180\t1\nw2\tnowhere\t4\n"

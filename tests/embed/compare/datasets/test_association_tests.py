@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.association_tests import AssociationTest, WordList, read_associations
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.association_tests import (
+    AssociationTest,
+    WordList,
+    read_associations,
+)
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 NAMES = ("Flowers", "insects & co", "pleasant", "un pleasant")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.categories import CategoryWord, read_categories, read_groups
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.categories import CategoryWord, read_categories, read_groups
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 

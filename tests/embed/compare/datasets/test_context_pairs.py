@@ -4,8 +4,8 @@ import lzma
 
 import pytest
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.context_pairs import PairInContext, Target, read_contexts
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.context_pairs import PairInContext, Target, read_contexts
 
 SCWS = (
     "1\tbank\tn\tmoney\tn\tBy the <b> bank </b> of a river .\tHis <b>Money</b> is gone"

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from corpora.common.errors import SettingError, SourceError
-from embed.compare.datasets.labeled_sentences import (
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.datasets.labeled_sentences import (
     read_sentence_parts,
     read_sentences,
     read_training_parts,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from embed.compare.datasets.mismatched_targets import mismatch_note
+from firth.embed.compare.datasets.mismatched_targets import mismatch_note
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.outlier_groups import Topic, read_topics
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.outlier_groups import Topic, read_topics
 
 WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 CATS = Topic("cats", ("tiger", "lion"), ("dog", "New York"))

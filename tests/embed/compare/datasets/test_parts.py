@@ -2,7 +2,7 @@
 
 import pytest
 
-from embed.compare.datasets.parts import set_name
+from firth.embed.compare.datasets.parts import set_name
 
 
 def test_the_name_of_a_folder_is_not_cut(tmp_path):

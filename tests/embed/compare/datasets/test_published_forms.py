@@ -2,16 +2,16 @@
 
 import pytest
 
-from corpora.common.errors import SettingError, SourceError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.categories import read_categories
-from embed.compare.datasets.context_pairs import read_contexts
-from embed.compare.datasets.files_read import files_read, parts_of
-from embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
-from embed.compare.datasets.tagged_words import read_parts, read_tagged
-from embed.compare.datasets.word_pairs import read_pairs
-from embed.compare.statistics.span_f1 import are_entities, spans
-from embed.compare.task import read_task
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.categories import read_categories
+from firth.embed.compare.datasets.context_pairs import read_contexts
+from firth.embed.compare.datasets.files_read import files_read, parts_of
+from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
+from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
+from firth.embed.compare.datasets.word_pairs import read_pairs
+from firth.embed.compare.statistics.span_f1 import are_entities, spans
+from firth.embed.compare.task import read_task
 
 # Our own sentences with the columns, marks, spacing and line ends of the published files.
 WIC_DATA = (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.questions import (
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.questions import (
     Question,
     Relation,
     holds_relations,

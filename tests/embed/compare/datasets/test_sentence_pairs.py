@@ -6,8 +6,12 @@ import lzma
 
 import pytest
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.sentence_pairs import MinimalPair, read_minimal_pairs, sample_pairs
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.sentence_pairs import (
+    MinimalPair,
+    read_minimal_pairs,
+    sample_pairs,
+)
 
 PAIRS = [
     MinimalPair("agreement", "The dogs bark.", "The dogs barks."),

@@ -6,9 +6,9 @@ import lzma
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError, SourceError
-from embed.compare.datasets.tagged_words import read_parts, read_tagged
-from embed.compare.statistics.span_f1 import are_entities, span_f1, spans
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
+from firth.embed.compare.statistics.span_f1 import are_entities, span_f1, spans
 
 TAIL = "\t_" * 6
 

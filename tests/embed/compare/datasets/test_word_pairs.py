@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import SourceError
-from embed.compare.datasets.categories import read_categories
-from embed.compare.datasets.outlier_groups import read_topics
-from embed.compare.datasets.questions import read_questions, read_relations
-from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.datasets.word_pairs import (
+from firth.corpora.common.errors import SourceError
+from firth.embed.compare.datasets.categories import read_categories
+from firth.embed.compare.datasets.outlier_groups import read_topics
+from firth.embed.compare.datasets.questions import read_questions, read_relations
+from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.datasets.word_pairs import (
     WordPair,
     default_sets,
     find_set,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embed.compare.inputs.long_sentences import long_sentence_note
+from firth.embed.compare.inputs.long_sentences import long_sentence_note
 
 
 class WindowedStub:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corpora.common.errors import ArtifactError
-from embed.compare.inputs.lookup import find_words, has_zero
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.inputs.lookup import find_words, has_zero
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["new", "york", "new_jersey", "blank"]
 MATRIX = np.array([[4, 0], [0, 2], [1, 1], [0, 0]], dtype=np.float32)

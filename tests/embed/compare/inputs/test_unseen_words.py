@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import cli
-from corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
-from corpora.common.errors import ArtifactError
-from corpora.text.segment import TextSettings
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.questions import Question
-from embed.compare.datasets.word_pairs import WordPair
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.inputs.lookup import find_words
-from embed.compare.scoring.comparison import compare
-from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.compare.tasks.similarity import SimilarityTask
-from embed.protocols import StaticVectors
-from embed.vectors.subwords import SubwordTable, ngram_buckets
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.questions import Question
+from firth.embed.compare.datasets.word_pairs import WordPair
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.inputs.lookup import find_words
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
+from firth.embed.compare.tasks.similarity import SimilarityTask
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score
 from tests.embed.fasttext_model import write_run
 

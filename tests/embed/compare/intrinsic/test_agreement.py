@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
-from embed.compare.intrinsic.geometry import neighborhoods
-from embed.vectors.search import unit_length
+from firth.embed.compare.intrinsic.agreement import neighbor_overlap, procrustes_distance
+from firth.embed.compare.intrinsic.geometry import neighborhoods
+from firth.embed.vectors.search import unit_length
 
 
 def directions(n_words, dim, seed):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
-from embed.compare.intrinsic.geometry import (
+from firth.embed.compare.intrinsic.geometry import (
     FunctionOfMeans,
     PairCosines,
     neighborhoods,
@@ -15,7 +15,7 @@ from embed.compare.intrinsic.geometry import (
     same_length,
     skewness,
 )
-from embed.vectors.search import unit_length
+from firth.embed.vectors.search import unit_length
 
 
 def directions(n_words, dim, seed=1, shift=0.0):

@@ -8,13 +8,13 @@ import pytest
 import scipy.sparse
 import scipy.stats
 
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.intrinsic.measures import AGREEMENTS, PROPERTIES, measure_geometry
-from embed.compare.intrinsic.shared_words import shared_words
-from embed.compare.report import intrinsic_table
-from embed.compare.report.intrinsic_table import geometry_json, print_geometry
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.intrinsic.measures import AGREEMENTS, PROPERTIES, measure_geometry
+from firth.embed.compare.intrinsic.shared_words import shared_words
+from firth.embed.compare.report import intrinsic_table
+from firth.embed.compare.report.intrinsic_table import geometry_json, print_geometry
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{number:03}" for number in range(120)]
 CONFIG = CompareConfig(replicates=200)

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse
 import torch
 
-from embed.compare.probes.attention_network import AttentionNetwork, margin_loss
-from embed.compare.probes.attention_pooling import LabeledBags, train_attention
-from embed.compare.probes.examples import Bags
-from embed.vectors.one_thread import ONE_THREAD
+from firth.embed.compare.probes.attention_network import AttentionNetwork, margin_loss
+from firth.embed.compare.probes.attention_pooling import LabeledBags, train_attention
+from firth.embed.compare.probes.examples import Bags
+from firth.embed.vectors.one_thread import ONE_THREAD
 
 BAGS = Bags(np.array([0, 1, 1, 3, 2]), np.array([0, 3, 3, 5]))  # the second sentence is empty
 TABLE = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 0]], np.float32)

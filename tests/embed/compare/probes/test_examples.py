@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.probes.examples import standardized
+from firth.embed.compare.probes.examples import standardized
 
 
 def test_dense_dimensions_get_mean_0_and_variance_1_over_training_words():

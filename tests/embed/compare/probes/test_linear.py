@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.probes import linear
-from embed.compare.probes.examples import Examples, standardized
-from embed.compare.probes.linear import train_linear
+from firth.embed.compare.probes import linear
+from firth.embed.compare.probes.examples import Examples, standardized
+from firth.embed.compare.probes.linear import train_linear
 from tests.embed.compare.probing import separable
 
 

@@ -7,13 +7,13 @@ import pytest
 import scipy.sparse
 import torch
 
-from embed.compare.probes import window as window_probe
-from embed.compare.probes.examples import Examples, standardized
-from embed.compare.probes.linear import train_linear
-from embed.compare.probes.progress import reporting_shares
-from embed.compare.probes.row_adamw import RowAdamW
-from embed.compare.probes.window import train_window
-from embed.vectors.one_thread import ONE_THREAD
+from firth.embed.compare.probes import window as window_probe
+from firth.embed.compare.probes.examples import Examples, standardized
+from firth.embed.compare.probes.linear import train_linear
+from firth.embed.compare.probes.progress import reporting_shares
+from firth.embed.compare.probes.row_adamw import RowAdamW
+from firth.embed.compare.probes.window import train_window
+from firth.embed.vectors.one_thread import ONE_THREAD
 from tests.embed.compare.probing import separable
 
 

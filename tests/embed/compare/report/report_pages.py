@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from embed.compare.config import CompareConfig
-from embed.compare.report.contents import Attention, ReportParts, RunFacts
-from embed.contextual.in_context import ContextAnswer
-from embed.query.word_map import WordMap
-from embed.vectors.neighbors import Neighbor
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.report.contents import Attention, ReportParts, RunFacts
+from firth.embed.contextual.in_context import ContextAnswer
+from firth.embed.query.word_map import WordMap
+from firth.embed.vectors.neighbors import Neighbor
 
 
 def result(run, score, low=None, high=None, **more):

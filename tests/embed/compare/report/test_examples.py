@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-import embed.contextual.in_context
-from corpora.common.errors import ArtifactError, SettingError
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.report.examples import check_brackets, find_in_context, read_attention
-from embed.compare.scoring.open_runs import open_runs
-from embed.contextual.in_context import nearest_in_context
-from embed.vectors.onehot import random_vectors
-from pretrain.inference.attention_weights import attend
+import firth.embed.contextual.in_context
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.report.examples import check_brackets, find_in_context, read_attention
+from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.contextual.in_context import nearest_in_context
+from firth.embed.vectors.onehot import random_vectors
+from firth.pretrain.inference.attention_weights import attend
 from tests.pretrain.small_run import small_run
 
 
@@ -105,7 +105,7 @@ def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkey
         return real.encoder
 
     monkeypatch.setattr(
-        embed.contextual.in_context, "open_encoder", lambda *_: pytest.fail("opened by path")
+        firth.embed.contextual.in_context, "open_encoder", lambda *_: pytest.fail("opened by path")
     )
     counted = {"run": WithEncoder(real.vectors, opening, real.layers)}
 

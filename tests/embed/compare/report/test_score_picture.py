@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from corpora.artifacts.figures import text_width
-from corpora.common.errors import ArtifactError, SettingError
-from embed.compare.report.score_picture import draw_scores
+from firth.corpora.artifacts.figures import text_width
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.compare.report.score_picture import draw_scores
 
 pytest.importorskip("matplotlib")
 BLUE, VERMILLION, GREY = "#0072b2", "#d55e00", "#767676"

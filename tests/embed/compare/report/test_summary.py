@@ -2,7 +2,7 @@
 
 import pytest
 
-from embed.compare.report.summary import summarize
+from firth.embed.compare.report.summary import summarize
 from tests.embed.compare.report.report_pages import pair, result
 
 SIGNIFICANT, NOT, UNTESTED = 0.05, 0.051, None

@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import embed.compare.report.table
-from embed.compare.config import CompareConfig
-from embed.compare.report.table import held_out_json, print_report, to_json
-from embed.compare.scoring.held_out import compare_losses
-from embed.compare.scoring.results import Comparison, Pair, Score
-from embed.compare.statistics.significance import Difference
-from embed.compare.task import Measurement
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.report.table import held_out_json, print_report, to_json
+from firth.embed.compare.scoring.held_out import compare_losses
+from firth.embed.compare.scoring.results import Comparison, Pair, Score
+from firth.embed.compare.statistics.significance import Difference
+from firth.embed.compare.task import Measurement
 
 EQUAL = "all cosines are equal"
 MARKS = "* best, = no significant difference (p > 0.05, Holm), ? untested"
@@ -206,7 +205,7 @@ def test_marks_are_separate_per_metric_and_section(capsys):
 @pytest.mark.parametrize("seeds", [False, True])
 @pytest.mark.parametrize("section", [None, "gram1-adjective-to-adverb"])
 def test_the_table_fits_a_hundred_columns_of_a_terminal(capsys, monkeypatch, section, seeds):
-    monkeypatch.setattr(embed.compare.report.table, "name_room", lambda characters: characters)
+    monkeypatch.setattr("firth.embed.compare.report.table.name_room", lambda width: width)
     about = {
         "task": "analogy",
         "dataset": "questions-words",

@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.common.errors import SettingError
-from embed.compare.config import CompareConfig
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.inputs.lookup import find_words
-from embed.compare.report.table import to_json
-from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
-from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.statistics.significance import holm, paired
-from embed.compare.task import read_task
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import SettingError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.inputs.lookup import find_words
+from firth.embed.compare.report.table import to_json
+from firth.embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.statistics.significance import holm, paired
+from firth.embed.compare.task import read_task
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import score
 
 # the tasks that need only a vector for each word

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError, SourceError
-from embed.compare.config import CompareConfig
-from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
-from embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
-from embed.compare.tasks.similarity import SimilarityTask
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.report.table import print_report, to_json
+from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
+from firth.embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from firth.embed.compare.tasks.similarity import SimilarityTask
+from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
 

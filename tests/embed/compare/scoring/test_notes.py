@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cli import main
-from corpora.artifacts.artifact import write_json
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.word_pairs import default_sets
-from embed.compare.scoring.notes import (
+from firth.cli import main
+from firth.corpora.artifacts.artifact import write_json
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.word_pairs import default_sets
+from firth.embed.compare.scoring.notes import (
     PUBLISHED,
     Note,
     chosen_defaults,
     gather_notes,
     words_digest,
 )
-from embed.compare.task import read_task
-from embed.registry import METHODS
-from embed.vectors.word_vectors import WordVectors
-from embed.word2vec.config import SkipGramConfig
+from firth.embed.compare.task import read_task
+from firth.embed.registry import METHODS
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
 
 CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 

@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 
-from corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
-from embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
-from embed.contextual.pooled_run import pool_run
-from embed.contextual.pooling import PoolConfig
-from embed.svd.train import SvdConfig, make_svd_run
-from embed.word2vec.config import SkipGramConfig
-from embed.word2vec.train import train_skipgram
-from pretrain.config import MlmConfig
-from pretrain.train import make_mlm_run
+from firth.corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
+from firth.embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
+from firth.embed.contextual.pooled_run import pool_run
+from firth.embed.contextual.pooling import PoolConfig
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
 from tests.pretrain.small_training import SMALL, corpus_of
 
 

@@ -9,7 +9,7 @@ import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embed.compare.statistics.estimators import (
+from firth.embed.compare.statistics.estimators import (
     Contingency,
     Correlation,
     Means,

@@ -1,6 +1,6 @@
 """Ranking of runs by score and significance."""
 
-from embed.compare.statistics.ranking import Rank, rank_runs
+from firth.embed.compare.statistics.ranking import Rank, rank_runs
 
 BEST, EQUAL, WORSE, UNTESTED = Rank.BEST, Rank.EQUAL, Rank.WORSE, Rank.UNTESTED
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from embed.compare.statistics.bootstrap import (
+from firth.embed.compare.statistics.bootstrap import (
     Resampled,
     Sharing,
     average_over_seeds,
@@ -15,9 +15,9 @@ from embed.compare.statistics.bootstrap import (
     interval,
     resample,
 )
-from embed.compare.statistics.estimators import Contingency, Correlation, Means
-from embed.compare.statistics.significance import holm, paired, sign_flip
-from embed.compare.statistics.span_f1 import Ratios
+from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
+from firth.embed.compare.statistics.significance import holm, paired, sign_flip
+from firth.embed.compare.statistics.span_f1 import Ratios
 
 
 def pairs_of_runs(rng, n_items):

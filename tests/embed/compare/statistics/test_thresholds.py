@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from embed.compare.statistics.thresholds import best_threshold, right_by_halves
+from firth.embed.compare.statistics.thresholds import best_threshold, right_by_halves
 
 
 @pytest.mark.parametrize("seed", range(10))

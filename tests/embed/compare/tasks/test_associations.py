@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.association_tests import AssociationTest, WordList
-from embed.compare.report.table import print_report, to_json
-from embed.compare.scoring.cache import MeasurementCache
-from embed.compare.scoring.comparison import compare
-from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.statistics.effect_size import EffectSize, permutation_p
-from embed.compare.tasks.associations import AssociationTask
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.association_tests import AssociationTest, WordList
+from firth.embed.compare.report.table import print_report, to_json
+from firth.embed.compare.scoring.cache import MeasurementCache
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.statistics.effect_size import EffectSize, permutation_p
+from firth.embed.compare.tasks.associations import AssociationTask
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score
 
 LISTS = (

@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
-from embed.compare.datasets.categories import CategoryWord
-from embed.compare.statistics.bootstrap import key_of, resample
-from embed.compare.tasks.categorization import CategorizationTask, cluster_words
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.datasets.categories import CategoryWord
+from firth.embed.compare.statistics.bootstrap import key_of, resample
+from firth.embed.compare.tasks.categorization import CategorizationTask, cluster_words
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import spearmanr
 
-import cli
-from corpora.common.errors import ArtifactError, SourceError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.graded_change import read_graded
-from embed.compare.tasks.change import ChangeTask
-from embed.vectors.word_vectors import WordVectors
+from firth import cli
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.graded_change import read_graded
+from firth.embed.compare.tasks.change import ChangeTask
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, scores
 
 GOLD = "plane_nn\t0.9\nTree_nn\t0.1\nrag_nn\t0.3\ngraft_nn\t0.5\nunseen_vb\t0.2\n"

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.sentence_pairs import MinimalPair
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.scoring.comparison import compare
-from embed.compare.scoring.results import Comparison
-from embed.compare.statistics.bootstrap import draw_counts, interval, resample
-from embed.compare.task import read_task
-from embed.compare.tasks.minimal_pairs import MinimalPairTask, preferences
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.sentence_pairs import MinimalPair
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.results import Comparison
+from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
+from firth.embed.compare.task import read_task
+from firth.embed.compare.tasks.minimal_pairs import MinimalPairTask, preferences
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score
 from tests.pretrain.small_run import small_encoder
 

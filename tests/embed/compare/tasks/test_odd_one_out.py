@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.datasets.outlier_groups import Topic
-from embed.compare.tasks.odd_one_out import OddOneOutTask, outlier_position
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.datasets.outlier_groups import Topic
+from firth.embed.compare.tasks.odd_one_out import OddOneOutTask, outlier_position
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 

@@ -6,11 +6,11 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.word_pairs import WordPair, default_sets
-from embed.compare.tasks.similarity import SimilarityTask, pair_cosines
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.word_pairs import WordPair, default_sets
+from firth.embed.compare.tasks.similarity import SimilarityTask, pair_cosines
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 

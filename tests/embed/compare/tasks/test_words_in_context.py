@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from corpora.common.errors import ArtifactError, SettingError, SourceError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.scoring.comparison import compare
-from embed.compare.statistics.bootstrap import draw_counts
-from embed.compare.statistics.roc import RocArea
-from embed.compare.statistics.thresholds import right_by_halves
-from embed.compare.tasks.target_states import target_states, target_words
-from embed.compare.tasks.words_in_context import ContextsTask, pooled_layers
-from embed.contextual.in_context import parse_context
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.statistics.bootstrap import draw_counts
+from firth.embed.compare.statistics.roc import RocArea
+from firth.embed.compare.statistics.thresholds import right_by_halves
+from firth.embed.compare.tasks.target_states import target_states, target_words
+from firth.embed.compare.tasks.words_in_context import ContextsTask, pooled_layers
+from firth.embed.contextual.in_context import parse_context
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 RNG = np.random.default_rng(3)

@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from embed.word2vec.kernel_settings import (
+from firth.embed.word2vec.kernel_settings import (
     Rounds,
     allocate_chunks,
     allocate_copies,
     spare_rows,
 )
-from embed.word2vec.kernels import rounds as kernels
-from embed.word2vec.kernels.barrier import wait_for_all
-from embed.word2vec.kernels.windows import (
+from firth.embed.word2vec.kernels import rounds as kernels
+from firth.embed.word2vec.kernels.barrier import wait_for_all
+from firth.embed.word2vec.kernels.windows import (
     WindowBatch,
     draw_windows,
     learn_cbow,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numba import njit
 
-from embed.word2vec.kernels import simd as kernels
-from embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
+from firth.embed.word2vec.kernels import simd as kernels
+from firth.embed.word2vec.kernels.simd_ir import BLOCK, LANES, SLOT
 
 ROOT = Path(__file__).resolve().parents[4]
 WIDTHS = [16, 32, 112, 304]
@@ -306,7 +306,7 @@ ON_ANOTHER_PROCESSOR = """
 import sys
 import pytest
 from numba.core.config import CPU_NAME
-from embed.svd import product_kernels
+from firth.embed.svd import product_kernels
 
 here = "tests/embed/word2vec/kernels/test_simd.py"
 status = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", here,

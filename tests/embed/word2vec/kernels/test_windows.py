@@ -7,16 +7,16 @@ import pytest
 from numba import njit
 from scipy.stats import binomtest, chisquare
 
-from embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
-from embed.word2vec.kernels.simd import (
+from firth.embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
+from firth.embed.word2vec.kernels.simd import (
     add_to_rows,
     score_one,
     score_to_step,
     step_one,
     sum_rows,
 )
-from embed.word2vec.kernels.simd_ir import LANES
-from embed.word2vec.kernels.windows import (
+from firth.embed.word2vec.kernels.simd_ir import LANES
+from firth.embed.word2vec.kernels.windows import (
     OutputPlaces,
     WindowBatch,
     draw_windows,
@@ -26,7 +26,7 @@ from embed.word2vec.kernels.windows import (
     pair_labels,
     subsample,
 )
-from embed.word2vec.noise import keep_limits, noise_table
+from firth.embed.word2vec.noise import keep_limits, noise_table
 from tests.embed.word2vec.naive_word2vec import Stream, Window
 from tests.embed.word2vec.word2vec_cases import (
     LENGTHS,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, UNK, learn_pieces
-from pretrain.config import OBJECTIVES, MlmConfig
-from pretrain.data.batches import Batches, fixed_batches
-from pretrain.data.objectives.causal import NextPiece, piece_characters
-from pretrain.data.objectives.registry import CLASSES
-from pretrain.data.packing import PackedRows, lay_out
+from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, PAD, SEP, UNK, learn_pieces
+from firth.pretrain.config import OBJECTIVES, MlmConfig
+from firth.pretrain.data.batches import Batches, fixed_batches
+from firth.pretrain.data.objectives.causal import NextPiece, piece_characters
+from firth.pretrain.data.objectives.registry import CLASSES
+from firth.pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from embed.compare.report.html.page import make_page
+from firth.embed.compare.report.html.page import make_page
 from tests.embed.compare.report.report_pages import all_parts, result, small_document
 from tests.waiting import PATIENCE
 

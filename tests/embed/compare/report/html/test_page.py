@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import embed.compare.report.html.page
-from corpora.common.errors import ArtifactError
-from embed.compare.report.contents import (
+import firth.embed.compare.report.html.page
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.report.contents import (
     ReportParts,
     RunFacts,
     choose_words,
@@ -23,19 +23,19 @@ from embed.compare.report.contents import (
     make_maps,
     read_facts,
 )
-from embed.compare.report.explanations import METRICS, meaning, page_of, skill
-from embed.compare.report.html.attention import png_of
-from embed.compare.report.html.filters import FILTERS
-from embed.compare.report.html.page import make_page, write_report
-from embed.compare.report.html.run_settings import flattened
-from embed.compare.report.html.scale import scale_of
-from embed.compare.report.html.words import rotated
-from embed.compare.report.result_groups import group_results, rows_of
-from embed.compare.task import TASKS
-from embed.contextual.in_context import ContextAnswer
-from embed.query.word_map import WordMap
-from embed.vectors.neighbors import Neighbor, nearest
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.report.explanations import METRICS, meaning, page_of, skill
+from firth.embed.compare.report.html.attention import png_of
+from firth.embed.compare.report.html.filters import FILTERS
+from firth.embed.compare.report.html.page import make_page, write_report
+from firth.embed.compare.report.html.run_settings import flattened
+from firth.embed.compare.report.html.scale import scale_of
+from firth.embed.compare.report.html.words import rotated
+from firth.embed.compare.report.result_groups import group_results, rows_of
+from firth.embed.compare.task import TASKS
+from firth.embed.contextual.in_context import ContextAnswer
+from firth.embed.query.word_map import WordMap
+from firth.embed.vectors.neighbors import Neighbor, nearest
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.report.report_pages import all_parts, pair, result, small_document
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror='a()'>\"&\x00\x1b[31m\u202e"
@@ -593,7 +593,7 @@ def contrast(a, b):
 
 @pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
 def test_colors_have_the_contrast_that_wcag_requires(scheme):
-    css = Path(embed.compare.report.html.page.__file__).with_name("page.css").read_text()
+    css = Path(firth.embed.compare.report.html.page.__file__).with_name("page.css").read_text()
     named = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     colors = dict(re.findall(r"--(\w+): (#\w+)", named[0]))
     colors |= dict(re.findall(r"--(\w+): (#\w+)", named[scheme]))

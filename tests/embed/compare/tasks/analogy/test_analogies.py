@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.questions import Question
-from embed.compare.datasets.word_pairs import default_sets
-from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
-from embed.compare.tasks.analogy.offsets import METRICS, _marks, correct_by_offset
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.questions import Question
+from firth.embed.compare.datasets.word_pairs import default_sets
+from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
+from firth.embed.compare.tasks.analogy.bats import RelationTask
+from firth.embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
+from firth.embed.compare.tasks.analogy.offsets import METRICS, _marks, correct_by_offset
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 

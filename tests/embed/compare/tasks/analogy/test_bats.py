@@ -5,13 +5,13 @@ import pytest
 import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 
-from embed.compare.datasets.questions import Question, Relation
-from embed.compare.tasks.analogy import lrcos
-from embed.compare.tasks.analogy.analogies import AnalogyTask
-from embed.compare.tasks.analogy.bats import RelationTask
-from embed.compare.tasks.analogy.lrcos import correct_by_lrcos
-from embed.compare.tasks.analogy.offsets import METRICS
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.datasets.questions import Question, Relation
+from firth.embed.compare.tasks.analogy import lrcos
+from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
+from firth.embed.compare.tasks.analogy.bats import RelationTask
+from firth.embed.compare.tasks.analogy.lrcos import correct_by_lrcos
+from firth.embed.compare.tasks.analogy.offsets import METRICS
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 

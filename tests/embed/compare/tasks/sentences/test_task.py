@@ -7,26 +7,26 @@ import pytest
 import sklearn.linear_model
 from sklearn.linear_model import LogisticRegression
 
-from corpora.common.errors import ArtifactError, SourceError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
-from embed.compare.datasets.parts import DEV, TEST, TRAIN
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.scoring.comparison import compare, read_tasks
-from embed.compare.scoring.frequency_bands import frequency_bands
-from embed.compare.tasks.sentences.folds import fold_numbers
-from embed.compare.tasks.sentences.inputs import (
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
+from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.frequency_bands import frequency_bands
+from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.sentences.inputs import (
     mean_pool,
     split_sentence,
     state_means,
     state_sentences,
     static_sentences,
 )
-from embed.compare.tasks.sentences.items import SentenceSet
-from embed.compare.tasks.sentences.pooling_probes import _regressions
-from embed.compare.tasks.sentences.task import SentencesTask
-from embed.vectors.word_vectors import WordVectors
+from firth.embed.compare.tasks.sentences.items import SentenceSet
+from firth.embed.compare.tasks.sentences.pooling_probes import _regressions
+from firth.embed.compare.tasks.sentences.task import SentencesTask
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 pytestmark = pytest.mark.usefixtures("brief_attention")

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora.common.errors import ArtifactError
-from embed.compare.config import CompareConfig
-from embed.compare.datasets.parts import DEV, TEST, TRAIN
-from embed.compare.datasets.tagged_words import read_parts
-from embed.compare.inputs.baselines import make_baselines
-from embed.compare.inputs.encoder_access import WithEncoder
-from embed.compare.probes import window as window_probe
-from embed.compare.statistics.bootstrap import draw_counts, resample
-from embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
-from embed.compare.tasks.tagging.items import TaggingSet
-from embed.compare.tasks.tagging.task import TaggingTask
-from embed.vectors.word_vectors import WordVectors
+from firth.corpora.common.errors import ArtifactError
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
+from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.inputs.baselines import make_baselines
+from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.probes import window as window_probe
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
+from firth.embed.compare.tasks.tagging.items import TaggingSet
+from firth.embed.compare.tasks.tagging.task import TaggingTask
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
 NOUNS, VERBS = [f"n{i}" for i in range(12)], [f"v{i}" for i in range(12)]
@@ -319,7 +319,7 @@ def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
         tables.append(weakref.ref(found.table))
         return found
 
-    monkeypatch.setattr("embed.compare.tasks.tagging.task.state_inputs", watched)
+    monkeypatch.setattr("firth.embed.compare.tasks.tagging.task.state_inputs", watched)
     ask(task, WithEncoder(vectors, Deeper))
 
     assert alive == [0, 1, 1, 1]
