@@ -1,6 +1,7 @@
 # Each target does the whole set-up by itself and is cheap to repeat.
 #   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
+#   make test-install   install Firth into an empty environment and use it there
 #   make bench   the benchmarks (minutes; they want a quiet machine)
 #   make docs    the pages of docs/ that follow from the program
 #   make examples  run the commands of the tutorial and the course, and write what they print
@@ -13,7 +14,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest lint style types bench docs examples format clean
+.PHONY: help setup demo test pytest test-install lint style types bench docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -57,6 +58,10 @@ test: style
 pytest: $(READY)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
 	    $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# In an environment of its own, with all packages that Firth needs; downloads them.
+test-install: $(READY)
+	FIRTH_INSTALL=all $(BIN)/python -m pytest tests/test_installation.py
 
 lint: style types
 

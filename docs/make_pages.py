@@ -100,7 +100,8 @@ def _folder_section(folder: Path) -> list[str]:
     """Return the section of one folder: heading, purpose, and a row per file."""
     name = folder.relative_to(DOCS.parent).as_posix()
     lines = ["", f"## {name}/", "", _first_line(folder / "__init__.py"), ""]
-    files = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    paths = (path for path in sorted(folder.glob("*.py")) if not path.is_symlink())
+    files = [path for path in paths if path.name != "__init__.py"]
     rows = [f"| `{path.name}` | {_first_line(path).replace('|', '&#124;')} |" for path in files]
     return [*lines, *(["| file | what it is |", "|---|---|", *rows] if rows else [])]
 

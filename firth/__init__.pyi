@@ -5,8 +5,7 @@ from . import embed as embed
 from . import pretrain as pretrain
 from .corpora.common.console import show_progress as show_progress
 from .corpora.common.errors import FirthError as FirthError
-from .corpora.encoding.make import make_corpus as make_corpus
-from .corpora.encoding.open_or_build import open_or_build as open_or_build
+from .corpora.encoding.build import build_corpus as build_corpus
 from .corpora.encoding.phrase_options import PhraseOptions as PhraseOptions
 from .corpora.encoding.request import BuildOptions as BuildOptions
 from .corpora.reading.text_blocks import ReadOptions as ReadOptions
@@ -26,7 +25,7 @@ from .embed.change.report import write_change_report as write_change_report
 from .embed.change.result import WordChanges as WordChanges
 from .embed.change.words import word_changes as word_changes
 from .embed.compare.api import Compared as Compared
-from .embed.compare.api import compare_runs as compare_runs
+from .embed.compare.api import compare as compare
 from .embed.compare.config import CompareConfig as CompareConfig
 from .embed.compare.curves.api import LearningCurve as LearningCurve
 from .embed.compare.curves.api import learning_curve as learning_curve
@@ -53,7 +52,7 @@ from .embed.refine.config import RefineConfig as RefineConfig
 from .embed.registry import write_model as write_model
 from .embed.study.settings import Study as Study
 from .embed.study.settings import read_study as read_study
-from .embed.study.study import make_study as make_study
+from .embed.study.study import study as study
 from .embed.svd.train import SvdConfig as SvdConfig
 from .embed.svd.train import train_svd as train_svd
 from .embed.vectors.context_vectors import with_contexts as with_contexts
@@ -70,7 +69,6 @@ from .pretrain.inference.attention_picture import draw_attention as draw_attenti
 from .pretrain.inference.attention_weights import attend as attend
 from .pretrain.inference.causal_encoder import CausalEncoder as CausalEncoder
 from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
-from .pretrain.inference.mlm_encoder import open_run as open_run
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder
 from .pretrain.train import train_mlm as train_mlm

@@ -24,7 +24,7 @@ from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import Progress, no_progress, progress
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, pool_words
@@ -55,6 +55,7 @@ from firth.pretrain.training.warm_start import (
 )
 
 if TYPE_CHECKING:
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 FORMAT = 1
@@ -65,7 +66,7 @@ _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "eva
 
 
 def train_mlm(
-    corpus: "Corpus | str | Path",
+    corpus: "Corpus | TextSource",
     config: MlmConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -79,8 +80,8 @@ def train_mlm(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. It is
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. It is
         trained on the training documents and evaluated on the held-out ones.
     config : MlmConfig, optional
         The settings; by default those of ``MlmConfig()``.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from firth.corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.embed.compare.config import CompareConfig
@@ -35,7 +35,7 @@ def corpus(tmp_path_factory):
     write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=120_000))
     read, options = ReadOptions(documents="block"), BuildOptions(threads=1)
     request = make_request([folder / "text.txt"], read=read, options=options)
-    return build_corpus(request, folder / "corpus")
+    return encode_corpus(request, folder / "corpus")
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.encoding import pipeline
 from firth.corpora.encoding.phrase_options import PhraseOptions
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
@@ -77,7 +77,7 @@ def sources(tmp_path_factory) -> list[Path]:
 @pytest.fixture(scope="module")
 def corpus(sources, tmp_path_factory) -> Corpus:
     """The corpus of the sources, built on one machine."""
-    return build_corpus(make_request(sources), tmp_path_factory.mktemp("here") / "corpus", **SIZES)
+    return encode_corpus(make_request(sources), tmp_path_factory.mktemp("here") / "corpus", **SIZES)
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +169,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 def build_there(request: Request, out: Path, executor: Executor, **more: Any) -> Corpus:
     """Build with small parts on an executor."""
-    return build_corpus(request, out, executor=executor, part_bytes=PART_BYTES, **SIZES, **more)
+    return encode_corpus(request, out, executor=executor, part_bytes=PART_BYTES, **SIZES, **more)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
@@ -298,7 +298,7 @@ OTHER_BUILDS = {
 @pytest.mark.parametrize("name", OTHER_BUILDS)
 def test_threads_as_workers_build_the_same_corpus(name, sources, tmp_path):
     request = make_request(sources, **OTHER_BUILDS[name])
-    here = build_corpus(request, tmp_path / "here", **SIZES)
+    here = encode_corpus(request, tmp_path / "here", **SIZES)
     with ThreadPoolExecutor(2) as executor:
         there = build_there(request, tmp_path / "there", executor)
     assert contents(there.path) == contents(here.path)
@@ -376,7 +376,7 @@ def test_a_changed_source_is_encoded_again(sources, tmp_path):
         built = build_there(request, out, again)
 
     assert (again.count("encode"), again.count("shard")) == (1, len(built.shards))
-    here = build_corpus(request, tmp_path / "here", **SIZES)
+    here = encode_corpus(request, tmp_path / "here", **SIZES)
     assert contents(built.path) == contents(here.path)
 
 

@@ -39,11 +39,9 @@ def examples(name):
     """Return the arguments of the worked examples that call this command."""
     block = load(name).help.partition("Example:")[2].replace("\\\n", " ")
     lines = [line.strip() for line in block.split("\n\n")[0].splitlines()]
-    own = [line.rpartition("| ")[2] for line in lines if f"firth {name}" in line]
-    lexed = [shlex.split(line.removeprefix("$ "), comments=True) for line in own]
-    return [
-        words[2 : next((i for i, w in enumerate(words) if w in "|<>"), None)] for words in lexed
-    ]
+    own = [line.rpartition(f"firth {name}")[2] for line in lines if f"firth {name}" in line]
+    lexed = [shlex.split(line, comments=True) for line in own]
+    return [words[: next((i for i, w in enumerate(words) if w in "|<>"), None)] for words in lexed]
 
 
 @pytest.mark.parametrize("name", NAMES)

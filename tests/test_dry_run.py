@@ -17,7 +17,7 @@ from firth.corpora.artifacts import checkpoint
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.estimate import extrapolated
 from firth.corpora.encoding.dry_run import estimate_corpus
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.encoding.type_table import TypeTable, table_bytes
 from firth.corpora.reading.sample import sample_blocks
@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
     """A folder with a text of 60,000 words and a corpus of it."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "text.txt").write_text(text_of(3_000))
-    corpus = build_corpus(request_of(folder / "text.txt"), folder / "corpus")
+    corpus = encode_corpus(request_of(folder / "text.txt"), folder / "corpus")
     make_svd_run(corpus, SvdConfig(dim=SMALL["dim"], min_count=3, threads=1), folder / "words")
     return folder
 
@@ -238,7 +238,7 @@ def test_a_part_of_the_sources_tells_the_size_of_the_corpus(tmp_path):
         path.write_text(text_of(4_000, 200_000, seed=number))
     estimate = estimate_corpus(request_of(*paths), sample_bytes=4 * BLOCK, block_bytes=BLOCK)
     assert estimate.sizes["bytes"] == size_of(tmp_path)
-    corpus = build_corpus(request_of(*paths), tmp_path / "corpus")
+    corpus = encode_corpus(request_of(*paths), tmp_path / "corpus")
     assert estimate.disk == pytest.approx(size_of(corpus.path), rel=0.2)
     assert estimate.sizes["tokens"] == pytest.approx(corpus.n_tokens, rel=0.05)
     assert estimate.sizes["types"] == pytest.approx(corpus.manifest["types"], rel=0.2)

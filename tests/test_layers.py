@@ -356,7 +356,7 @@ def test_functions_in_messages_are_public_and_have_a_command():
         for node in strings_of(ast.parse(path.read_text(encoding="utf-8")))
         for name in re.findall(r"`([a-z_]+)\(\)`", node.value)
     }
-    assert found >= {"make_corpus", "pool_run", "train_svd", "train_mlm"}
+    assert found >= {"build_corpus", "pool_run", "train_svd", "train_mlm"}
     assert found <= public
     commands = [as_command_line(f"`{name}()`") for name in found]
     assert [line for line in commands if line.removeprefix("firth ") not in COMMANDS] == []

@@ -10,9 +10,9 @@ import pytest
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.peak_memory import peak_memory
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.api import compare_runs
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig
@@ -56,7 +56,7 @@ def corpus(tmp_path_factory):
     words = [f"word{number:04}" for number in numbers.tolist()]
     lines = (" ".join(words[first : first + 20]) for first in range(0, len(words), 20))
     (folder / "text.txt").write_text("\n".join(lines))
-    return make_corpus([folder / "text.txt"], folder / "corpus")
+    return build_corpus([folder / "text.txt"], folder / "corpus")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_queries_of_a_file_within_the_least_that_they_accept(peak, vectors):
 def test_a_comparison_with_a_file_within_the_least_that_it_accepts(peak, vectors, tmp_path):
     (tmp_path / "pairs.tsv").write_text("".join(f"word{n}\tword{n * n}\t{n}\n" for n in range(99)))
     config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), restrict=0)
-    bound = _least(lambda run, memory: compare_runs(run, config, memory=memory), vectors)
+    bound = _least(lambda run, memory: compare(run, config, memory=memory), vectors)
     options = ["--similarity", tmp_path / "pairs.tsv", "--restrict", 0, "--memory", f"{bound}M"]
     assert bound << 17 < peak("compare", vectors, *options) <= bound << 20
 

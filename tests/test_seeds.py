@@ -135,12 +135,12 @@ def test_out_needs_a_name_to_append_to(corpus, tmp_path, monkeypatch, out):
 
 
 def test_a_raw_source_is_opened_once(tmp_path, monkeypatch):
-    from firth.corpora.encoding import open_or_build
+    from firth.corpora.encoding import build
 
     opened = []
-    plain = open_or_build.open_or_build
+    plain = build.open_or_build
     monkeypatch.setattr(
-        open_or_build, "open_or_build", lambda source: opened.append(source) or plain(source)
+        build, "open_or_build", lambda source: opened.append(source) or plain(source)
     )
     (tmp_path / "text.txt").write_text("the sea and the sun and the sand and the wind\n" * 20)
     train("train-svd", tmp_path / "text.txt", tmp_path / "run", "--seeds", 3, "--dim", 2)

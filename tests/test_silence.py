@@ -19,10 +19,10 @@ Path("pairs.tsv").write_text("cat\\tdog\\t9\\nmat\\trug\\t8\\ncat\\tmat\\t2\\nth
 Path("learn.tsv").write_text("yes\\tthe cat sat\\nno\\ta dog saw\\n" * 6)
 
 read = firth.ReadOptions(documents="block")
-corpus = firth.make_corpus(
+corpus = firth.build_corpus(
     "text.txt", "corpus", read=read, options=firth.BuildOptions(held_out=0.25)
 )
-firth.open_or_build("text.txt")
+firth.build_corpus("text.txt")
 firth.describe(corpus)
 few = dict(dim=4, min_count=1, threads=1)
 svd = firth.train_svd(corpus, firth.SvdConfig(**few, device="cpu"), "svd")
@@ -43,7 +43,7 @@ firth.pool_run(mlm, firth.PoolConfig(min_count=1), "pooled", device="cpu")
 firth.nearest_in_context(mlm, firth.load_vectors(mlm), ["the [cat] sat"])
 mlm.fill_mask("the [MASK] sat")
 firth.attend(mlm, "the cat sat")
-compared = firth.compare_runs([svd, skipgram, mlm], firth.CompareConfig(similarity=("pairs.tsv",)))
+compared = firth.compare([svd, skipgram, mlm], firth.CompareConfig(similarity=("pairs.tsv",)))
 compared.store("comparison")
 compared.write_report("page.html")
 """

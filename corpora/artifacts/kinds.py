@@ -31,7 +31,7 @@ _INSTEAD = {  # by the wanted kind, then by the given one
 }
 
 
-def kind_of(path: str | Path) -> str | None:
+def kind_of(path: str | os.PathLike[str]) -> str | None:
     """Return the kind of output that a folder holds: run, corpus, study ...; None for others."""
     path = Path(path)
     if path.name.endswith(".partial") and os.path.isfile(path / MAKER):
@@ -43,7 +43,7 @@ def kind_of(path: str | Path) -> str | None:
     return RUN if finished and os.path.isfile(path / "config.json") else None
 
 
-def wrong_kind(path: str | Path, wanted: str, method: str = "svd") -> str | None:
+def wrong_kind(path: str | os.PathLike[str], wanted: str, method: str = "svd") -> str | None:
     """Return why an output is not of the wanted kind, and what to pass instead; None if it may be.
 
     ``method`` makes what is wanted, for example an encoder.

@@ -55,8 +55,9 @@ def command(
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
     from firth.corpora.commands.corpus_info import held_out_text
+    from firth.corpora.encoding.build import build
     from firth.corpora.encoding.dry_run import estimate_corpus
-    from firth.corpora.encoding.open_or_build import build, up_to_date
+    from firth.corpora.encoding.up_to_date import up_to_date
 
     require_out(out, dry_run, as_json, cluster)
     request = make_request(

@@ -76,7 +76,7 @@ class _Encoded:
     consumed: int  # bytes of source
 
 
-def build_corpus(
+def encode_corpus(
     request: Request,
     out: Path,
     *,
@@ -119,7 +119,7 @@ def build_corpus(
 
 
 def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Corpus:
-    """Encode some blocks of the sources of a request as :func:`build_corpus` does."""
+    """Encode some blocks of the sources of a request as :func:`encode_corpus` does."""
     started = now()
     with new_artifact(out, {"command": "build-corpus"}) as directory:
         builder = _Builder(directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks)
@@ -331,19 +331,19 @@ class _Builder:
         """Raise if one corpus would mix two ways of segmentation."""
         if pretokenized and self.text.segmenter in ("characters", "jieba"):
             raise SourceError(
-                f"{source}: already tokenized (CoNLL-U), so "
-                f"`segmenter={self.text.segmenter}` does not apply; drop it"
+                f"{source}: already tokenized, so `segmenter={self.text.segmenter}` does not "
+                "apply; drop it"
             )
         if pretokenized and self.text.lemmatize:
             raise SourceError(
-                f"{source}: CoNLL-U has its own lemmas; pass `field=lemma` instead of "
-                f"`lemmatize={self.text.lemmatize}`"
+                f"{source}: already tokenized, so `lemmatize={self.text.lemmatize}` does not "
+                "apply; drop it (`field=lemma` reads the lemmas of CoNLL-U)"
             )
         if self.pretokenized is None:
             self.pretokenized = pretokenized
         if self.pretokenized != pretokenized and self.text.segmenter != "whitespace":
             raise SourceError(
-                f"{source}: mixes tokenized text (CoNLL-U) with plain text; "
+                f"{source}: mixes tokenized text with plain text; "
                 "build two corpora or pass `segmenter=whitespace`"
             )
 

@@ -3,9 +3,8 @@
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
@@ -14,6 +13,7 @@ from firth.corpora.common.memory import available_threads, parse_memory
 from firth.corpora.common.options import check, describe_settings, setting
 from firth.corpora.datasets.named import is_named_corpus, named_source
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
+from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings, lemmatizer
 
@@ -61,7 +61,7 @@ class BuildOptions:
 class Request:
     """A corpus to build."""
 
-    sources: tuple[str | Path, ...]  # files, folders, "-"; names are resolved
+    sources: tuple[str | os.PathLike[str] | SourceFile, ...]  # "-": standard input; no names
     read: ReadOptions
     text: TextSettings
     options: BuildOptions
@@ -91,7 +91,7 @@ class Request:
 
 
 def make_request(
-    sources: Sequence[str | Path],
+    sources: Sequence[str | os.PathLike[str] | SourceFile],
     *,
     read: ReadOptions | None = None,
     text: TextSettings | None = None,
@@ -101,16 +101,16 @@ def make_request(
     """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
 
     Raises SourceError for a name among other sources, options that the named corpus excludes,
-    sources that are not paths, or are corpora or runs, and lists of words that cannot be read.
+    sources that are corpora or runs, and lists of words that cannot be read.
     """
-    sources = _checked_sources(sources)
+    _refuse_artifacts(sources)
     read = read or ReadOptions()
-    names = [s for s in sources if is_named_corpus(str(s)) and not os.path.exists(s)]
+    names = [str(s) for s in sources if is_named_corpus(str(s)) and not os.path.exists(str(s))]
     if names:
         if len(sources) > 1:
             raise SourceError(f"{names[0]}: a named corpus is built alone; pass no other source")
-        sources, required = named_source(str(names[0]))
-        read = _with_required(read, str(names[0]), required)
+        sources, required = named_source(names[0])
+        read = _with_required(read, names[0], required)
     text = text or TextSettings()
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work
@@ -130,20 +130,15 @@ def make_request(
     )
 
 
-def _checked_sources(sources: Sequence[str | Path]) -> list[str | Path]:
-    """Return sources as a list; raise for sentences, corpora and runs in their place."""
-    checked = list(sources) if isinstance(sources, Iterable) else [sources]
-    for source in checked:
-        if not isinstance(source, str | os.PathLike):
-            raise SourceError(
-                f"a source must be a path, got {type(source).__name__}; write sentences to a text "
-                "file first, one per line"
-            )
+def _refuse_artifacts(sources: Sequence[str | os.PathLike[str] | SourceFile]) -> None:
+    """Raise for corpora and runs in the place of text."""
+    for source in sources:
+        if isinstance(source, SourceFile):
+            continue
         if problem := wrong_kind(source, CORPUS):
             raise SourceError(problem)
         if kind_of(source) == CORPUS:
             raise SourceError(f"{source}: a corpus already; train on it as it is")
-    return checked
 
 
 def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:

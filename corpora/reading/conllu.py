@@ -1,6 +1,5 @@
 """CoNLL-U: sentences, tokens and their syntactic heads are kept as annotated."""
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,19 +9,17 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.line_ends import cut_blocks
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.text_blocks import (
-    SENTENCE_END,
-    TOKEN_END,
     RawBlock,
     ReadOptions,
     TextBlock,
     keep_fields,
+    tokenized,
 )
 from firth.corpora.text.trees import SentenceTree
 
 _COLUMNS = {"form": 1, "lemma": 2}
 _HEAD = 6
 _N_COLUMNS = 10
-_SEPARATORS = re.compile(r"[\x1d-\x1f]")
 
 
 def conllu_blocks(
@@ -89,7 +86,7 @@ class _DocumentBuilder:
         self._source = raw.source
         self._column = _COLUMNS[raw.options.field or "form"]
         self._open = (raw.first_line, "", raw.continues)
-        self._paragraphs: list[list[str]] = [[]]
+        self._paragraphs: list[list[list[str]]] = [[]]  # of sentences
         self._tokens: list[str] = []
         self._covered = 0  # last word number inside the current multiword token
         self._tree = SentenceTree()
@@ -133,12 +130,12 @@ class _DocumentBuilder:
         if self._column == _COLUMNS["lemma"] and cell == "_" != cells[1]:
             self.missing_lemmas += 1
             cell = cells[1]
-        return _SEPARATORS.sub(" ", cell)
+        return cell
 
     def end_sentence(self) -> None:
         """Finish the current sentence, if any."""
         if self._tokens:
-            self._paragraphs[-1].append(TOKEN_END.decode().join(self._tokens))
+            self._paragraphs[-1].append(self._tokens)
             distances = self._tree.distances(len(self._tokens))
             self.no_trees += distances is None
             self.heads += distances or [0] * len(self._tokens)
@@ -148,10 +145,10 @@ class _DocumentBuilder:
         """Finish the current document; one without tokens is dropped."""
         self.end_sentence()
         number, name, continues = self._open
-        paragraphs = [SENTENCE_END.decode().join(part) for part in self._paragraphs if part]
-        if paragraphs:
+        text = "".join(tokenized(sentences) for sentences in self._paragraphs if sentences)
+        if text:
             self.continues |= continues
-            self.documents.append("".join(part + "\n" for part in paragraphs).encode())
+            self.documents.append(text.encode())
             self.positions.append(number)
             self.ids.append(name)
         self._paragraphs = [[]]

@@ -27,10 +27,6 @@ def parquet_blocks(
         for texts, kept in _parquet_batches(parquet, place, stream.name, options, batch_rows):
             for index, text in enumerate(texts):
                 record += 1
-                if text is None:
-                    raise SourceError(
-                        f"{stream.name}:{record}: the text of the record is null; drop such records"
-                    )
                 rows.add(text, record, {field: values[index] for field, values in kept.items()})
                 if rows.size >= block_bytes:
                     yield rows.take_block(stream)

@@ -1,6 +1,7 @@
 """Records with named fields, and the JSON Lines reader; each record is a document."""
 
 import contextlib
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.detect import detect_wrapping, sample_of
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, tokenized
 from firth.corpora.text.segment import LONE_SURROGATE
 
 DEFAULT_FIELD = "text"
@@ -36,11 +37,13 @@ def jsonl_blocks(
 def parse_jsonl(raw: RawBlock) -> TextBlock:
     """Extract the text and the kept fields of JSON records.
 
-    ``missing_fields`` counts kept fields that a record lacks; their values are empty.
+    A text that is an array of strings is one sentence of these tokens. ``missing_fields`` counts
+    kept fields that a record lacks; their values are empty.
     """
     data, counts = raw.checked()
     name = raw.options.field or DEFAULT_FIELD
-    texts, positions = [], []
+    texts: list[Any] = []
+    positions = []
     kept: dict[str, list[str]] = {field: [] for field in raw.options.keep}
     missing = 0
     for number, line in enumerate(data.decode().split("\n"), raw.first_line):
@@ -57,7 +60,15 @@ def parse_jsonl(raw: RawBlock) -> TextBlock:
         _refuse_unknown(kept, len(texts), missing, raw)
     if missing:
         counts["missing_fields"] = missing
-    return records_block(raw, texts, positions, kept, counts)
+    is_tokens = [isinstance(text, list) for text in texts if text is not None]
+    texts = [tokenized([text]) if isinstance(text, list) else text for text in texts]
+    if any(is_tokens) and not all(is_tokens):
+        raise SourceError(
+            f"{raw.source}: field {name!r} is an array of tokens in some records and a string in "
+            "others; divide all texts, or none"
+        )
+    block = records_block(raw, texts, positions, kept, counts)
+    return dataclasses.replace(block, pretokenized=any(is_tokens))
 
 
 def choose_columns(
@@ -66,21 +77,26 @@ def choose_columns(
     """Return the indices of the text column and the kept columns; raise if one is missing."""
     for field in (options.field or DEFAULT_FIELD, *options.keep):
         if field not in names:
-            raise SourceError(_no_field(source, field, names))
+            raise SourceError(no_field(source, field, names))
     text = names.index(options.field or DEFAULT_FIELD)
     return text, {field: names.index(field) for field in options.keep}
 
 
 def records_block(
     raw: RawBlock,
-    texts: Iterable[str],
+    texts: Iterable[str | None],
     positions: Sequence[int],
     kept: dict[str, list[str]],
     counts: dict[str, int],
 ) -> TextBlock:
-    """Concatenate record texts into a block; each line of a text is a paragraph."""
+    """Concatenate record texts into a block; each line of a text is a paragraph.
+
+    A missing text is an empty document; ``missing_texts`` counts them.
+    """
     parts = []
     for text, position in zip(texts, positions, strict=True):
+        if text is None:
+            text, counts["missing_texts"] = "", counts.get("missing_texts", 0) + 1
         if raw.options.wrapped or "\r" in text:
             text = _paragraphs(text, bool(raw.options.wrapped))
         if text and not text.endswith("\n"):
@@ -139,12 +155,13 @@ def _json_record(line: str, where: str) -> dict[str, Any]:
     return record
 
 
-def _json_text(record: dict[str, Any], name: str, where: str) -> str:
-    """Return the text field of a record."""
+def _json_text(record: dict[str, Any], name: str, where: str) -> str | list[str] | None:
+    """Return the text field of a record: a string, an array of tokens, or null."""
     if name not in record:
-        raise SourceError(_no_field(where, name, list(record)))
+        raise SourceError(no_field(where, name, list(record)))
     text = record[name]
-    if not isinstance(text, str):
+    is_tokens = isinstance(text, list) and all(isinstance(token, str) for token in text)
+    if not (is_tokens or isinstance(text, str | None)):
         raise SourceError(
             f"{where}: field {name!r} is {_json_kind(text)}, not a string; "
             "pass another `field`, or fix the record"
@@ -175,10 +192,10 @@ def _refuse_unknown(
     names = list(dict.fromkeys(name for record in records for name in record))
     for field in kept:
         if field not in names:
-            raise SourceError(_no_field(raw.source, field, names))
+            raise SourceError(no_field(raw.source, field, names))
 
 
-def _no_field(where: str, field: str, names: Sequence[str]) -> str:
+def no_field(where: str, field: str, names: Sequence[str]) -> str:
     """Return the message for a missing field."""
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return f"{where}: no field {field!r}; the fields are: {listed or '(none)'}"

@@ -41,7 +41,10 @@ class SourceFile:
     named: bool = True  # False if found in a folder
     start: int = 0  # byte in or at the end of the line before the first one to read
     url: str | None = None
-    etag: str | None = None  # of a URL: changes with its contents
+    etag: str | None = None  # of a URL or text in memory: changes with its contents
+
+    def __str__(self) -> str:
+        return self.name
 
     @property
     def is_standard_input(self) -> bool:
@@ -50,7 +53,7 @@ class SourceFile:
 
 
 def source_files(
-    sources: Sequence[str | Path | SourceFile], *, exclude: Path | None = None
+    sources: Sequence[str | os.PathLike[str] | SourceFile], *, exclude: Path | None = None
 ) -> list[SourceFile]:
     """List the files of sources in reading order; folders are walked and sorted by path.
 
@@ -96,7 +99,7 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     try:
         status = path.stat()
     except FileNotFoundError:
-        remedy = "write text to a file and pass its path" if " " in name else "check the path"
+        remedy = "pass text itself in a list: [text]" if " " in name else "check the path"
         raise SourceError(f"{name}: no such file or folder; {remedy}") from None
     except OSError as error:
         raise SourceError(f"{name}: cannot be read ({error.strerror})") from None

@@ -26,23 +26,25 @@ class RowBuffer:
 
     def _clear(self) -> None:
         """Remove all rows."""
-        self.texts: list[str] = []
+        self.texts: list[str | None] = []
         self.positions: list[int] = []
         self.kept: dict[str, list[str]] = {field: [] for field in self._options.keep}
         self.size = 0
 
-    def add(self, text: str, position: int, kept: dict[str, str]) -> None:
+    def add(self, text: str | None, position: int, kept: dict[str, str]) -> None:
         """Add a row with its line or record number and its kept fields."""
         self.texts.append(text)
         self.positions.append(position)
-        self.size += len(text)
+        self.size += len(text or "")
         for field, value in kept.items():
             self.kept[field].append(value)
 
     def take_block(self, stream: Stream) -> RawBlock:
         """Remove all rows and return them as a block; the first ones show if texts are wrapped."""
         if self._options.wrapped is None:
-            self._options = detect_wrapping(self._options, sample_of(self.texts), stream.found)
+            self._options = detect_wrapping(
+                self._options, sample_of(filter(None, self.texts)), stream.found
+            )
         data = (self.texts, self.positions, self.kept)
         first = self.positions[0] if self.positions else 1
         self._clear()

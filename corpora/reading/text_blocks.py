@@ -1,7 +1,8 @@
 """The output of readers: raw blocks, cut in order, and the text blocks parsed from them."""
 
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,12 @@ from numpy.typing import NDArray
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.options import check, describe_settings, setting
 from firth.corpora.reading.decoding import checked_utf8
+from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
 
 FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "tei", "wikiextractor")
 BLOCK_BYTES = 4 << 20
 
-# Separators of pretokenized blocks (see TextBlock.pretokenized).
-TOKEN_END = b"\x1f"
-SENTENCE_END = b"\x1e"
+_SEPARATORS = re.compile(r"[\x1d-\x1f\r\n]")
 
 
 @describe_settings
@@ -97,12 +97,18 @@ class TextBlock:
     source: str  # SourceFile.name
     fields: dict[str, list[str]]  # the kept fields, one value per document
     continues: bool = False  # the first document continues the last one of the previous block
-    pretokenized: bool = False  # the text has TOKEN_END and SENTENCE_END as separators
+    pretokenized: bool = False  # tokens and sentences have separators, see ``tokenized``
     # int32 (n_tokens,), of pretokenized text: the signed distance of each token to its syntactic
     # head in the sentence, in tokens; 0 for a root or if it is unknown. None if none is known
     heads: NDArray[np.int32] | None = None
     # of what was dropped or replaced
     counts: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+def tokenized(sentences: Iterable[Iterable[str]]) -> str:
+    """Return the sentences of a paragraph as the text of a pretokenized block."""
+    clean = ((_SEPARATORS.sub(" ", token) for token in tokens) for tokens in sentences)
+    return SENTENCE_SEPARATOR.join(map(TOKEN_SEPARATOR.join, clean)) + "\n"
 
 
 @dataclass(frozen=True)

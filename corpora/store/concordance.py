@@ -87,10 +87,10 @@ def concordance(
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from firth import make_corpus
+    >>> from firth import build_corpus
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("The cat sat. The cat slept.")
-    ...     corpus = make_corpus(f"{folder}/a.txt", f"{folder}/corpus")
+    ...     corpus = build_corpus(f"{folder}/a.txt", f"{folder}/corpus")
     ...     [(line.left, line.right) for line in concordance(corpus, "cat", width=2).lines]
     [('the', 'sat .'), ('. the', 'slept .')]
     """

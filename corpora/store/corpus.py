@@ -31,6 +31,7 @@ _TALLY_NOTES = {
     "dropped_bytes": "bytes of control and unassigned characters (including U+FFFD) were dropped",
     "missing_lemmas": "words without a lemma were kept as their form",
     "no_trees": "sentences were read without their heads, which form no tree",
+    "missing_texts": "records without a text were kept as empty documents",
     "missing_fields": "missing values of kept fields were left empty",
     "redirects": "redirects were skipped",
     "other_namespaces": "pages of other namespaces were skipped",
@@ -96,7 +97,7 @@ class Corpus:
         Parameters
         ----------
         path : str or Path
-            A directory made by ``build-corpus`` or :func:`make_corpus`.
+            A directory made by ``build-corpus`` or :func:`build_corpus`.
 
         Returns
         -------
@@ -110,7 +111,7 @@ class Corpus:
         """
         path = Path(path)
         if not is_corpus(path):
-            missing = f"{path}: not a finished corpus; build one with `make_corpus()`"
+            missing = f"{path}: not a finished corpus; build one with `build_corpus()`"
             raise ArtifactError(wrong_kind(path, CORPUS) or missing)
         return cls(path, read_manifest(path))
 

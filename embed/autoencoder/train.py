@@ -27,6 +27,7 @@ from firth.embed.vectors.training import make_network_run, train_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus, View
 
 METHOD = "autoencoder"
@@ -35,7 +36,7 @@ _CHECKPOINT_SECONDS = 300.0
 
 
 def train_autoencoder(
-    corpus: "Corpus | str | Path",
+    corpus: "Corpus | TextSource",
     config: AutoencoderConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -48,8 +49,8 @@ def train_autoencoder(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
         training documents are counted.
     config : AutoencoderConfig, optional
         The settings; by default those of ``AutoencoderConfig()``.

@@ -120,7 +120,7 @@ def command(
     from firth.corpora.common.console import print_error, print_json
     from firth.corpora.common.errors import FirthError
     from firth.corpora.common.reporting import note
-    from firth.embed.compare.api import compare_runs
+    from firth.embed.compare.api import compare
     from firth.embed.compare.datasets.categories import read_groups
     from firth.embed.compare.report.contents import read_curve
     from firth.embed.compare.report.csv_table import write_csv
@@ -139,7 +139,7 @@ def command(
     asked = dict.fromkeys(split_list(words)) | dict(read_groups(words_from) if words_from else [])
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
-    compared = compare_runs(runs, config, add_contexts=add_contexts, memory=memory)
+    compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
     if left_out:
         compared.document["left_out"] = list(left_out)
     writes: list[Callable[[], object]] = []

@@ -44,7 +44,7 @@ def command(
     from firth.corpora.artifacts.figures import picture_kind
     from firth.corpora.common.console import print_json
     from firth.corpora.common.reporting import note
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.sampling import parse_sizes
     from firth.embed.compare.curves.api import make_curve, recipes_of, write_curve
     from firth.embed.compare.curves.learning_curve import CURVE

@@ -54,7 +54,7 @@ def command(
     """
     from firth.corpora.artifacts.artifact import refuse_existing
     from firth.corpora.common.options import take
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.contextual.encoders import encoder_run
     from firth.embed.contextual.pooled_run import pool_run
     from firth.embed.vectors.word_vectors import WordVectors

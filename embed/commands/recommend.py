@@ -32,7 +32,7 @@ def command(corpus: str, as_json: bool) -> None:
         firth recommend novels/ --json
     """
     from firth.corpora.common.console import print_json
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.compare.recommend import advise, features_of, read_evidence
 
     opened = open_or_build(corpus)

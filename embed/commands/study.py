@@ -67,7 +67,7 @@ def command(
         firth study --settings out/novels/study.toml --out out/again
     """
     from firth.embed.study.settings import DEFAULT_BUDGET, DEFAULT_METHODS, Study, read_study
-    from firth.embed.study.study import make_study
+    from firth.embed.study.study import study
 
     if settings is None and not sources:
         raise click.UsageError("Missing argument 'SOURCE...', or --settings.")
@@ -76,11 +76,11 @@ def command(
             "--settings cannot be combined with SOURCE, --methods, --budget or --words"
         )
     if settings is not None:
-        study = read_study(settings)
+        chosen = read_study(settings)
     else:
-        chosen = DEFAULT_METHODS if methods is None else split_list(methods)
-        study = Study(sources, chosen, budget or DEFAULT_BUDGET, split_list(words))
-    result = make_study(study, out, force=force)
+        named = DEFAULT_METHODS if methods is None else split_list(methods)
+        chosen = Study(sources, named, budget or DEFAULT_BUDGET, split_list(words))
+    result = study(chosen, out, force=force)
     _print_summary(result, out)
     if result.failures:
         sys.exit(1)

@@ -46,7 +46,7 @@ class Request(Generic[ConfigT]):
         ``chosen`` and ``make`` get what ``prepare`` returns for the corpus.
         """
         from firth.corpora.common.reporting import note
-        from firth.corpora.encoding.open_or_build import open_or_build
+        from firth.corpora.encoding.build import open_or_build
         from firth.embed.vectors.training import warn_of_little_text
 
         if self.out is not None:

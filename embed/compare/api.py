@@ -1,4 +1,4 @@
-"""compare_runs: a comparison in one call, and its tables, drawings and pages."""
+"""compare: a comparison in one call, and its tables, drawings and pages."""
 
 import datetime
 import os
@@ -55,7 +55,7 @@ _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared:
-    """A finished comparison, made by :func:`compare_runs`; notebooks show it as a table.
+    """A finished comparison, made by :func:`compare`; notebooks show it as a table.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class Compared:
         )
 
 
-def compare_runs(
+def compare(
     runs: str | os.PathLike[str] | Runs,
     config: CompareConfig | None = None,
     *,

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from firth.corpora.common.display import html_table
@@ -20,6 +19,7 @@ from firth.embed.compare.datasets.word_pairs import frequent_words, looks_englis
 from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # numba comes with it
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 EVIDENCE = "evidence.json"
@@ -95,13 +95,13 @@ class Recommendations(list[Recommendation]):
         return html_table(("method", "settings", "recommended for"), rows, "", below)
 
 
-def recommend(corpus: "Corpus | str | Path") -> Recommendations:
+def recommend(corpus: "Corpus | TextSource") -> Recommendations:
     """Recommend methods and settings for a corpus, from measurements on similar texts.
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it.
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def recommend(corpus: "Corpus | str | Path") -> Recommendations:
     FirthError
         If the text has fewer words than any candidate has dimensions.
     """
-    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.build import open_or_build  # lazy: imports numba
 
     evidence = read_evidence()
     advice = advise(features_of(open_or_build(corpus)), evidence)

@@ -14,7 +14,7 @@ from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.corpus import Corpus
 from firth.embed.explore.maps import METHODS, has_umap
-from firth.embed.explore.space import Once, Space, as_objects, compare, shown
+from firth.embed.explore.space import Once, Space, as_objects, compare_spaces, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -158,7 +158,7 @@ class Answers:
         last = len(self._spaces) - 1
         pair = _number(ask, "a", 0, 0, last), _number(ask, "b", 1, 0, last)
         a, b = (self._spaces[n] for n in pair)
-        found = self._once.get(pair, lambda: compare(a, b))
+        found = self._once.get(pair, lambda: compare_spaces(a, b))
         return {"words": shown(found, _DIFFERING, _NEAR)}
 
     def _text_corpus(self) -> Corpus:

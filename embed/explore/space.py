@@ -252,7 +252,7 @@ def open_spaces(runs: Sequence[Path], max_words: int, corpus: Path | None) -> li
     return [Space(run, max_words, corpus, str(run) if alike else None) for run in runs]
 
 
-def compare(a: Space, b: Space, n_words: int = COMPARED) -> Differing:
+def compare_spaces(a: Space, b: Space, n_words: int = COMPARED) -> Differing:
     """Compare the neighborhoods of the most frequent words of two runs."""
     if a is b:
         raise SettingError(f"{a.name}: is compared with itself; pass two runs")

@@ -37,7 +37,7 @@ from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.reporting import note
 from firth.embed.explore.server import SCRIPTS, page_file
-from firth.embed.explore.space import COMPARED, Space, compare, shown
+from firth.embed.explore.space import COMPARED, Space, compare_spaces, shown
 
 MOST_WORDS = 50_000
 _NEIGHBORS = 10
@@ -66,7 +66,7 @@ def data_of(spaces: Sequence[Space], method: str, n_compared: int) -> dict[str, 
     differ = None
     if len(spaces) > 1:
         try:
-            differ = shown(compare(spaces[0], spaces[1], n_compared), _DIFFERING, _NEAR)
+            differ = shown(compare_spaces(spaces[0], spaces[1], n_compared), _DIFFERING, _NEAR)
         except FirthError as error:
             note(f"no differences: {error}")
     return {"version": 1, "runs": [_run(space, method) for space in spaces], "differ": differ}

@@ -24,6 +24,7 @@ from firth.corpora.common.errors import FirthError
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import Progress, progress
+from firth.corpora.reading.memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
 from firth.embed.nplm.network import Network
@@ -41,7 +42,7 @@ _EVALUATED = 256  # held-out words at once, each with a score for every word of 
 
 
 def train_nplm(
-    corpus: Corpus | str | Path,
+    corpus: Corpus | TextSource,
     config: NplmConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -55,8 +56,8 @@ def train_nplm(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
         training documents are read.
     config : NplmConfig, optional
         The settings; by default those of ``NplmConfig()``.

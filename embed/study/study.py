@@ -8,9 +8,11 @@ from firth.corpora.common.console import escape_leading_dash
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.common.reporting import note
-from firth.corpora.encoding.open_or_build import up_to_date
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.up_to_date import up_to_date
+from firth.corpora.reading.memory import TextSource, paths_of
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
@@ -53,7 +55,9 @@ class StudyResult:
         return html_table(["", ""], rows + [("failed", line) for line in self.failures], "Study")
 
 
-def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyResult:
+def study(
+    source: Study | Corpus | TextSource, out: str | Path, *, force: bool = False
+) -> StudyResult:
     """Build the corpus, train every method, compare the runs and write a report.
 
     Each step runs as a command, which is printed. Steps whose output is up to date are skipped, so
@@ -61,9 +65,10 @@ def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyRe
 
     Parameters
     ----------
-    study : Study
-        The settings. Open ones are chosen by the text and the budget, once (evaluation sets each
-        time), and saved in ``study.toml``.
+    source : Study, Corpus, path or text
+        The settings, or only a corpus or a text, as :func:`firth.build_corpus` takes it. Open
+        settings are chosen by the text and the budget, once (evaluation sets each time), and saved
+        in ``study.toml``.
     out : str or Path
         The folder of all outputs.
     force : bool
@@ -83,22 +88,29 @@ def make_study(study: Study, out: str | Path, *, force: bool = False) -> StudyRe
     FirthError
         If the corpus cannot be built or no method can be trained.
     """
-    out, request = Path(out), _corpus_request(study)
+    settings = source if isinstance(source, Study) else Study(_sources_of(source))
+    out, request = Path(out), _corpus_request(settings)
     if request is not None:  # before the folder is created
-        _refuse_inside(out, study.sources)
+        _refuse_inside(out, settings.sources)
         files = source_files(request.sources)
         if all(file.size == 0 for file in files):
             raise SourceError(
-                f"{study.sources[0]}: the source is empty; pass one that contains text"
+                f"{settings.sources[0]}: the source is empty; pass one that contains text"
             )
-    if SETS & study.options.get(COMPARE, {}).keys():
-        read_tasks(make_config(CompareConfig, study.options[COMPARE]))
+    if SETS & settings.options.get(COMPARE, {}).keys():
+        read_tasks(make_config(CompareConfig, settings.options[COMPARE]))
     with StudyFolder.open(out) as folder:
-        folder.begin(study, force)
-        corpus_path = Path(study.sources[0])
+        folder.begin(settings, force)
+        corpus_path = Path(settings.sources[0])
         if request is not None:
-            corpus_path = _build(study, request, folder, force)
-        return _train_and_compare(study, corpus_path, folder, force)
+            corpus_path = _build(settings, request, folder, force)
+        return _train_and_compare(settings, corpus_path, folder, force)
+
+
+def _sources_of(source: Corpus | TextSource) -> tuple[str, ...]:
+    """Return the paths of a corpus, or of texts; text in memory is first built in the cache."""
+    paths = None if isinstance(source, Corpus) else paths_of(source)
+    return tuple(map(str, [open_or_build(source).path] if paths is None else paths))
 
 
 def _train_and_compare(

@@ -48,6 +48,7 @@ from firth.embed.vectors.training import train_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus, View
     from firth.corpora.tokenizer.pieces import Pieces
 
@@ -166,7 +167,7 @@ class SvdConfig:
 
 
 def train_svd(
-    corpus: "Corpus | str | Path",
+    corpus: "Corpus | TextSource",
     config: SvdConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -180,8 +181,8 @@ def train_svd(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
         training documents are counted.
     config : SvdConfig, optional
         The settings; by default those of ``SvdConfig()``.

@@ -16,6 +16,7 @@ from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # imports numba
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 _MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed
@@ -61,14 +62,14 @@ def torch_threads(threads: int | None) -> Iterator[None]:
 
 def train_vectors(
     train: Callable[["Corpus", Path], Path],
-    corpus: "Corpus | str | Path",
+    corpus: "Corpus | TextSource",
     out: str | Path | None,
     name: str,
     *,
     force: bool,
 ) -> WordVectors:
     """Train a run and return its vectors: memory-mapped, or in memory without ``out``."""
-    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.build import open_or_build  # lazy: imports numba
 
     with run_folder(out, force=force) as run:
         opened = open_or_build(corpus)

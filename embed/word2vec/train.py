@@ -14,6 +14,7 @@ from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import progress
+from firth.corpora.reading.memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.vectors.training import train_vectors
 from firth.embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
@@ -27,7 +28,7 @@ FORMAT = 1
 
 
 def train_skipgram(
-    corpus: Corpus | str | Path,
+    corpus: Corpus | TextSource,
     config: SkipGramConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -40,8 +41,8 @@ def train_skipgram(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
         training documents are read.
     config : SkipGramConfig, optional
         The settings; by default those of ``SkipGramConfig()``.
@@ -75,7 +76,7 @@ def train_skipgram(
 
 
 def train_cbow(
-    corpus: Corpus | str | Path,
+    corpus: Corpus | TextSource,
     config: CbowConfig | None = None,
     out: str | Path | None = None,
     *,
@@ -88,8 +89,8 @@ def train_cbow(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it. Only its
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
         training documents are read.
     config : CbowConfig, optional
         The settings; by default those of ``CbowConfig()``.
@@ -123,7 +124,7 @@ def train_cbow(
 
 
 def _train(
-    corpus: Corpus | str | Path, config: Word2VecConfig, out: str | Path | None, *, force: bool
+    corpus: Corpus | TextSource, config: Word2VecConfig, out: str | Path | None, *, force: bool
 ) -> WordVectors:
     """Train with either method."""
 

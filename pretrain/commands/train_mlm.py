@@ -49,7 +49,7 @@ def command(
         firth neighbors out/mlm king
         firth train-mlm out/wiki --objective causal --preset tiny --out out/clm
         firth generate out/clm "the sea"
-        torchrun --nproc-per-node 2 cli.py train-mlm out/wiki --out out/mlm2
+        torchrun --nproc-per-node 2 -m firth train-mlm out/wiki --out out/mlm2
     """
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note
@@ -88,7 +88,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     import torch
 
     from firth.corpora.common.reporting import note
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.vectors.training import warn_of_little_text
     from firth.pretrain.device import choose_device
     from firth.pretrain.train import make_mlm_run
@@ -166,7 +166,7 @@ def _print_plan(
     corpus: str, config: MlmConfig, out: Path | None, seeds: int | None, force: bool, as_json: bool
 ) -> None:
     """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.pretrain.device import choose_device
     from firth.pretrain.training.dry_run import estimate_mlm
 

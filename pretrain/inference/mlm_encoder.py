@@ -176,27 +176,7 @@ def open_causal(run: str | os.PathLike[str], device: str = "auto") -> CausalEnco
 
 
 def open_run(run: str | os.PathLike[str], device: str = "auto") -> TrainedEncoder:
-    """Open the encoder of a finished run of ``train-mlm``.
-
-    Parameters
-    ----------
-    run : str or Path
-        Directory of the run.
-    device : str
-        ``auto``, ``cpu`` or ``cuda``.
-
-    Returns
-    -------
-    MlmEncoder or CausalEncoder
-        By the run's objective, in evaluation mode.
-
-    Raises
-    ------
-    ArtifactError
-        A file is missing or damaged, or does not match the others.
-    SettingError
-        The device is not available.
-    """
+    """Open the encoder of a finished run of ``train-mlm``, in evaluation mode."""
     run = Path(run)
     model = load_model(run, choose_device(device))
     text: dict[str, Any] = run_options(run).get("text") or {}

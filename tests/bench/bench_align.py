@@ -45,7 +45,7 @@ def train(folder: Path, megabytes: int) -> dict[str, list[Any]]:
         with lzma.open(roles.open_text(name, role=ROLE)) as file:
             start = file.read(megabytes * 1_000_000)
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        corpus = firth.make_corpus(text, folder / name)
+        corpus = firth.build_corpus(text, folder / name)
         made["svd"].append(firth.train_svd(corpus, firth.SvdConfig(dim=DIM)))
         config = firth.SkipGramConfig(dim=DIM, epochs=EPOCHS)
         made["skipgram"].append(firth.train_skipgram(corpus, config))

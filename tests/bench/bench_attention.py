@@ -17,7 +17,7 @@ import mlm_quality
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.model.weights import load_model

@@ -27,7 +27,7 @@ import numpy as np
 import roles
 
 import firth.corpora.datasets.synthetic_change as synthetic
-from firth import ReadOptions, make_corpus
+from firth import ReadOptions, build_corpus
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.datasets.synthetic import SyntheticConfig
 from firth.corpora.datasets.synthetic_language import synthetic_language
@@ -83,7 +83,7 @@ def corpus_of(folder: Path, name: str, documents: Any, keep: Sequence[str]) -> C
     with open(file, "w", encoding="utf-8") as lines:
         for document in documents:
             lines.write(json.dumps(document) + "\n")
-    return make_corpus(file, folder / name, read=ReadOptions(keep=tuple(keep)))
+    return build_corpus(file, folder / name, read=ReadOptions(keep=tuple(keep)))
 
 
 def shares(p: np.ndarray) -> dict[str, float]:

@@ -85,7 +85,7 @@ class InMemory:
 
 def read(max_vocabulary):
     """Return the reference corpus as the SVD method reads it."""
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
 
     corpus = open_or_build(harness.unpacked(roles.open_text("enwiki2015-AA", role=ROLE)))
     return InMemory(

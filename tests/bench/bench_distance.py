@@ -18,7 +18,7 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.inference.mlm_encoder import open_masked
@@ -62,7 +62,7 @@ def measure(mixer: str, distance: int, arguments: argparse.Namespace) -> dict[st
         text = Path(folder, "text.txt")
         made = sentences(SENTENCES, distance, arguments.seed)
         text.write_text("".join(" ".join(each) + "\n" for each in made))
-        corpus = make_corpus(text, Path(folder, "corpus"), read=ReadOptions(documents="line"))
+        corpus = build_corpus(text, Path(folder, "corpus"), read=ReadOptions(documents="line"))
         config = MlmConfig(
             preset="tiny", mixer=mixer, boundary="sentence", steps=arguments.steps,
             batch=arguments.batch, seed=arguments.seed, dtype="float32", compile="off",

@@ -30,7 +30,7 @@ import torch
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.word_pairs import find_set

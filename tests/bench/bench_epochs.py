@@ -32,7 +32,7 @@ import roles
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.corpora.common.console import duration, print_table
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.task import Task
@@ -336,7 +336,7 @@ def main() -> None:
         wanted = grid(arguments.words, arguments.seeds, chosen_variants(arguments))
         with tempfile.TemporaryDirectory() as folder:
             source = roles.open_text(TEXT, role=ROLE)
-            corpus = build_corpus(make_request([source]), Path(folder) / "corpus")
+            corpus = encode_corpus(make_request([source]), Path(folder) / "corpus")
             tasks = roles.read_sets(SETS, role=ROLE)
             measure(wanted, corpus, tasks, arguments.cells, threads=arguments.threads)
     cells = read_cells(arguments.cells)

@@ -21,7 +21,7 @@ from scipy.stats import studentized_range
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import bare
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
@@ -29,7 +29,7 @@ from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
 from firth.embed.compare.report.table import to_json
-from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
 from firth.embed.compare.scoring.open_runs import describe_run
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.registry import find_method
@@ -173,7 +173,7 @@ def build(path: Path, about: Mapping[str, Any], role: roles.Role = ROLE) -> Corp
     sources = [roles.open_text(name, role=role) for name in about["sources"]]
     read = ReadOptions(documents=about.get("documents", "file"))
     request = make_request(sources, read=read, text=about.get("text"))
-    return build_corpus(request, path)
+    return encode_corpus(request, path)
 
 
 def divided(sets: Mapping[str, Sequence[str]], folder: Path) -> dict[str, list[Path]]:
@@ -243,7 +243,7 @@ def compared(trained: Mapping[str, Sequence[Path]], config: CompareConfig) -> di
         for method, runs in trained.items()
         for name, run in zip(names[method], runs, strict=True)
     }
-    found = compare(
+    found = compare_vectors(
         {name: load_vectors(run) for name, run in paths.items()},
         read_tasks(config),
         config,

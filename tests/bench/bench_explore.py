@@ -25,7 +25,7 @@ import roles
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.embed.explore.maps import has_umap
 from firth.embed.explore.space import Space

@@ -30,7 +30,7 @@ from bench_word2vec_quality import METHODS, SETS, differences, summary
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.sampling import parse_sizes
 from firth.embed.compare.task import Task

@@ -12,7 +12,7 @@ from typing import Any
 
 import harness
 
-from firth import compare_runs, load_vectors, nearest, write_vectors
+from firth import compare, load_vectors, nearest, write_vectors
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.vectors.word_vectors import WordVectors
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def scores(run: Path, packed: Path) -> dict[str, dict[str, float]]:
     """Return the two scores and their difference, by set."""
     found: dict[str, dict[str, float]] = {}
-    for score in compare_runs({"float32": run, "int8": packed}).comparison.scores:
+    for score in compare({"float32": run, "int8": packed}).comparison.scores:
         made, value = score.measured, score.score
         measured = score.run in ("float32", "int8") and score.shared and value is not None
         if measured and made.task in ("similarity", "analogy") and not made.section:

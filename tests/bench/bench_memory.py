@@ -21,7 +21,7 @@ from firth.corpora.common.console import print_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.api import compare_runs
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.formats.vector_files import write_vectors
 from firth.embed.query.opening import open_queried
@@ -75,7 +75,7 @@ def of_files(folder: Path, svd: Path, words: list[str], pairs: Path) -> dict[str
     write_vectors(WordVectors.open(svd), file, "glove", force=True)
     similarity = ["--similarity", pairs, "--restrict", 0]
     config = CompareConfig(similarity=(str(pairs),), restrict=0)
-    compared = least_of(lambda memory: compare_runs([svd, file], config, memory=memory))
+    compared = least_of(lambda memory: compare([svd, file], config, memory=memory))
     asked = least_of(lambda memory: open_queried(file, memory=memory, n_queries=len(words)))
     return {
         "neighbors, text file": peak(f"{asked}M", "neighbors", file, *words),

@@ -249,14 +249,14 @@ def pool_speed(encoder: Path, corpus: Corpus) -> float:
 def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> CompareConfig:
     """Make a random corpus to train on; return sentence pairs and a similarity set to score."""
     from firth.corpora.datasets.synthetic import SyntheticConfig, write_gold, write_synthetic
-    from firth.corpora.encoding.pipeline import build_corpus
+    from firth.corpora.encoding.pipeline import encode_corpus
     from firth.corpora.encoding.request import BuildOptions, make_request
     from firth.corpora.reading.text_blocks import ReadOptions
 
     write_synthetic(folder / "text.txt", SyntheticConfig(n_tokens=6000))
     read, options = ReadOptions(documents="block"), BuildOptions(held_out=0.1, threads=1)
     request = make_request([folder / "text.txt"], read=read, options=options)
-    arguments.quality = build_corpus(request, folder / "corpus").path
+    arguments.quality = encode_corpus(request, folder / "corpus").path
     arguments.options = _QUICK_OPTIONS
     (folder / "pairs.jsonl").write_text(json.dumps(_QUICK_PAIR) + "\n")
     gold, pairs = write_gold(folder / "gold")[0], folder / "pairs.jsonl"

@@ -60,7 +60,7 @@ def trainings(threads: int) -> dict[str, Callable[[Any, Path], Any]]:
     }
 
 
-def make_corpus(folder: Path, megabytes: int) -> Any:
+def build_corpus(folder: Path, megabytes: int) -> Any:
     """Return the corpus of the start of the text, built if it is missing."""
     stored = folder / "corpus"
     if not stored.exists():
@@ -69,7 +69,7 @@ def make_corpus(folder: Path, megabytes: int) -> Any:
             start = file.read(megabytes * 1_000_000)
         text = folder / f"{TEXT}.txt"
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        firth.make_corpus(text, stored)
+        firth.build_corpus(text, stored)
     return firth.Corpus.open(stored)
 
 
@@ -94,7 +94,7 @@ def figures_of(run: Path) -> dict[str, Any]:
 def scores_of(folder: Path, names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the first metric of each set for all runs, with the interval, on shared items."""
     config = firth.CompareConfig(baselines="none", **roles.set_options(SETS, role=ROLE))
-    document = firth.compare_runs([folder / name for name in names], config).document
+    document = firth.compare([folder / name for name in names], config).document
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     metrics: dict[str, str] = {}
     for row in document["results"]:
@@ -157,7 +157,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def main() -> None:
     """Train, score and print."""
     arguments = harness.parse(__doc__, more=options)
-    corpus = make_corpus(arguments.runs, arguments.megabytes)
+    corpus = build_corpus(arguments.runs, arguments.megabytes)
     every = trainings(arguments.threads)
     made = {name: every[name] for name in arguments.methods}
     for name, train in made.items():

@@ -17,7 +17,7 @@ import harness
 import numpy as np
 import roles
 
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules
 from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
 from firth.corpora.encoding.vocabulary_writer import TypeRuns

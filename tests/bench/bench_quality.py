@@ -23,7 +23,7 @@ import roles
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
@@ -77,7 +77,7 @@ VARIANTS: list[dict[str, Any]] = [
 def build(name: str, folder: Path) -> Corpus:
     """Build the corpus of one text."""
     source = roles.open_text(name, role=ROLE)
-    return build_corpus(make_request([source], text=CORPORA[name]), folder / name)
+    return encode_corpus(make_request([source], text=CORPORA[name]), folder / name)
 
 
 def by_width(corpus: Corpus, folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from recipe_changes import CHANGES, WITH_NEARBY_HEADS, not_balanced
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.word2vec.config import SkipGramConfig

@@ -31,7 +31,7 @@ from firth.corpora.text.sentences.split import split_sentences
 from firth.embed.align.mapping import centered, units
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import TEST
-from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.statistics.significance import paired
@@ -95,7 +95,7 @@ def train(folder: Path, role: roles.Role, megabytes: int) -> dict[str, Runs]:
         with lzma.open(roles.open_text(name, role=role)) as file:
             start = file.read(megabytes * 1_000_000)
         text.write_bytes(start[: start.rindex(b"</doc>") + 7])
-        firth.make_corpus(text, stored)
+        firth.build_corpus(text, stored)
     corpus = firth.Corpus.open(stored)
     paths = [folder / f"{name}-svd", *(folder / f"{name}-sg-seed{seed}" for seed in SEEDS)]
     if not paths[0].exists():
@@ -215,7 +215,7 @@ def tested(sides: Mapping[str, Runs], tasks: Any, plain: Mapping[str, str]) -> l
     several = {name: runs for name, runs in sides.items() if len(runs) > 1}
     groups = {name: [f"{name} {n}" for n in range(len(runs))] for name, runs in several.items()}
     side_of = {name if name in groups else f"{name} 0": name for name in sides}
-    made = compare(named, tasks, CompareConfig(baselines="none"), groups=groups)
+    made = compare_vectors(named, tasks, CompareConfig(baselines="none"), groups=groups)
     if made.failures:
         raise SystemExit("\n".join(made.failures))
     rows: dict[tuple[str, str], dict[str, Any]] = {}

@@ -15,7 +15,7 @@ import roles
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.corpus import Corpus

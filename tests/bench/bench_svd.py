@@ -27,7 +27,7 @@ ARPACK = "scipy svds (ARPACK)"
 
 def reference_matrix() -> Any:
     """Return the PPMI matrix of the reference corpus, counted by Firth."""
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.svd.cooccurrence import count_cooccurrences
     from firth.embed.svd.ppmi import keep_probabilities, weigh
     from firth.embed.svd.train import SvdConfig

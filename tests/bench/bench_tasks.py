@@ -28,7 +28,7 @@ from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.artifacts.seeds import read_training
 from firth.corpora.common.console import TerminalReporter
 from firth.corpora.common.reporting import reporting_to
-from firth.embed.compare.api import Compared, compare_runs
+from firth.embed.compare.api import Compared, compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.formats.vector_files import load_vectors
@@ -148,7 +148,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         named[name or "masked LM"] = Path(run)
     times = work / "seconds.jsonl"
     with reporting_to(SecondsReporter(times)):
-        compared = compare_runs(named, sets(work / "sets", minimal_pairs=bool(arguments.mlm)))
+        compared = compare(named, sets(work / "sets", minimal_pairs=bool(arguments.mlm)))
     if compared.failures:
         sys.exit("\n".join(compared.failures))
     about: dict[str, dict[str, Any]] = {}

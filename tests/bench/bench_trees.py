@@ -23,7 +23,7 @@ import torch
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.datasets.tagged_words import read_parts
@@ -87,7 +87,7 @@ def main() -> None:
     parts = [roles.open_set(name, role=ROLE) for name in TAGS]
     words = TaggingSet(read_parts(",".join(map(str, parts))), seed=1)
     with tempfile.TemporaryDirectory() as folder:
-        corpus = make_corpus(parts[0], Path(folder) / "ewt")
+        corpus = build_corpus(parts[0], Path(folder) / "ewt")
         for seed in arguments.seeds:
             for edges in arguments.edges:
                 options = {

@@ -33,7 +33,7 @@ import numba
 import numpy as np
 import roles
 
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.view import View
 from firth.embed.word2vec.kernels.barrier import wait_for_all

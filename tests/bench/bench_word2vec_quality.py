@@ -28,7 +28,7 @@ import roles
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import bare
 from firth.corpora.common.errors import FirthError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.embed.compare.task import Task
@@ -102,7 +102,7 @@ def open_text(name: str, folder: Path, role: roles.Role) -> Corpus:
     if name not in TEXTS[role]:
         named = ", ".join(TEXTS[role])
         raise SystemExit(f"--corpus {name}: is neither a corpus nor one of {named}")
-    return build_corpus(make_request(text_files(name, folder, role)), folder / f"corpus-{name}")
+    return encode_corpus(make_request(text_files(name, folder, role)), folder / f"corpus-{name}")
 
 
 def train_and_score(

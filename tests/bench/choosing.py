@@ -25,7 +25,7 @@ from scipy.stats import t as student
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
 from firth.embed.compare.scoring.results import Comparison, Pair
 from firth.embed.compare.task import Task
 from firth.embed.formats.vector_files import load_vectors
@@ -68,7 +68,7 @@ def advantage(
         for name, run in zip(names[side], runs, strict=True)
     }
     groups = {} if single else names
-    found = compare(vectors, tasks, config or CompareConfig(), groups=groups)
+    found = compare_vectors(vectors, tasks, config or CompareConfig(), groups=groups)
     if found.failures:
         raise SystemExit("\n".join(found.failures))
     return _combined(found, {side: len(runs) for side, runs in sides.items()})

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
-from firth.embed.compare.api import compare_runs
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.vectors.run_files import run_options
 
@@ -19,7 +19,7 @@ def train(
     corpus: str | Path, out: Path, options: Mapping[str, Any], minutes: float, device: str
 ) -> Path:
     """Train or resume a run, by time unless the options name another budget."""
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.pretrain.config import BUDGETS, MlmConfig
     from firth.pretrain.train import make_mlm_run
 
@@ -33,7 +33,7 @@ def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[st
 
     Results are those on the items that all runs cover. Encoders run on a GPU if there is one.
     """
-    compared = compare_runs([run, *beside], config)
+    compared = compare([run, *beside], config)
     if compared.failures:
         sys.exit("\n".join(compared.failures))
     results = [
@@ -59,7 +59,7 @@ def last_scores(run: Path) -> dict[str, Any]:
 
 def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
     """Score a run of masked pieces on the held-out text of any corpus, by its own pieces."""
-    from firth.corpora.encoding.open_or_build import open_or_build
+    from firth.corpora.encoding.build import open_or_build
     from firth.pretrain.config import MlmConfig
     from firth.pretrain.data.packing import PackedRows
     from firth.pretrain.data.text import open_text

@@ -16,7 +16,7 @@ import torch
 from scipy.optimize import linprog
 from torch import Tensor, nn
 
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.view import View
@@ -104,11 +104,11 @@ def skipgram_of_pieces() -> contextlib.AbstractContextManager[Any]:
                 for ids, offsets in PieceText(view, pieces).shards():
                     for start, end in itertools.pairwise(offsets):
                         file.write(" ".join(map("p{}".format, ids[start:end])) + "\n")
-            corpus = make_corpus(
+            corpus = build_corpus(
                 text,
                 Path(folder, "corpus"),
                 read=ReadOptions(documents="line"),
-                text=TextSettings(segmenter="whitespace"),
+                words=TextSettings(segmenter="whitespace"),
                 options=BuildOptions(held_out=0),
             )
             found = train_skipgram(corpus, SkipGramConfig(dim=dim, seed=seed, threads=threads))

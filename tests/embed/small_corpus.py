@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
 
 
@@ -59,14 +60,16 @@ class SmallView:
         )
 
 
-class SmallCorpus:
+class SmallCorpus(Corpus):
     """The parts of a corpus that training functions use."""
+
+    fingerprint = "0123456789abcdef"
+    trained_on = {"corpus": fingerprint}
+    text = TextSettings()
+    training_tokens = 0
 
     def __init__(self, text, name="small"):
         self.path = Path(name)
-        self.fingerprint = "0123456789abcdef"
-        self.trained_on = {"corpus": self.fingerprint}
-        self.text = TextSettings()
         self.units = [line.split() for line in text.splitlines()]
         self.training_tokens = sum(map(len, self.units))
 

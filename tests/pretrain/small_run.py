@@ -8,7 +8,7 @@ import torch
 
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.provenance import now, provenance
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import save_pieces

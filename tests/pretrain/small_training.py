@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 
@@ -35,7 +35,7 @@ def corpus_of(folder, lines=None, *, held_out=0.1, name="chains"):
         read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=held_out, threads=1),
     )
-    return build_corpus(request, folder / name)
+    return encode_corpus(request, folder / name)
 
 
 def as_words(options):
@@ -58,7 +58,7 @@ def tree_corpus_of(folder, lines=None, *, name="trees", seed=3):
     options = BuildOptions(held_out=0.1, threads=1)
     request = make_request([folder / f"{name}.conllu"], options=options)
     with ThreadPoolExecutor(1) as executor:  # starts no processes, which takes seconds
-        return build_corpus(request, folder / name, executor=executor)
+        return encode_corpus(request, folder / name, executor=executor)
 
 
 def random_heads(n_words, rng):

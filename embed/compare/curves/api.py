@@ -25,6 +25,7 @@ from firth.embed.compare.task import Task
 from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # imports numba
+    from firth.corpora.reading.memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 _UNSEEDED = ("svd",)  # the seed does not affect the result
@@ -99,7 +100,7 @@ class LearningCurve:
 
 
 def learning_curve(
-    corpus: "Corpus | str | Path",
+    corpus: "Corpus | TextSource",
     out: str | Path,
     config: CurveConfig | None = None,
     comparing: CompareConfig | None = None,
@@ -111,8 +112,8 @@ def learning_curve(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
-        A corpus, the path of one, or text as :func:`firth.open_or_build` takes it.
+    corpus : Corpus, path or text
+        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it.
     out : str or Path
         Folder for the runs and ``curve.json``.
     config : CurveConfig, optional
@@ -134,7 +135,7 @@ def learning_curve(
     FirthError
         If no set can be read or no run trained.
     """
-    from firth.corpora.encoding.open_or_build import open_or_build  # lazy: imports numba
+    from firth.corpora.encoding.build import open_or_build  # lazy: imports numba
 
     config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
     out = Path(out)

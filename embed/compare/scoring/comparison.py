@@ -112,7 +112,7 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
     return named if named or config.intrinsic else default_sets()
 
 
-def compare(
+def compare_vectors(
     runs: Mapping[str, StaticVectors],
     tasks: Sequence[Task],
     config: CompareConfig,

@@ -16,7 +16,7 @@ from firth.corpora.common.reporting import note, progress
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.notes import chosen_defaults
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
@@ -100,7 +100,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
         name: Chosen(**facts[_CHOSEN]) for name, facts in opened.about.items() if _CHOSEN in facts
     }
     with progress("comparing", "scores") as show:
-        return compare(
+        return compare_vectors(
             opened.vectors,
             tasks,
             config,

@@ -185,7 +185,7 @@ def test_take_names_the_setting_without_its_class():
         ("`layers=`: give numbers", "--layers : give numbers"),
         ("no vector for '`'", "no vector for '`'"),
         ("pass a run of `train_mlm()`", "pass a run of firth train-mlm"),
-        ("build one with `make_corpus()`", "build one with firth build-corpus"),
+        ("build one with `build_corpus()`", "build one with firth build-corpus"),
     ],
 )
 def test_settings_and_functions_in_a_message_become_options_and_commands(message, shown):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding.encode import document_keys
-from firth.corpora.encoding.open_or_build import up_to_date
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions, TextBlock
 from firth.corpora.store.corpus import Corpus
 
@@ -33,7 +33,7 @@ def build(folder: Path, text: str, name="a", documents="line", sizes=None, **opt
     folder.mkdir(exist_ok=True)
     (folder / f"{name}.txt").write_text(text)
     ready = request(folder / f"{name}.txt", documents, **options)
-    return build_corpus(ready, folder / name, **(sizes or {}))
+    return encode_corpus(ready, folder / name, **(sizes or {}))
 
 
 def text_of(rng, documents: int, paragraphs: int, sentences: int, words: int) -> str:

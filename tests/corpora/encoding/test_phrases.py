@@ -12,9 +12,9 @@ from firth import cli
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.encoding import phrases as phrases_module
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
@@ -49,7 +49,7 @@ def build(tmp_path, text, name="out", *, threads=1, max_types=None, **phrases):
         options=BuildOptions(threads=threads, max_types=max_types),
         phrases=PhraseOptions(**phrases),
     )
-    return build_corpus(request, tmp_path / name, shard_tokens=1500, block_bytes=4000)
+    return encode_corpus(request, tmp_path / name, shard_tokens=1500, block_bytes=4000)
 
 
 def cut(sentence, breaks):
@@ -170,12 +170,12 @@ def test_phrases_are_those_of_gensim(tmp_path, formula, source):
     if source == "generated":
         (tmp_path / "text.txt").write_text(random_text(3))
         source = tmp_path / "text.txt"
-    plain = make_corpus(source, tmp_path / "plain", **options)
+    plain = build_corpus(source, tmp_path / "plain", **options)
     (tmp_path / "stop.txt").write_text("The\nof")
     chosen = PhraseOptions(
         phrases=formula, phrase_passes=2, phrase_stop_words=str(tmp_path / "stop.txt")
     )
-    corpus = make_corpus(source, tmp_path / "joined", phrases=chosen, **options)
+    corpus = build_corpus(source, tmp_path / "joined", phrases=chosen, **options)
 
     sentences, vocabulary = words_of(plain, "sentences"), plain.vocabulary
     punctuation = itertools.compress(vocabulary.words(), vocabulary.punctuation)
@@ -284,12 +284,12 @@ def test_the_fingerprint_depends_on_options_and_contents_of_files(tmp_path):
 def test_an_up_to_date_corpus_is_opened_not_rebuilt(tmp_path):
     (tmp_path / "a.txt").write_text(random_text(1))
     chosen, out = PhraseOptions(phrases="npmi"), tmp_path / "out"
-    make_corpus(tmp_path / "a.txt", out, phrases=chosen)
+    build_corpus(tmp_path / "a.txt", out, phrases=chosen)
     before = (out / "manifest.json").stat().st_ino
-    make_corpus(tmp_path / "a.txt", out, phrases=PhraseOptions(phrases="npmi", phrase_passes=1))
+    build_corpus(tmp_path / "a.txt", out, phrases=PhraseOptions(phrases="npmi", phrase_passes=1))
     assert (out / "manifest.json").stat().st_ino == before
     with pytest.raises(FirthError):
-        make_corpus(tmp_path / "a.txt", out)
+        build_corpus(tmp_path / "a.txt", out)
 
 
 def test_a_failed_build_leaves_no_corpus_and_is_repeated(tmp_path, monkeypatch):

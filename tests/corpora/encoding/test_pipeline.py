@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.encoding import parts
-from firth.corpora.encoding.open_or_build import open_or_build, up_to_date
-from firth.corpora.encoding.pipeline import TypeRuns, build_corpus
+from firth.corpora.encoding.build import open_or_build
+from firth.corpora.encoding.pipeline import TypeRuns, encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import describe
@@ -53,7 +54,7 @@ def build(
     """Build a corpus of one text file; each option goes to the settings class that has it."""
     source = tmp_path / f"{name}.txt"
     source.write_text(text, encoding="utf-8", newline="")
-    return build_corpus(request(source, **options), tmp_path / name, **(sizes or {}))
+    return encode_corpus(request(source, **options), tmp_path / name, **(sizes or {}))
 
 
 def request(*sources: Path, **options: object) -> Request:
@@ -102,10 +103,10 @@ def test_the_stored_corpus_matches_the_text(tmp_path_factory, documents, segment
     sentences = [sentence for paragraph in paragraphs for sentence in paragraph]
     if not sentences:
         with pytest.raises(FirthError):
-            build_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
+            encode_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
         return
 
-    corpus = build_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
+    corpus = encode_corpus(request(folder, segmenter=segmenter), tmp_path / "out")
 
     assert words_of(corpus, "sentences") == sentences
     assert words_of(corpus, "paragraphs") == [[w for s in p for w in s] for p in paragraphs if p]
@@ -142,11 +143,13 @@ def test_arrays_do_not_depend_on_compression_or_pipes(tmp_path):
     text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
     plain = build(tmp_path, text, sizes=sizes, documents="line")
     (tmp_path / "packed").write_bytes(lzma.compress(text.encode()))
-    packed = build_corpus(request(tmp_path / "packed", documents="line"), tmp_path / "two", **sizes)
+    packed = encode_corpus(
+        request(tmp_path / "packed", documents="line"), tmp_path / "two", **sizes
+    )
     os.mkfifo(tmp_path / "pipe")
     thread = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(text.encode(),))
     thread.start()
-    piped = build_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three", **sizes)
+    piped = encode_corpus(request(tmp_path / "pipe", documents="line"), tmp_path / "three", **sizes)
     thread.join()
     assert len(plain.shards) > 3
     assert arrays(plain) == arrays(packed) == arrays(piped)
@@ -180,7 +183,7 @@ def test_an_interrupted_build_waits_for_its_threads_before_it_removes_its_files(
     monkeypatch.setattr(parts, "count_documents", slow)
     wanted = request(source, documents="line", threads=2)
     with pytest.raises(KeyboardInterrupt):
-        build_corpus(wanted, tmp_path / "out", shard_tokens=3, block_bytes=30)
+        encode_corpus(wanted, tmp_path / "out", shard_tokens=3, block_bytes=30)
     assert len(ended) == len(begun) - 1 < 9
     assert not (tmp_path / "out.partial").exists()
 
@@ -189,7 +192,7 @@ def test_a_symlink_as_output_stays_a_symlink(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "place")
     (tmp_path / "news.txt").write_text(NEWS)
     for force in (False, True):
-        build_corpus(request(tmp_path / "news.txt"), tmp_path / "link", force=force)
+        encode_corpus(request(tmp_path / "news.txt"), tmp_path / "link", force=force)
         assert (tmp_path / "link").is_symlink()
         Corpus.open(tmp_path / "place").verify()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "news.txt", "place"]
@@ -277,7 +280,7 @@ def test_up_to_date_detects_every_change(tmp_path):
 def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
     source = tmp_path / "trees.conllu"
     source.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
-    made = build_corpus(request(source), tmp_path / "new")
+    made = encode_corpus(request(source), tmp_path / "new")
     assert up_to_date(made.path, request(source))
     manifest = json.loads((made.path / "manifest.json").read_text())
     del manifest["reads_heads"]  # as an earlier version left it
@@ -311,7 +314,7 @@ def test_kept_fields_match_their_documents(tmp_path):
         '{"text": "One two.", "date": "2020", "by": "ä"}\n{"text": "Three.", "date": "2021"}\n',
         encoding="utf-8",
     )
-    corpus = build_corpus(request(source, keep=("date",)), tmp_path / "posts")
+    corpus = encode_corpus(request(source, keep=("date",)), tmp_path / "posts")
     assert corpus.shards[0].field("date") == ["2020", "2021"]
     assert corpus.shards[0].array("document_positions").tolist() == [1, 2]
     assert corpus.manifest["document_sources"] == [str(source)]
@@ -321,7 +324,7 @@ def test_kept_fields_of_any_name_are_stored_inside_the_corpus(tmp_path):
     fields = ("meta/date", "a/../../../../evil", "%2F", "größe")
     source = tmp_path / "posts.jsonl"
     source.write_text(json.dumps({"text": "One.", **{name: name for name in fields}}))
-    corpus = build_corpus(request(source, keep=fields), tmp_path / "posts")
+    corpus = encode_corpus(request(source, keep=fields), tmp_path / "posts")
     assert [corpus.shards[0].field(name) for name in fields] == [[name] for name in fields]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["posts", "posts.jsonl"]
     corpus.verify()
@@ -334,14 +337,14 @@ def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
         "\n".join(row + "\t_" * 7 for row in rows) + "\n\n1\tOk\tok" + "\t_" * 7 + "\n\n",
         encoding="utf-8",
     )
-    corpus = build_corpus(request(source), tmp_path / "given")
+    corpus = encode_corpus(request(source), tmp_path / "given")
     assert words_of(corpus, "sentences") == [["don't", "panic", "!"], ["ok"]]
     assert corpus.text.words("Don't") == ["don't"]
     text = tmp_path / "b.txt"
     text.write_text("Running text.", encoding="utf-8")
-    with pytest.raises(SourceError, match=r"mixes tokenized text \(CoNLL-U\) with plain text"):
-        build_corpus(request(source, text), tmp_path / "mixed")
-    mixed = build_corpus(request(source, text, segmenter="whitespace"), tmp_path / "mixed")
+    with pytest.raises(SourceError, match=r"mixes tokenized text with plain text"):
+        encode_corpus(request(source, text), tmp_path / "mixed")
+    mixed = encode_corpus(request(source, text, segmenter="whitespace"), tmp_path / "mixed")
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
@@ -349,9 +352,9 @@ def test_pretokenized_text_is_not_segmented_again(tmp_path):
     source = tmp_path / "a.conllu"
     source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
     with pytest.raises(SourceError) as refusal:
-        build_corpus(request(source, segmenter="characters"), tmp_path / "out")
+        encode_corpus(request(source, segmenter="characters"), tmp_path / "out")
     assert str(refusal.value) == (
-        f"{source}: already tokenized (CoNLL-U), so `segmenter=characters` does not apply; drop it"
+        f"{source}: already tokenized, so `segmenter=characters` does not apply; drop it"
     )
 
 
@@ -404,8 +407,8 @@ def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
         TextSettings(lemmatize="en", segmenter="characters")
     source = tmp_path / "a.conllu"
     source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="has its own lemmas; pass `field=lemma` instead"):
-        build_corpus(request(source, lemmatize="en"), tmp_path / "out")
+    with pytest.raises(SourceError, match="`lemmatize=en` does not apply; drop it"):
+        encode_corpus(request(source, lemmatize="en"), tmp_path / "out")
     assert "lemmatize" not in TextSettings().to_json()
     monkeypatch.setitem(sys.modules, "simplemma", None)
     lemmatizer.cache_clear()
@@ -443,16 +446,16 @@ def test_segmented_text_brings_no_advice(tmp_path):
 
 def test_a_corpus_may_be_inside_its_source_folder(tmp_path):
     (tmp_path / "a.txt").write_text(NEWS)
-    first = build_corpus(request(tmp_path), tmp_path / "out")
+    first = encode_corpus(request(tmp_path), tmp_path / "out")
     assert up_to_date(tmp_path / "out", request(tmp_path))
-    again = build_corpus(request(tmp_path), tmp_path / "out", force=True)
+    again = encode_corpus(request(tmp_path), tmp_path / "out", force=True)
     assert again.fingerprint == first.fingerprint
 
 
 def test_source_names_need_not_be_utf8(tmp_path):
     source = tmp_path / os.fsdecode(b"b\xe9.txt")
     source.write_text(NEWS)
-    corpus = build_corpus(request(source), tmp_path / os.fsdecode(b"out\xff"))
+    corpus = encode_corpus(request(source), tmp_path / os.fsdecode(b"out\xff"))
     assert corpus.manifest["document_sources"] == [f"{tmp_path}/b\ufffd.txt"]
     corpus.verify()
 
@@ -461,7 +464,7 @@ def test_progress_has_no_total_for_a_pipe(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text(NEWS)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(NEWS.encode())))
     steps = []
-    build_corpus(
+    encode_corpus(
         request(tmp_path / "a.txt", "-"),
         tmp_path / "out",
         progress=lambda *step: steps.append(step),
@@ -482,7 +485,7 @@ def test_an_invalid_manifest_is_an_error(tmp_path, manifest):
 def test_replaced_and_dropped_bytes_are_counted_once_and_reported(tmp_path, strip_accents):
     source = tmp_path / "a.txt"
     source.write_bytes(b"word " * 20 + b"caf\xe9 au\x01 lait\n")
-    corpus = build_corpus(
+    corpus = encode_corpus(
         request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
     )
     assert corpus.advice()[:2] == [
@@ -533,7 +536,7 @@ def test_another_file_of_the_same_size_and_time_is_another_source(tmp_path):
     for path, text in ((one, NEWS), (two, NEWS.upper())):
         path.write_text(text, encoding="utf-8")
         os.utime(path, (1, 1))
-    made = build_corpus(request(one), tmp_path / "out")
+    made = encode_corpus(request(one), tmp_path / "out")
     assert up_to_date(made.path, request(one))
     assert not up_to_date(made.path, request(two))
 
@@ -543,7 +546,7 @@ def test_a_folder_behind_a_link_is_read_without_the_output_in_it(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "data")
     (tmp_path / "data" / "news.txt").write_text(NEWS, encoding="utf-8")
     first, again = (
-        build_corpus(request(tmp_path / "link"), tmp_path / "link" / "out", force=force)
+        encode_corpus(request(tmp_path / "link"), tmp_path / "link" / "out", force=force)
         for force in (False, True)
     )
     assert first.fingerprint == again.fingerprint
@@ -580,7 +583,7 @@ def test_combining_accents_bring_advice(tmp_path):
     (tmp_path / "mixed.txt").write_text("u\u0308ber über a\u0308hnlich\n", encoding="utf-8")
     (tmp_path / "plain.txt").write_text("über ähnlich\n", encoding="utf-8")
     mixed, plain = (
-        build_corpus(make_request([tmp_path / f"{name}.txt"]), tmp_path / name)
+        encode_corpus(make_request([tmp_path / f"{name}.txt"]), tmp_path / name)
         for name in ("mixed", "plain")
     )
 

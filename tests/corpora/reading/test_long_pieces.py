@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from firth.corpora.common.errors import UnreadableError
-from firth.corpora.encoding.pipeline import _Builder, build_corpus
+from firth.corpora.encoding.pipeline import _Builder, encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.text_blocks import ReadOptions
@@ -98,10 +98,10 @@ def test_a_share_of_the_memory_bounds_a_paragraph(n_files, keep_text, fits, tmp_
         request = make_request(files, read=ReadOptions(wrapped=False), options=options)
         out = tmp_path / f"corpus-{memory}"
         if is_read:
-            assert build_corpus(request, out, block_bytes=100).n_tokens
+            assert encode_corpus(request, out, block_bytes=100).n_tokens
             continue
         with pytest.raises(UnreadableError, match="2: the paragraph or record that starts here"):
-            build_corpus(request, out, block_bytes=100)
+            encode_corpus(request, out, block_bytes=100)
         assert not out.exists()
 
 
@@ -121,6 +121,6 @@ def test_pieces_of_a_third_of_the_limit_are_encoded_one_by_one(tmp_path, monkeyp
     monkeypatch.setattr(_Builder, "_encode", counted)
     options = BuildOptions(memory=str(PROGRAM + 28_000), threads=3)
     request = make_request([tmp_path / "long.txt"], options=options)
-    corpus = build_corpus(request, tmp_path / "corpus", block_bytes=100)
+    corpus = encode_corpus(request, tmp_path / "corpus", block_bytes=100)
     assert corpus.n_tokens == 24_000
     assert set(at_once) == {1}

@@ -58,7 +58,7 @@ def test_jsonl_errors_name_file_and_line(write, read_all):
         "7\n": "a number, not an object; each line must be one JSON object",
         '{"body": "x", "n": 2}\n': "no field 'text'; the fields are: body, n",
         "{}\n": "no field 'text'; the fields are: (none)",
-        '{"text": null}\n': "field 'text' is null, not a string; pass another `field`, or "
+        '{"text": ["a", 3]}\n': "field 'text' is an array, not a string; pass another `field`, or "
         "fix the record",
         '{"text": 3}\n': "field 'text' is a number, not a string; pass another `field`, or "
         "fix the record",
@@ -111,6 +111,21 @@ def test_records_of_hard_wrapped_text_are_detected(write, read_all):
             assert [found.strip() for found in reading.texts] == [joined, joined]
             assert reading.files[0]["wrapped"] is True
         assert read_all(name, wrapped=False).texts == [text, text]
+
+
+def test_a_record_without_a_text_is_an_empty_document(write, write_parquet, read_all):
+    write("a.jsonl", '{"text": "one"}\n{"text": null}\n{"text": "two"}\n')
+    write_parquet("a.parquet", {"text": ["one", None, "two"]})
+    for name in ("a.jsonl", "a.parquet"):
+        reading = read_all(name)
+        assert (reading.texts, reading.counts) == (["one\n", "", "two\n"], {"missing_texts": 1})
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_an_array_of_strings_is_a_sentence_of_tokens(write, read_all, block_bytes):
+    write("a.jsonl", '{"text": ["New York", "is\\n"]}\n{"text": []}\n{"text": null}\n')
+    reading = read_all("a.jsonl", block_bytes=block_bytes)
+    assert reading.texts == ["New York\x1fis \n", "\n", ""]
 
 
 def test_text_that_starts_with_a_brace_is_not_json(write, read_all):
@@ -253,10 +268,7 @@ def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, 
 
 
 def test_parquet_errors_name_file_and_record(write_parquet, write, read_all, tmp_path):
-    write_parquet("a.parquet", {"text": ["one", None], "n": [1, 2]})
-    assert _error_of(read_all, "a.parquet") == (
-        "a.parquet:2: the text of the record is null; drop such records"
-    )
+    write_parquet("a.parquet", {"text": ["one", "two"], "n": [1, 2]})
     assert _error_of(read_all, "a.parquet", field="n") == (
         "a.parquet: field 'n' has type int64, not string; pass another `field`"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from firth.corpora.common.errors import SourceError
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.reading.remote import remote_files
 from firth.corpora.reading.sources import source_files
 from firth.corpora.store.corpus import Corpus
@@ -62,8 +62,8 @@ def local(tmp_path) -> Path:
 
 @pytest.mark.parametrize("url", ["s3://texts/news/*.gz", "s3://texts/news", "s3://texts/news/"])
 def test_files_of_a_bucket_make_the_corpus_of_the_same_local_files(url, server, local, tmp_path):
-    remote = make_corpus(url, tmp_path / "remote")
-    here = make_corpus(local, tmp_path / "here")
+    remote = build_corpus(url, tmp_path / "remote")
+    here = build_corpus(local, tmp_path / "here")
 
     assert [file.url for file in remote_files(url)] == [
         f"s3://texts/{name}" for name in sorted(NEWS)
@@ -73,7 +73,7 @@ def test_files_of_a_bucket_make_the_corpus_of_the_same_local_files(url, server, 
 
 
 def test_a_corpus_records_url_size_time_and_tag_of_its_sources(server, tmp_path):
-    corpus = make_corpus("s3://texts/notes.txt", tmp_path / "corpus")
+    corpus = build_corpus("s3://texts/notes.txt", tmp_path / "corpus")
     (source,) = json.loads((corpus.path / "manifest.json").read_text())["sources"]
 
     assert source["name"] == "s3://texts/notes.txt"
@@ -93,18 +93,18 @@ def test_a_corpus_of_a_url_is_up_to_date_until_the_file_changes(server, tmp_path
 
     put("The cat sat. " * 9)
     out = tmp_path / "corpus"
-    made = make_corpus("s3://texts/changing.txt", out)
-    assert make_corpus("s3://texts/changing.txt", out).fingerprint == made.fingerprint
+    made = build_corpus("s3://texts/changing.txt", out)
+    assert build_corpus("s3://texts/changing.txt", out).fingerprint == made.fingerprint
     put("The dog sat. " * 9)
     with pytest.raises(Exception, match="already exists"):
-        make_corpus("s3://texts/changing.txt", out)
+        build_corpus("s3://texts/changing.txt", out)
 
 
 def test_a_web_address_is_read_as_it_stands(server, tmp_path):
     url = f"{server}/texts/notes.txt"
     (file,) = source_files([url])
     assert (file.url, file.size) == (url, len(OTHERS["notes.txt"]))
-    corpus = make_corpus(url, tmp_path / "corpus")
+    corpus = build_corpus(url, tmp_path / "corpus")
     assert corpus.n_documents == 1
     assert "cat" in corpus.vocabulary.words(0, 3)
 
@@ -120,7 +120,7 @@ def test_a_web_address_is_read_as_it_stands(server, tmp_path):
 )
 def test_urls_without_text_are_refused_in_one_line(url, message, server, tmp_path):
     with pytest.raises(SourceError, match=message) as error:
-        make_corpus(url, tmp_path / "corpus")
+        build_corpus(url, tmp_path / "corpus")
     assert "\n" not in str(error.value)
 
 
@@ -138,5 +138,5 @@ def test_workers_read_urls(server, tmp_path):
 
     urls: list[Any] = ["s3://texts/news/a.txt.gz", "s3://texts/notes.txt"]
     with ThreadPoolExecutor(1) as executor:
-        there = make_corpus(urls, tmp_path / "there", cluster=executor)
-    assert arrays(there) == arrays(make_corpus(urls, tmp_path / "here"))
+        there = build_corpus(urls, tmp_path / "there", cluster=executor)
+    assert arrays(there) == arrays(build_corpus(urls, tmp_path / "here"))

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
@@ -32,7 +32,7 @@ def searched_corpus(folder, *, n_documents=120, seed=1, shard_tokens=150):
         text=TextSettings(segmenter="whitespace"),
     )
     out = folder / "corpus"
-    return build_corpus(request, out, shard_tokens=shard_tokens, block_bytes=500)
+    return encode_corpus(request, out, shard_tokens=shard_tokens, block_bytes=500)
 
 
 def documents_of(corpus):

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common.errors import SettingError, UnknownWordError
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.collocates import (
@@ -139,7 +139,7 @@ def test_measures_are_their_formulas():
 def test_a_word_that_one_document_repeats_has_a_wide_interval(tmp_path):
     lines = ["sea repeated " * 20 if n == 7 else "sea common sand" for n in range(60)]
     (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = make_corpus(
+    corpus = build_corpus(
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip
@@ -160,7 +160,7 @@ def test_nothing_is_associated_with_a_frequent_word_of_random_text(tmp_path):
     ])]  # fmt: skip
     lines = [" ".join(words[n : n + 30]) for n in range(0, len(words), 30)]
     (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = make_corpus(
+    corpus = build_corpus(
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip
@@ -182,7 +182,7 @@ def test_intervals_hold_the_true_value(tmp_path):
             salt = f"salt{word}" if rng.random() < share else "sand"
             lines[number] += f"sea{word} {salt} . " * 4
     (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = make_corpus(
+    corpus = build_corpus(
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip
@@ -213,7 +213,7 @@ def test_bad_options_are_refused(corpus, query, options, error, message):
 
 def test_paragraphs_are_drawn_if_there_are_few_documents(tmp_path):
     (tmp_path / "a.txt").write_text("\n\n".join(["the salt sea", "the old sea"] * 40))
-    corpus = make_corpus(
+    corpus = build_corpus(
         tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="file"),
         options=BuildOptions(held_out=0),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from firth import cli
 from firth.corpora.artifacts.artifact import verify
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from firth.corpora.encoding.make import make_corpus
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
@@ -169,7 +169,7 @@ def test_lines_are_as_written_if_the_corpus_keeps_its_text(tmp_path):
     (tmp_path / "a.txt").write_text(text)
     phrases = tmp_path / "phrases.txt"
     phrases.write_text("new york")
-    corpus = make_corpus(
+    corpus = build_corpus(
         tmp_path / "a.txt", tmp_path / "out",
         read=ReadOptions(wrapped=True),
         options=BuildOptions(keep_text=True),

@@ -4,7 +4,7 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 from firth.corpora.encoding.phrase_options import PhraseOptions
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import describe
@@ -44,7 +44,7 @@ def build(folder, content, *, name="out", sizes=SIZES, phrases=None, text=None, 
     options = BuildOptions(**{"held_out": 0.0, "threads": 1, **options})
     request = make_request([path], text=text, options=options, phrases=phrases)
     with ThreadPoolExecutor(1) as executor:
-        return build_corpus(request, folder / name, executor=executor, **sizes)
+        return encode_corpus(request, folder / name, executor=executor, **sizes)
 
 
 def test_heads_stay_with_their_words_where_a_token_is_dropped(tmp_path):
@@ -114,7 +114,7 @@ def test_arrays_with_heads_do_not_depend_on_threads_processes_or_blocks(tmp_path
 
     one = build(tmp_path, text, name="one")
     request = make_request([tmp_path / "a.conllu"], options=BuildOptions(held_out=0.0, threads=2))
-    two = build_corpus(request, tmp_path / "two", **SIZES)
+    two = encode_corpus(request, tmp_path / "two", **SIZES)
     whole = build(tmp_path, text, name="whole", sizes={**SIZES, "block_bytes": 1 << 20})
 
     assert len(one.shards) > 2
@@ -145,7 +145,7 @@ def test_text_without_trees_beside_text_with_trees_has_unknown_heads(tmp_path):
         options=BuildOptions(held_out=0.0, threads=1),
     )
     with ThreadPoolExecutor(1) as executor:
-        corpus = build_corpus(request, tmp_path / "out", executor=executor)
+        corpus = encode_corpus(request, tmp_path / "out", executor=executor)
     assert corpus.shards[0].heads.tolist() == [0, 0, 1, 0, 0, 0]
     assert Corpus.open(corpus.path).keeps_heads
     assert describe(corpus)["share_with_heads"] == 1 / 6

@@ -15,9 +15,9 @@ from firth.corpora.artifacts.arrays import write_array
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding import keep_text
-from firth.corpora.encoding.open_or_build import up_to_date
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store import kept_text
 from firth.corpora.store.corpus import Corpus
@@ -62,7 +62,7 @@ def build(
     """Build a corpus of one file."""
     source = folder / f"{name}.txt"
     source.write_text(text, encoding="utf-8", newline="")
-    return build_corpus(request(source, **options), folder / name, **(sizes or {}))
+    return encode_corpus(request(source, **options), folder / name, **(sizes or {}))
 
 
 def sentences(corpus: Corpus) -> Iterator[tuple[str, list[str]]]:
@@ -168,7 +168,7 @@ def test_kept_text_changes_no_other_array_and_no_fingerprint(tmp_path):
     source = tmp_path / "news.txt"
     without = build(tmp_path, lines, sizes=sizes, documents="line", keep_text=False)
     corpora = [
-        build_corpus(
+        encode_corpus(
             request(source, documents="line", threads=threads), tmp_path / f"{threads}", **sizes
         )
         for threads in (1, 3)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
@@ -28,7 +28,7 @@ LINES = [
 SIZES = (1, 100, 500, 2_000, 5_000)
 
 
-def make_corpus(folder, lines, sizes=None, **options) -> Corpus:
+def build_corpus(folder, lines, sizes=None, **options) -> Corpus:
     """Build a corpus with one document per line."""
     folder.mkdir(exist_ok=True)
     (folder / "a.txt").write_text("\n".join(lines))
@@ -37,14 +37,14 @@ def make_corpus(folder, lines, sizes=None, **options) -> Corpus:
         read=ReadOptions(documents="line"),
         options=BuildOptions(threads=1, **options),
     )
-    return build_corpus(request, folder / "out", **(sizes or {}))
+    return encode_corpus(request, folder / "out", **(sizes or {}))
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
     """Return a corpus of 300 documents in several shards, some held out."""
     sizes = {"shard_tokens": 400, "block_bytes": 1_000}
-    corpus = make_corpus(tmp_path_factory.mktemp("nested"), LINES, sizes, held_out=0.1)
+    corpus = build_corpus(tmp_path_factory.mktemp("nested"), LINES, sizes, held_out=0.1)
     assert len(corpus.shards) > 10
     return corpus
 
@@ -52,7 +52,7 @@ def corpus(tmp_path_factory) -> Corpus:
 @pytest.fixture(scope="module")
 def one_shard(tmp_path_factory) -> Corpus:
     """Return the same corpus in one shard."""
-    return make_corpus(tmp_path_factory.mktemp("one"), LINES, held_out=0.1)
+    return build_corpus(tmp_path_factory.mktemp("one"), LINES, held_out=0.1)
 
 
 def documents_of(corpus: Corpus, documents: str = "train") -> list[str]:
@@ -210,7 +210,7 @@ def test_invalid_tokens_and_seeds_are_errors(corpus):
 
 def test_a_sample_gives_the_vectors_of_a_corpus_of_its_documents(tmp_path, corpus):
     sample = corpus.sample(2_000)
-    alone = make_corpus(tmp_path / "alone", documents_of(sample), held_out=0.0)
+    alone = build_corpus(tmp_path / "alone", documents_of(sample), held_out=0.0)
     config = SvdConfig(dim=5, min_count=20, threads=1, subsample=0.0)
     ours = WordVectors.open(make_svd_run(sample, config, tmp_path / "ours"))
     theirs = WordVectors.open(make_svd_run(alone, config, tmp_path / "theirs"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store import vocabulary
@@ -25,7 +25,7 @@ def corpus(tmp_path_factory) -> Corpus:
         read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=0.3, threads=1),
     )
-    return build_corpus(request, folder / "out")
+    return encode_corpus(request, folder / "out")
 
 
 def parts_of(view: View) -> list[list[str]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from firth import ReadOptions, cli, make_corpus
+from firth import ReadOptions, build_corpus, cli
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.store.corpus import Corpus
 from firth.embed.change.config import ChangeConfig
@@ -42,7 +42,7 @@ def corpus(tmp_path_factory):
     ]
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
     read = ReadOptions(keep=("year",))
-    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_errors_are_those_of_documents_drawn_with_replacement(periods, encoder):
 
 def test_a_word_of_one_document_has_no_error_and_two_corpora_are_read(corpus, encoder, tmp_path):
     (tmp_path / "b.txt").write_text("the king saw a river .\nthe king is old .\n")
-    other = make_corpus(tmp_path / "b.txt", tmp_path / "b", read=ReadOptions(documents="line"))
+    other = build_corpus(tmp_path / "b.txt", tmp_path / "b", read=ReadOptions(documents="line"))
     periods = two_corpora(corpus, other)
     found = read_occurrences(periods, ["king", "river"], encoder, LAYERS, 1000, 1)
     states, owners = naive_states(other, encoder, "king", range(2))

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from firth import ReadOptions, make_corpus
+from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import SettingError
 from firth.embed.change.periods import PeriodText, read_periods, read_texts, two_corpora
 
@@ -23,7 +23,7 @@ def corpus(tmp_path_factory):
         lines.append(json.dumps({"text": text, "year": year, "genre": genre}))
     (folder / "in.jsonl").write_text("\n".join(lines))
     read = ReadOptions(keep=("year", "genre"))
-    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_drawn_documents_are_repeated_with_their_parts():
 
 def test_two_corpora_are_two_periods(corpus, tmp_path):
     (tmp_path / "b.txt").write_text("the sea the whale\n\nthe whale")
-    other = make_corpus(tmp_path / "b.txt", tmp_path / "other")
+    other = build_corpus(tmp_path / "b.txt", tmp_path / "other")
     periods = two_corpora(corpus, other)
     assert periods.names == ["corpus", "other"]
     assert periods.period_of.tolist() == [0] * 6 + [1] * other.n_documents

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from firth import ReadOptions, make_corpus
+from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.report import write_change_report
@@ -25,7 +25,7 @@ def found(tmp_path_factory):
         for _ in range(10)
     ]
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    corpus = make_corpus(folder / "in.jsonl", folder / "c", read=ReadOptions(keep=("year",)))
+    corpus = build_corpus(folder / "in.jsonl", folder / "c", read=ReadOptions(keep=("year",)))
     config = ChangeConfig(dim=4, permutations=9, threads=1)
     return word_changes(corpus, config=config, by="year", periods=["1900", "1901", ODD])
 

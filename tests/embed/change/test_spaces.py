@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import firth
-from firth import BuildOptions, ReadOptions, make_corpus
+from firth import BuildOptions, ReadOptions, build_corpus
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.embed.align.mapping import procrustes
 from firth.embed.change.config import ChangeConfig
@@ -39,7 +39,7 @@ def build(folder, rows, held_out=0.0):
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
     read = ReadOptions(keep=("part",))
     options = BuildOptions(held_out=held_out, threads=1)
-    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read, options=options)
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read, options=options)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from firth import ReadOptions, cli, make_corpus
+from firth import ReadOptions, build_corpus, cli
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
 from firth.corpora.datasets.synthetic import SyntheticConfig
 from firth.corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
@@ -30,7 +30,7 @@ def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("change")
     write_changing(folder / "in.jsonl", SyntheticConfig(n_tokens=300_000, seed=1), 0.7)
     read = ReadOptions(keep=("period",))
-    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
     monkeypatch.setattr("firth.corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
     write_changing(tmp_path / "in.jsonl", SyntheticConfig(n_tokens=100_000, seed=2), 0.0)
     read = ReadOptions(keep=("period",))
-    corpus = make_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    corpus = build_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
     table = word_changes(corpus, config=SETTINGS, by="period", periods=PERIODS).table
     # 650 words: 4 standard errors of independent ones on either side
     assert 0.016 <= (table.p <= 0.05).mean() <= 0.084
@@ -134,7 +134,7 @@ def small(tmp_path_factory):
         lines.append(json.dumps({"text": text, "year": str(1890 + number)}))
     (folder / "in.jsonl").write_text("\n".join(lines))
     read = ReadOptions(keep=("year",))
-    return make_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
 
 
 def test_words_that_have_no_company_in_a_period_are_not_compared(tmp_path):
@@ -145,7 +145,7 @@ def test_words_that_have_no_company_in_a_period_are_not_compared(tmp_path):
     ]  # fmt: skip
     (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
     read = ReadOptions(keep=("period",))
-    corpus = make_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    corpus = build_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
     config = ChangeConfig(dim=3, permutations=0, min_count=5)
     table = word_changes(corpus, config=config, by="period", periods=PERIODS).table
     assert sorted(table.words) == [f"w{n}" for n in range(7)]
@@ -203,11 +203,11 @@ def test_names_of_periods_have_no_spaces_in_a_run(small):
 
 def test_two_corpora_are_compared_and_need_common_words(small, tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(["b c d e f g h i j"] * 20))
-    other = make_corpus(tmp_path / "a.txt", tmp_path / "other", read=ReadOptions(documents="line"))
+    other = build_corpus(tmp_path / "a.txt", tmp_path / "other", read=ReadOptions(documents="line"))
     with pytest.raises(SettingError, match="no word has 6 tokens in each; they have no word in"):
         word_changes(small, other, SMALL)
     (tmp_path / "a.txt").write_text("\n".join(["w1 w2 w3 w4 w5 w6"] * 20))
-    other = make_corpus(tmp_path / "a.txt", tmp_path / "next", read=ReadOptions(documents="line"))
+    other = build_corpus(tmp_path / "a.txt", tmp_path / "next", read=ReadOptions(documents="line"))
     found = word_changes(small, other, SMALL)
     assert sorted(found.table.words) == [f"w{n}" for n in range(1, 7)]
     assert found.table.p is not None

@@ -216,7 +216,7 @@ def test_a_path_that_is_not_a_run_is_refused_before_a_corpus_is_built(tmp_path, 
     def build(*_):
         pytest.fail("a corpus was built")
 
-    monkeypatch.setattr("firth.corpora.encoding.open_or_build.open_or_build", build)
+    monkeypatch.setattr("firth.corpora.encoding.build.open_or_build", build)
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     (tmp_path / "svd").mkdir()

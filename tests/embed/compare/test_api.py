@@ -1,4 +1,4 @@
-"""compare_runs: one call for what `firth compare` does."""
+"""compare: one call for what `firth compare` does."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
-from firth.embed.compare.api import compare_runs
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -28,7 +28,7 @@ def compared(tmp_path):
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("cat\tdog\t9\ncar\tbus\t8\ncat\tcar\t2\ntree\tbus\t1\n", encoding="utf-8")
     config = CompareConfig(similarity=(str(pairs), str(tmp_path / "gone.tsv")), intrinsic=True)
-    return compare_runs([tmp_path / "a", str(tmp_path / "b")], config)
+    return compare([tmp_path / "a", str(tmp_path / "b")], config)
 
 
 def test_what_cannot_be_read_is_told_and_kept_and_the_rest_is_scored(compared, capsys):
@@ -54,7 +54,7 @@ def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
 
 def test_no_run_is_refused():
     with pytest.raises(SettingError, match=r"^no run to compare; pass at least one$"):
-        compare_runs([])
+        compare([])
 
 
 def test_its_scores_are_drawn(compared, tmp_path):
@@ -65,13 +65,11 @@ def test_its_scores_are_drawn(compared, tmp_path):
 
 def test_without_a_set_that_can_be_read_nothing_is_compared(tmp_path):
     with pytest.raises(SourceError, match=r"gone\.tsv"):
-        compare_runs([tmp_path], CompareConfig(similarity=(str(tmp_path / "gone.tsv"),)))
+        compare([tmp_path], CompareConfig(similarity=(str(tmp_path / "gone.tsv"),)))
 
 
 def test_one_run_may_be_named_without_a_list(compared, tmp_path):
-    alone = compare_runs(
-        str(tmp_path / "a"), CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
-    )
+    alone = compare(str(tmp_path / "a"), CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
 
     assert alone.document["results"] != []
 
@@ -93,7 +91,7 @@ def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, caps
     config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), intrinsic=True)
     a, b = (WordVectors.open(tmp_path / name) for name in "ab")
 
-    again = compare_runs({"first": a.in_memory(), "second": b, "third": b}, config)
+    again = compare({"first": a.in_memory(), "second": b, "third": b}, config)
 
     assert repr(again) == "<Compared: 2 runs on 1 sets>"  # b is given twice
     kept, loose = (
@@ -117,7 +115,7 @@ def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
         WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
     config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
     with pytest.raises(ArtifactError) as caught:
-        compare_runs([a], config)
+        compare([a], config)
     assert str(caught.value) == (
         f"{tmp_path / 'a'}: was replaced after these vectors were opened; reopen it"
     )
@@ -127,7 +125,7 @@ def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
     config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
     a = WordVectors.open(tmp_path / "a")
     both = WordVectors(WORDS, a.matrix, contexts=a.matrix, name="both")
-    found = compare_runs([both, a.in_memory("plain")], config, add_contexts=True)
+    found = compare([both, a.in_memory("plain")], config, add_contexts=True)
     assert list(found.opened.vectors) == ["both w+c", "plain"]
 
 
@@ -135,11 +133,11 @@ def test_two_runs_of_one_name_are_refused(compared, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
     with pytest.raises(SettingError) as caught:
-        compare_runs([a.in_memory("svd"), a.in_memory("svd")], config)
+        compare([a.in_memory("svd"), a.in_memory("svd")], config)
     assert str(caught.value) == "two runs are named 'svd'; pass a mapping of names to runs"
 
 
 def test_vectors_stand_for_their_run(compared, tmp_path):
     vectors = WordVectors.open(tmp_path / "a")
-    again = compare_runs(vectors, CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
+    again = compare(vectors, CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
     assert list(again.opened.paths) == [str(tmp_path / "a")]

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from firth.corpora.common.errors import FirthError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.recommend import (
@@ -205,7 +205,7 @@ def test_features_count_training_documents_only(tmp_path):
     line = "the cat sat . the dog sat .\n"
     source.write_text(line * 3 + "rare words\n")
     options = BuildOptions(held_out=0.1)
-    corpus = build_corpus(make_request([source], options=options), tmp_path / "corpus")
+    corpus = encode_corpus(make_request([source], options=options), tmp_path / "corpus")
 
     # "rare words" is held out; cat and dog occur three times, the and sat six times, the full
     # stop is not a word
@@ -213,7 +213,7 @@ def test_features_count_training_documents_only(tmp_path):
         tokens=24, words=2, unspaced=False, script="Latin", english=False
     )
     source.write_text("他们 来 了\n" * 4)
-    chinese = build_corpus(
+    chinese = encode_corpus(
         make_request([source], text=TextSettings(segmenter="whitespace")), tmp_path / "chinese"
     )
     assert is_unspaced(chinese)

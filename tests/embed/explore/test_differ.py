@@ -122,7 +122,7 @@ def make_run(folder, name, seed, *, company=0, **options):
     """Make a corpus and a run of it; return the run and the corpus."""
     read, built = firth.ReadOptions(documents="file"), firth.BuildOptions(held_out=0.1)
     text = write_text(folder / f"{name}-text", seed, company)
-    corpus = firth.make_corpus(text, folder / f"{name}-corpus", read=read, options=built)
+    corpus = firth.build_corpus(text, folder / f"{name}-corpus", read=read, options=built)
     return train_svd(corpus, settings(**options), folder / name), corpus
 
 
@@ -276,9 +276,9 @@ def test_corpora_that_split_text_differently_are_not_mixed(runs, folder, at):
     (a, corpus), _ = runs
     options = {
         "read": firth.ReadOptions(documents="file"),
-        "text": firth.TextSettings(keep_case=True),
+        "words": firth.TextSettings(keep_case=True),
     }
-    cased = firth.make_corpus(folder / "run1-text", folder / "cased", **options)
+    cased = firth.build_corpus(folder / "run1-text", folder / "cased", **options)
     b = train_svd(cased, settings(), folder / "of-cased")
     found = differ(a, b, k=8, corpora=[*at["corpora"], cased.path])
     assert found.no_chance == (
@@ -292,7 +292,7 @@ def test_few_documents_are_too_few_for_chance(tmp_path):
     for number in range(6):
         (text / f"{number}.txt").write_text(" ".join(f"w{n}" for n in range(number, 30)))
     read, built = firth.ReadOptions(documents="file"), firth.BuildOptions(held_out=0)
-    corpus = firth.make_corpus(text, tmp_path / "corpus", read=read, options=built)
+    corpus = firth.build_corpus(text, tmp_path / "corpus", read=read, options=built)
     a, b = (train_svd(corpus, settings(seed=n), tmp_path / str(n)) for n in (1, 2))
     assert differ(a, b, k=8, corpora=[corpus.path]).no_chance == (
         f"{corpus.path}: parts of 3 documents are too small to measure chance, which needs 10; "

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.embed.explore import maps
 from firth.embed.explore import space as space_module
 from firth.embed.explore import why as why_module

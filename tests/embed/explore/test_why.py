@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.search import Search
 from firth.embed.explore.why import Explainer, why_near

@@ -272,7 +272,7 @@ def test_settings_of_pmi_are_refused_for_counts(name, value):
 
 
 def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("firth.corpora.encoding.open_or_build.open_or_build", lambda source: corpus)
+    monkeypatch.setattr("firth.corpora.encoding.build.open_or_build", lambda source: corpus)
     arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]
 
     result = CliRunner().invoke(cli.main, [*arguments, "--device", "cpu"])

@@ -87,7 +87,7 @@ def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "text.txt").write_text(TEXT.replace("\n", "\n\n") * 3)
     read, built = firth.ReadOptions(documents="block"), firth.BuildOptions(held_out=0.25)
-    return firth.make_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
+    return firth.build_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeyp
 
     assert (kept.path, loose.path, loose.name) == (tmp_path / "run", None, "mlm")
     monkeypatch.chdir(tmp_path)
-    opened = firth.open_run("run")
+    opened = firth.open_encoder("run")
     assert (opened.name, opened.path) == ("run", tmp_path / "run")
     states = [each.encode([["the", "cat"]], [0, 1])[0] for each in (kept, loose)]
     assert np.array_equal(*states)

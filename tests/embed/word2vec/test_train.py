@@ -11,7 +11,7 @@ from firth.corpora.artifacts.artifact import verify
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.corpora.datasets.synthetic import SyntheticConfig, write_synthetic
 from firth.corpora.datasets.synthetic_language import synthetic_language
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.embed.formats.vector_files import load_vectors
@@ -38,7 +38,7 @@ def corpus_of(folder, lines, *, held_out=0.0, name="news"):
         read=ReadOptions(documents="line"),
         options=BuildOptions(held_out=held_out, threads=1),
     )
-    return build_corpus(request, folder / name)
+    return encode_corpus(request, folder / name)
 
 
 def skewed_lines(n=200, n_words=30, seed=2):
@@ -64,7 +64,7 @@ def planted(tmp_path_factory):
     request = make_request(
         [folder / "text.txt"], options=BuildOptions(held_out=0.0, threads=1)
     )  # fmt: skip
-    return build_corpus(request, folder / "corpus")
+    return encode_corpus(request, folder / "corpus")
 
 
 def train(corpus, out, method="skipgram", *, force=False, tuning=None, **options):

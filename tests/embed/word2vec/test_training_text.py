@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
@@ -39,7 +39,7 @@ def build(folder, lines, *, held_out=0.0, name="news", sizes=None, **text):
         text=TextSettings(**text),
         options=BuildOptions(held_out=held_out, threads=1),
     )
-    return build_corpus(request, folder / name, **(sizes or {}))
+    return encode_corpus(request, folder / name, **(sizes or {}))
 
 
 def vectors_of(words, counts=None, **about):
@@ -179,7 +179,7 @@ def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path):
 def test_pruned_types_are_not_mistaken_for_an_empty_word(tmp_path):
     (tmp_path / "a.txt").write_text("one one two two three four")
     request = make_request([tmp_path / "a.txt"], options=BuildOptions(max_types=2))
-    corpus = build_corpus(request, tmp_path / "out")
+    corpus = encode_corpus(request, tmp_path / "out")
     text = open_text(corpus, vectors_of(["", "one"], [5, 1]))
     assert text.words == ["", "one", "two"]
     assert (text.counts.tolist(), text.n_tokens) == ([5, 3, 2], 4)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE
 from firth.pretrain.config import MlmConfig
@@ -80,7 +80,7 @@ def test_text_that_is_mostly_without_trees_is_told(tmp_path, capsys, share):
     (tmp_path / "trees.conllu").write_text("".join(f"# newdoc\n{tree}" for tree in trees * 20))
     options = BuildOptions(held_out=0.1, threads=1)
     with ThreadPoolExecutor(1) as executor:
-        corpus = build_corpus(
+        corpus = encode_corpus(
             make_request([tmp_path / "trees.conllu"], options=options),
             tmp_path / "corpus",
             executor=executor,

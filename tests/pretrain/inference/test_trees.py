@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from firth.cli import main as cli
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.open_or_build import open_or_build
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.text.trees import ParsedSentence
 from firth.corpora.tokenizer.pieces import CLS, MASK, SEP
 from firth.embed.compare.datasets.tagged_words import read_tagged

@@ -25,10 +25,10 @@ from tests.waiting import wait_for
 PATIENCE = 1500  # seconds; torch gives up by itself after 1800, which no test should wait for
 
 
-def torchrun(root, *words, n=2):
+def torchrun(*words, n=2, program=("-m", "firth")):
     """Return the command line for several processes with one thread each."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    return [*launcher, f"--nproc-per-node={n}", str(root / "cli.py"), *map(str, words)]
+    return [*launcher, f"--nproc-per-node={n}", *map(str, (*program, *words))]
 
 
 def start(command, **environment):
@@ -116,9 +116,7 @@ sys.exit(any("gloo" in name for name in threads))
 def test_no_thread_of_the_group_outlives_it(root, tmp_path):
     # one that did would abort the process now and then, when Python ends
     (tmp_path / "leaves.py").write_text(LEAVES)
-    command = torchrun(root, root)
-    command[command.index(str(root / "cli.py"))] = str(tmp_path / "leaves.py")
-    status, _, errors = finish(start(command))
+    status, _, errors = finish(start(torchrun(root, program=[tmp_path / "leaves.py"])))
     assert status == 0, errors
 
 
@@ -126,7 +124,7 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(root, corpus, 
     options = {**SMALL, "micro_batch": 2, "steps": 60, "evaluate_every": "20",
                "checkpoint_every": "5"}  # fmt: skip
     two, checkpoints = tmp_path / "two", tmp_path / "two.partial" / "checkpoints"
-    command = torchrun(root, "train-mlm", corpus.path, "--out", two, *as_words(options))
+    command = torchrun("train-mlm", corpus.path, "--out", two, *as_words(options))
     process = start(command)
     wait_for(lambda: any(checkpoints.glob("step-*")), process)
     os.killpg(process.pid, signal.SIGINT)
@@ -165,7 +163,7 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(root, corpus, 
 def test_an_error_ends_all_processes(root, corpus, tmp_path, change, message):
     options = as_words({**SMALL, **change})
     status, _, errors = finish(
-        start(torchrun(root, "train-mlm", corpus.path, "--out", tmp_path / "run", *options))
+        start(torchrun("train-mlm", corpus.path, "--out", tmp_path / "run", *options))
     )
     assert status == 1  # of torchrun
     assert message in errors
@@ -189,8 +187,8 @@ def test_two_processes_of_a_script_train_on_a_text_that_is_built_first(root, tmp
     lines = (json.dumps({"text": line}) for line in chains())
     (tmp_path / "chains.jsonl").write_text("\n".join(lines), encoding="utf-8")
     out, cache = tmp_path / "run", str(tmp_path / "cache")
-    command = torchrun(root, root, tmp_path / "chains.jsonl", out)
-    command[command.index(str(root / "cli.py"))] = str(tmp_path / "script.py")
+    program = [tmp_path / "script.py"]
+    command = torchrun(root, tmp_path / "chains.jsonl", out, program=program)
     status, output, errors = finish(start(command, FIRTH_CACHE=cache))
     assert status == 0, errors
     assert output.count(str(out)) == 2

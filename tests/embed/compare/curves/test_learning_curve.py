@@ -14,7 +14,7 @@ import pytest
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.seeds import read_training
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.encoding.pipeline import build_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
@@ -27,7 +27,7 @@ from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, recor
 from firth.embed.compare.curves.table import group_curve_results, print_curve
 from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.html.page import make_page
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.compare.task import read_task
 from firth.embed.vectors.word_vectors import WordVectors
@@ -83,7 +83,7 @@ def corpus(tmp_path_factory) -> Corpus:
     request = make_request(
         [folder / "a.txt"], read=ReadOptions(documents="line"), options=BuildOptions(threads=1)
     )
-    return build_corpus(request, folder / "out")
+    return encode_corpus(request, folder / "out")
 
 
 def runs_in(folder):
@@ -112,7 +112,7 @@ def curve_of(
     config = CompareConfig(replicates=100)
     read = read_task(task, out / name, config)
     opened = open_runs([str(point.run) for point in trained])
-    comparison = compare(opened.vectors, [read], config, groups=opened.groups)
+    comparison = compare_vectors(opened.vectors, [read], config, groups=opened.groups)
     return to_document(corpus, trained, comparison, "skip", failures)
 
 

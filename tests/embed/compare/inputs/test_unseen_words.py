@@ -15,7 +15,7 @@ from firth.embed.compare.datasets.questions import Question
 from firth.embed.compare.datasets.word_pairs import WordPair
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.lookup import find_words
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.protocols import StaticVectors
@@ -125,7 +125,7 @@ def test_baselines_are_scored_on_the_items_of_the_run(vectors, restrict):
     ]
     tasks = [SimilarityTask("pairs", pairs), AnalogyTask("questions", questions, restrict)]
 
-    scores = compare({"mine": vectors}, tasks, CompareConfig(restrict=restrict)).scores
+    scores = compare_vectors({"mine": vectors}, tasks, CompareConfig(restrict=restrict)).scores
 
     assert len(scores) == 2 * 3 * (2 + 3)  # shared or own, runs, metrics
     for entry in scores:
@@ -187,7 +187,7 @@ def test_baselines_cover_shared_items_in_any_spelling():
         ),
     }
     task = AnalogyTask("set", [Question(tuple(words))], restrict=7)
-    found = compare(runs, [task], CompareConfig(restrict=7))
+    found = compare_vectors(runs, [task], CompareConfig(restrict=7))
     assert {len(score.measured.items) for score in found.scores} == {1}
     assert len(found.pairs) == 3 * 6  # every two of four, in three metrics
 

@@ -14,7 +14,7 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.compare.report.table import to_json
-from firth.embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks, readable_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.compare.task import read_task
@@ -81,7 +81,7 @@ def all_sets(tmp_path):
 
 
 def compared(runs, config):
-    return compare(runs, read_tasks(config), config)
+    return compare_vectors(runs, read_tasks(config), config)
 
 
 def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
@@ -120,7 +120,7 @@ def test_scores_and_cached_measurements_do_not_depend_on_the_folder_of_a_set(tmp
         file.write_text("".join(f"{w} c{n % 3}\n" for n, w in enumerate(words)))
         config = CompareConfig(categories=(str(file),), replicates=100, baselines="random")
         run = {"a": WordVectors(words, matrix)}
-        some = compare(run, read_tasks(config), config, fingerprints={"a": "content"})
+        some = compare_vectors(run, read_tasks(config), config, fingerprints={"a": "content"})
         found.append([(s.measured.dataset, s.score, s.low, s.high) for s in some.scores])
 
     assert [each[0][0] for each in found] == ["mine/test", "yours/test", "x/test"]
@@ -135,7 +135,7 @@ def test_progress_moves_within_a_set_and_ends_complete(sets):
         seen.append((done, total, detail))
 
     runs = {"a": vectors_of("man", "king", "woman", "queen", "apple", "pear")}
-    compare(runs, read_tasks(sets), sets, show, threads=1)
+    compare_vectors(runs, read_tasks(sets), sets, show, threads=1)
 
     assert seen == sorted(seen, key=lambda each: each[0])
     assert seen[-1][:2] == (6, 6)
@@ -214,7 +214,7 @@ def test_baselines_are_always_rows_and_cover_the_runs_items(tiny, sets):
 def test_baselines_can_be_chosen(tiny, sets, asked, rows):
     config = replace(sets, baselines=asked)
 
-    found = compare({"tiny": tiny}, read_tasks(config), config)
+    found = compare_vectors({"tiny": tiny}, read_tasks(config), config)
 
     assert list(found.runs) == ["tiny", *(["one-hot", "random"] if rows is None else rows)]
     assert {score.run for score in found.scores} == set(found.runs)
@@ -224,7 +224,7 @@ def test_baselines_cover_what_any_run_covers(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
 
-    found = compare(runs, tasks, all_sets)
+    found = compare_vectors(runs, tasks, all_sets)
 
     for place, task in enumerate(tasks):
         left, right = (task.known(vectors) for vectors in runs.values())
@@ -269,7 +269,7 @@ def test_scores_are_those_of_the_task(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
 
-    found = compare(runs, tasks, all_sets)
+    found = compare_vectors(runs, tasks, all_sets)
 
     for place, task in enumerate(tasks):
         known = {name: task.known(vectors) for name, vectors in runs.items()}
@@ -498,7 +498,7 @@ def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
     def show(done, total=None, *_):
         calls.append((done, total))
 
-    compare({"mine": tiny}, read_tasks(sets), sets, show)
+    compare_vectors({"mine": tiny}, read_tasks(sets), sets, show)
 
     assert calls == [(done, 6) for done in range(1, 7)]
 

@@ -13,7 +13,7 @@ from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.table import print_report, to_json
 from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
-from firth.embed.compare.scoring.comparison import compare, read_tasks, readable_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks, readable_tasks
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -62,7 +62,7 @@ def write(path: Path, lines) -> None:
 
 
 def document(runs, config, **further):
-    return to_json(compare(runs, read_tasks(config), config, **further), config, {})
+    return to_json(compare_vectors(runs, read_tasks(config), config, **further), config, {})
 
 
 def of_run(found, name):
@@ -120,7 +120,9 @@ def test_methods_are_tested_with_all_their_seeds_and_single_runs_too(config):
 def test_the_table_shows_one_row_for_several_seeds(config, capsys):
     runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
-    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    found = compare_vectors(
+        runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
+    )
     print_report(found, "skip")
 
     lines = capsys.readouterr().out.splitlines()
@@ -140,7 +142,7 @@ def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     seeds = ("sg-seed1", "sg-seed2", "sg-seed3")
     runs = dict(zip(seeds, (noisy(1), noisy(2), broken), strict=True))
 
-    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
+    found = compare_vectors(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
     print_report(found, "skip")
 
     assert len(found.failures) == 4
@@ -162,7 +164,9 @@ def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
     broken.matrix[:] = np.nan
     runs = {"sg-seed1": noisy(1), "sg-seed2": broken}
 
-    found = compare(runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    found = compare_vectors(
+        runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
+    )
     print_report(found, "skip")
 
     assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
@@ -219,7 +223,7 @@ def test_bands_of_bats_count_questions_and_lines_separately(tmp_path):
     relations = CompareConfig(analogies=(str(folder),), bands=True, replicates=200)
 
     edges = {"all": sys.maxsize}
-    found = compare({"mine": noisy(1)}, read_tasks(relations), relations, edges=edges)
+    found = compare_vectors({"mine": noisy(1)}, read_tasks(relations), relations, edges=edges)
 
     totals = {(s.measured.metric, s.measured.section): s.measured.items_total for s in found.scores}
     for metric, total in (("accuracy", 8 * 7), ("accuracy_lrcos", 8)):
@@ -241,7 +245,7 @@ def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
     [task] = read_tasks(one)
     run = noisy(1)
 
-    found = compare({"mine": run}, [task], one, edges=edges)
+    found = compare_vectors({"mine": run}, [task], one, edges=edges)
 
     ranks = np.array([max(WORDS.index(p.a), WORDS.index(p.b)) for p in task.pairs])
     start = 0
@@ -260,7 +264,7 @@ def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
         )
         [expected] = [
             s.score
-            for s in compare({"mine": run}, [alone], one).scores
+            for s in compare_vectors({"mine": run}, [alone], one).scores
             if s.run == "mine"
             and s.measured.section is None
             and s.measured.metric == "spearman"
@@ -278,7 +282,7 @@ def test_words_without_a_row_are_the_rarest(config):
     one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
     [task] = read_tasks(one)
 
-    found = compare({"half": half}, [task], one, edges=edges)
+    found = compare_vectors({"half": half}, [task], one, edges=edges)
 
     totals = {
         s.measured.section: (len(s.measured.items), s.measured.items_total) for s in found.scores
@@ -317,8 +321,8 @@ def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
     good = noisy(1)
     bad = Composing(WORDS[:30], noisy(2).matrix[:30], name="bad")
 
-    found = compare({"good": good, "bad": bad}, read_tasks(config), config)
-    alone = compare({"good": good}, read_tasks(config), config)
+    found = compare_vectors({"good": good, "bad": bad}, read_tasks(config), config)
+    alone = compare_vectors({"good": good}, read_tasks(config), config)
 
     assert {score.run for score in found.scores} == {"good", "one-hot", "random"}
     assert len(found.failures) == 4
@@ -333,7 +337,7 @@ def test_a_nan_mean_vector_does_not_affect_other_runs(config):
     broken.matrix[29] = np.nan
     means = CompareConfig(similarity=config.similarity, unknown="mean", replicates=200)
 
-    found = compare({"good": noisy(1), "broken": broken}, read_tasks(means), means)
+    found = compare_vectors({"good": noisy(1), "broken": broken}, read_tasks(means), means)
 
     assert {score.run for score in found.scores} == {"good", "one-hot", "random"}
     [failure] = found.failures
@@ -475,7 +479,7 @@ def test_a_task_that_fails_for_every_run_has_no_scores(config):
     broken = noisy(1)
     broken.matrix[:] = np.nan
 
-    found = compare({"only": broken}, read_tasks(config), config)
+    found = compare_vectors({"only": broken}, read_tasks(config), config)
 
     assert {score.run for score in found.scores} == {"one-hot", "random"}
     assert len(found.failures) == 4

@@ -12,7 +12,7 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.association_tests import AssociationTest, WordList
 from firth.embed.compare.report.table import print_report, to_json
 from firth.embed.compare.scoring.cache import MeasurementCache
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.effect_size import EffectSize, permutation_p
 from firth.embed.compare.tasks.associations import AssociationTask
@@ -327,7 +327,9 @@ def compared(tmp_path):
         "sg-seed2": vectors_of(planted(9)[1]),
     }
     task = AssociationTask.read(path, config)
-    return compare(runs, [task], config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}), config
+    return compare_vectors(
+        runs, [task], config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
+    ), config
 
 
 def test_runs_are_not_ranked_by_bias(compared, capsys):

@@ -13,7 +13,7 @@ from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.sentence_pairs import MinimalPair
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
 from firth.embed.compare.task import read_task
@@ -168,7 +168,7 @@ def test_items_drop_punctuation_unless_nothing_else_is_left():
 
 
 def compared(runs, **options) -> Comparison:
-    return compare(runs, [TASK], CompareConfig(replicates=200, sections=True, **options))
+    return compare_vectors(runs, [TASK], CompareConfig(replicates=200, sections=True, **options))
 
 
 def test_runs_without_scores_do_not_reduce_shared_items():

@@ -13,7 +13,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.scoring.comparison import compare
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.statistics.bootstrap import draw_counts
 from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.thresholds import right_by_halves
@@ -564,7 +564,7 @@ def test_a_comparison_with_static_vectors_uses_items_known_to_both():
     words = ["bank", "money", "cup", "mug"]
     static = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))
 
-    found = compare(
+    found = compare_vectors(
         {"static": static, "in context": with_encoder(encoder, words)}, [SCWS], CompareConfig()
     )
 

@@ -13,7 +13,7 @@ from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, rea
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.scoring.comparison import compare, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
 from firth.embed.compare.tasks.sentences.inputs import (
@@ -332,7 +332,7 @@ def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
 def test_a_comparison_reads_the_sentences_option(files, vectors):
     config = CompareConfig(sentences=(",".join(map(str, files)),), replicates=100)
 
-    found = compare({"apart": vectors}, read_tasks(config), config)
+    found = compare_vectors({"apart": vectors}, read_tasks(config), config)
 
     shown = {(s.run, s.measured.metric): s.score for s in found.scores if s.shared}
     assert set(shown) == {(r, m) for r in ("apart", "one-hot", "random") for m in METRICS}

@@ -1,16 +1,11 @@
-"""Detects corpora that are up to date, and builds raw sources in a cache."""
+"""Whether a corpus has the settings and the sources of a request."""
 
-from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from firth.corpora.artifacts.artifact import checksum, fingerprint, refuse_existing
-from firth.corpora.common.cache import cache_directory
-from firth.corpora.common.cluster import open_executor
+from firth.corpora.artifacts.artifact import checksum
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.reporting import note, progress
-from firth.corpora.encoding.pipeline import build_corpus
-from firth.corpora.encoding.request import Request, make_request
+from firth.corpora.encoding.request import Request
 from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.store.manifest import read_manifest
@@ -40,61 +35,6 @@ def up_to_date(out: Path, request: Request) -> bool:
         return False
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
-
-
-def build(
-    request: Request, out: Path, *, force: bool, cluster: str | Executor | None = None
-) -> Corpus:
-    """Build a corpus, reporting progress and then the notes on the corpus."""
-    refuse_existing(out, force)  # before workers start
-    with open_executor(cluster) as executor, progress("reading", "bytes") as show:
-        corpus = build_corpus(request, out, force=force, executor=executor, progress=show)
-    for line in corpus.advice():
-        note(line)
-    return corpus
-
-
-def open_or_build(source: Corpus | str | Path) -> Corpus:
-    """Open a corpus and verify its checksums, or build a raw source in the cache first.
-
-    Parameters
-    ----------
-    source : Corpus, str or Path
-        A corpus, which is returned as it is, the path of one, or anything that build-corpus
-        reads with its defaults.
-
-    Returns
-    -------
-    Corpus
-        Every file matches its checksum.
-
-    Raises
-    ------
-    FirthError
-        The source is neither, or a file is corrupt.
-    """
-    if hasattr(source, "view"):
-        return cast(Corpus, source)
-    if isinstance(source, str | Path) and is_corpus(Path(source)):
-        path = Path(source)
-    else:
-        path = _build_in_cache(cast(str, source))  # refuses anything but a path
-    corpus = Corpus.open(path)
-    corpus.verify()
-    return corpus
-
-
-def _build_in_cache(source: str | Path) -> Path:
-    """Build with default settings, unless the cache has an up-to-date corpus."""
-    request = make_request([source])
-    files = source_files(request.sources)
-    places = [file.url or str(file.path and file.path.resolve()) for file in files]
-    key = fingerprint([places, request.settings()])
-    out = cache_directory() / "corpora" / f"{Path(str(source)).stem or 'corpus'}-{key}"
-    if not up_to_date(out, request):
-        note(f"building a corpus of {source} in {out}")
-        build(request, out, force=out.exists())
-    return out
 
 
 def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:

@@ -1,0 +1,131 @@
+"""Build a corpus in one call, like ``firth build-corpus``, or open one."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from pathlib import Path
+
+from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.pipeline import encode_corpus
+from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.up_to_date import up_to_date
+from firth.corpora.reading.memory import TextSource, as_files
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.corpora.text.segment import TextSettings
+
+
+def build_corpus(
+    source: TextSource,
+    out: str | Path | None = None,
+    *,
+    text: str | None = None,
+    keep: Iterable[str] = (),
+    read: ReadOptions | None = None,
+    words: TextSettings | None = None,
+    options: BuildOptions | None = None,
+    phrases: PhraseOptions | None = None,
+    force: bool = False,
+    cluster: str | Executor | None = None,
+) -> Corpus:
+    """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or text in memory
+        Files and folders in any format that Firth reads, their URLs (``s3://bucket/*.txt.gz``,
+        read by fsspec), or a named corpus: ``lee``, ``wiki-sample``, ``synthetic``, ``text8``.
+        Text in memory is a data frame, or a list, Series or iterator of strings, of lists of
+        tokens, of records with named fields, or of pairs of a text and a mapping of fields. Each
+        item is a document; tokens are not divided any more. In a list, strings of which every one
+        may be a path are taken for paths; in a Series or an iterator, none is.
+    out : str or Path, optional
+        The directory of the corpus; by default it is in the cache.
+    text : str, optional
+        The column or field with the text: of data frames, records, JSONL, CSV and others.
+    keep : sequence of str
+        Columns or fields to keep with each document, for ``change`` and others; of pairs of a
+        text and fields, by default all.
+    read : ReadOptions, optional
+        Format and encoding of the sources; detected, UTF-8 by default.
+    words : TextSettings, optional
+        Normalization and segmentation.
+    options : BuildOptions, optional
+        Held-out share, pruning, memory and threads.
+    phrases : PhraseOptions, optional
+        Phrases that become one word, such as ``new_york``; by default none.
+    force : bool
+        Build even if the corpus is up to date, and replace what is at ``out``.
+    cluster : str or concurrent.futures.Executor, optional
+        Where files are encoded and shards written: the address of a Dask scheduler such as
+        ``tcp://HOST:8786``, ``local:N`` for N processes, or an executor whose workers see the
+        same files. By default threads of this process.
+
+    Returns
+    -------
+    Corpus
+        Opened. An existing corpus is up to date if it has the same settings and the same
+        sources, compared by size and time or else by content. The bytes of its arrays depend
+        on sources and settings alone, not on threads, memory or ``cluster``.
+
+    Raises
+    ------
+    FirthError
+        A source cannot be read or contains no words, or ``out`` exists and is something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     corpus = build_corpus(["The cat sat.", "The cat slept."], f"{folder}/corpus")
+    ...     corpus.n_documents, corpus.n_tokens, corpus.vocabulary.words(0, 3)
+    (2, 8, ['.', 'cat', 'the'])
+    """
+    with as_files(source, read, text, keep) as (files, read):
+        request = make_request(files, read=read, text=words, options=options, phrases=phrases)
+        path = _in_cache(request) if out is None else Path(out)
+        if force or not up_to_date(path, request):
+            if out is None:
+                note(f"building a corpus of {', '.join(map(str, files))} in {path}")
+            build(request, path, force=force or (out is None and path.exists()), cluster=cluster)
+        return Corpus.open(path)
+
+
+def build(
+    request: Request, out: Path, *, force: bool, cluster: str | Executor | None = None
+) -> Corpus:
+    """Build a corpus, reporting progress and then the notes on the corpus."""
+    refuse_existing(out, force)  # before workers start
+    with open_executor(cluster) as executor, progress("reading", "bytes") as show:
+        corpus = encode_corpus(request, out, force=force, executor=executor, progress=show)
+    for line in corpus.advice():
+        note(line)
+    return corpus
+
+
+def open_or_build(source: Corpus | TextSource) -> Corpus:
+    """Open a corpus and verify its checksums, or build one of a text in the cache first.
+
+    An opened corpus is returned as it is.
+    """
+    if isinstance(source, Corpus):
+        return source
+    if isinstance(source, str | os.PathLike) and is_corpus(Path(source)):
+        corpus = Corpus.open(Path(source))
+    else:
+        corpus = build_corpus(source)
+    corpus.verify()
+    return corpus
+
+
+def _in_cache(request: Request) -> Path:
+    """Return the path of a corpus in the cache, by its sources and settings."""
+    files = source_files(request.sources)
+    marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
+    name = Path(files[0].name).stem.strip("<>") if len(files) == 1 else "corpus"
+    return cache_directory() / "corpora" / f"{name}-{fingerprint([marks, request.settings()])}"
