@@ -2,7 +2,7 @@
 #   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
 #   make test-install   install Firth into an empty environment and use it there
-#   make bench   the benchmarks (minutes; they want a quiet machine)
+#   make bench   the benchmarks (minutes; they want a quiet machine); make bench-test: their tests
 #   make docs    the pages of docs/ that follow from the program
 #   make examples  run the commands of the tutorial and the course, and write what they print
 #   make format  format the code, fix what ruff can
@@ -14,7 +14,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest test-install lint style types bench docs examples format clean
+.PHONY: help setup demo test pytest test-install lint style types bench bench-test docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -82,7 +82,11 @@ examples: demo
 	$(BIN)/python docs/run_examples.py docs/course.md docs/tutorial.md
 
 bench: $(READY)
-	@for bench in tests/bench/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python $$bench || exit 1; done
+
+# Whether the programs of benchmarks/ run, and their rules; not part of make test.
+bench-test: $(READY)
+	$(BIN)/python -m pytest benchmarks/tests
 
 clean:
 	rm -rf $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -7,10 +7,10 @@ A comment directly above a measured table names its data:
     <!-- figures: not stored (why, or which benchmark would store it) -->
     <!-- figures: not measured (what they are) -->
 
-Files are relative to ``docs/``. What follows ``#`` is a path to the *records*: each row of the
-table shows numbers of one record. In a path ``*`` stands for every key, and ``{run}`` groups a list
-of objects by their ``run``. With either of them all records are alike, so the numbers of one column
-must also have the same key. An element of a list has its string fields as key.
+Files are relative to ``benchmarks/``. What follows ``#`` is a path to the *records*: each row of
+the table shows numbers of one record. In a path ``*`` stands for every key, and ``{run}`` groups a
+list of objects by their ``run``. With either of them all records are alike, so the numbers of one
+column must also have the same key. An element of a list has its string fields as key.
 
 What stays unnoticed: rows whose labels are exchanged, and a few wrong digits
 (``test_wrong_digits_are_noticed``).
@@ -28,7 +28,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-RESULTS = [*sorted((DOCS / "results").glob("*.json")), ROOT / "embed/compare/evidence.json"]
+BENCHMARKS = ROOT / "benchmarks"
+RESULTS = [*sorted((BENCHMARKS / "results").glob("*.json")), ROOT / "embed/compare/evidence.json"]
 # Results of the first version that do not say which commit measured them: repeat them.
 WITHOUT_COMMIT = {"sentences.json", "word2vec-options.json"}
 # Tables whose figures nobody can check: lower this when one gets its data.
@@ -119,7 +120,7 @@ def records(mark):
     found = []
     for source in mark.split(";"):
         file, _, path = source.strip().partition("#")
-        nodes = [json.loads((DOCS / file).read_text(encoding="utf-8"))]
+        nodes = [json.loads((BENCHMARKS / file).read_text(encoding="utf-8"))]
         for part in filter(None, path.split("/")):
             nodes = [child for node in nodes for child in step(node, part)]
         assert nodes, f"{source.strip()}: the path leads nowhere"

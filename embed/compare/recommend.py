@@ -1,6 +1,6 @@
 """Recommend a method and settings for a text, from measurements on similar texts.
 
-The measurements, ``evidence.json`` in this package, were made by ``tests/bench/bench_evidence.py``:
+The measurements, ``evidence.json`` in this package, were made by ``benchmarks/bench_evidence.py``:
 methods and settings trained on samples of several texts and scored on sets of their language.
 """
 

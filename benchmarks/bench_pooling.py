@@ -1,0 +1,114 @@
+"""Word vectors of a masked LM, made in several ways from one run of a tuning text: which is best?
+
+The counts of words and of pieces, the input embeddings, mean states, mean states of masked words,
+and joined vectors with other numbers of contexts, other lengths of the second part, and other
+centers. ``firth train-mlm`` makes RUN, whose corpus is read again.
+
+    python benchmarks/bench_pooling.py out/AB-mlm --json benchmarks/results/mlm-pooling.json
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+import roles
+
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.contextual import joined
+from firth.embed.contextual.pooled_run import open_training_corpus
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.piece_table import FIRST_VECTORS, PieceTable
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.inference.mlm_encoder import MlmEncoder, open_run
+
+ROLE = roles.TUNING
+SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
+CONTEXTS = (1, 3, 10, 30)
+SHARES = (0.35, 0.5, 0.7, 1.0, 1.4)
+
+
+def ways(
+    encoder: MlmEncoder, first: PieceTable, pool: Callable[..., WordVectors]
+) -> Iterator[tuple[str, int | None, np.ndarray]]:
+    """Yield the name of a way, the number of contexts, and the vectors that it makes."""
+    states = pool(source="states")
+    words = list(states.vocabulary)
+    static, n_pieces = encoder.static_embeddings(words), encoder.n_pieces(words)
+    table, pieces = encoder.input_embeddings(words), first.means(words)
+    yield "counts of words", None, static
+    yield "counts of pieces", None, pieces
+    yield "input embeddings", None, table
+    yield "states", 10, np.asarray(states.matrix)
+    masked = {n: np.asarray(pool(source="masked", contexts_per_word=n).matrix) for n in CONTEXTS}
+    yield "masked", 10, masked[10]
+    for n_contexts, found in masked.items():
+        yield "joined", n_contexts, join(static, found, n_pieces)
+    for share in SHARES:
+        yield f"joined, length {share:g}", 30, join(static, masked[30], n_pieces, share=share)
+    one = np.ones_like(n_pieces)
+    yield "joined, one center", 30, join(static, masked[30], one)
+    yield "joined, no center", 30, join(static, masked[30], n_pieces, center=False)
+    yield "joined with the counts of pieces", 30, join(pieces, masked[30], n_pieces)
+    yield "joined with the input embeddings", 30, join(table, masked[30], n_pieces)
+
+
+def join(
+    static: np.ndarray, masked: np.ndarray, n_pieces: np.ndarray, *,
+    share: float = joined.SHARE, center: bool = True,
+) -> np.ndarray:  # fmt: skip
+    """Join vectors as ``joined`` does, with another share or without centers."""
+    centers = joined.centers_of(masked, n_pieces) * center
+    found = joined.joined(static, masked, n_pieces, centers)
+    found[:, static.shape[1] :] *= share / joined.SHARE
+    return found
+
+
+def main() -> None:
+    """Pool and score."""
+    arguments = harness.parse(__doc__, more=_own_options)
+    encoder, corpus = open_run(arguments.run, "cpu"), open_training_corpus(arguments.run)
+    first = PieceTable.open(arguments.run, FIRST_VECTORS)
+    assert first is not None, f"{arguments.run} was trained with --init none"
+    tasks, seconds = roles.read_sets(SETS, role=ROLE), {}
+    vocabulary: list[str] = []
+
+    def pool(**options: Any) -> WordVectors:
+        begun = time.perf_counter()
+        config = PoolConfig(max_vocabulary=arguments.words, **options)
+        vectors = pool_words(encoder, corpus, config).vectors
+        vocabulary[:] = vectors.vocabulary
+        key = f"{config.source}, {config.contexts_per_word or 10} contexts"
+        seconds[key] = round(time.perf_counter() - begun, 1)
+        return vectors
+
+    found = []
+    for name, contexts, matrix in ways(encoder, first, pool):
+        vectors = WordVectors(vocabulary, matrix, text=corpus.text)
+        scores = harness.score_by_set(tasks, vectors)
+        mean = float(np.mean([score or 0.0 for score in scores.values()]))
+        found.append({"vectors": name, "contexts": contexts, "scores": scores, "mean": mean})
+        print(found[-1], flush=True)
+    if arguments.json:
+        about = {"words": len(vocabulary), "pieces": len(encoder.pieces), "seconds": seconds}
+        measured = {"benchmark": "pooling", **about, "ways": found}
+        write_json(arguments.json, {**measured, "machine": harness.machine()})
+    sets = list(found[0]["scores"])
+    print_table(["vectors", "contexts", *sets, "mean"], [
+        [each["vectors"], each["contexts"], *each["scores"].values(), each["mean"]]
+        for each in found
+    ])  # fmt: skip
+
+
+def _own_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("run", type=Path, help="a run of train-mlm on a tuning text")
+    parser.add_argument("--words", type=int, default=10_000, help="the most frequent words")
+
+
+if __name__ == "__main__":
+    main()

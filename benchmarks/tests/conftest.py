@@ -1,0 +1,3 @@
+"""The fixtures of the other tests."""
+
+from tests.conftest import *  # noqa: F403

@@ -1,0 +1,38 @@
+"""The benchmark of pooling: its default is what train-mlm makes, and every way is another."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.vectors.piece_table import PieceTable
+from tests.pretrain.small_run import small_corpus, small_encoder
+
+BENCH = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Import benchmarks/bench_pooling.py; its relatives stay importable for this test only."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    import bench_pooling
+
+    return bench_pooling
+
+
+def test_the_default_is_among_the_ways_and_all_others_differ(bench, tmp_path):
+    encoder, corpus = small_encoder(), small_corpus(tmp_path)
+
+    def pool(**options):
+        return pool_words(encoder, corpus, PoolConfig(min_count=1, **options)).vectors
+
+    rows = np.random.default_rng(4).normal(size=(len(encoder.pieces), 6)).astype(np.float32)
+    ways = bench.ways(encoder, PieceTable(encoder.pieces, rows), pool)
+    found = {(name, n): matrix for name, n, matrix in ways}
+    default = np.asarray(pool().matrix)
+    np.testing.assert_allclose(found["joined", 30], default, atol=1e-6)
+    np.testing.assert_allclose(found["joined, length 0.7", 30], found["joined", 30], atol=1e-6)
+    # as this encoder started at random, its words have no vectors but its input embeddings
+    np.testing.assert_array_equal(found["counts of words", None], found["input embeddings", None])
+    assert len({matrix.tobytes() for matrix in found.values()}) >= len(found) - 4
