@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from firth.corpora.common import console
 from firth.corpora.common.errors import FirthError
+from tests.processes import ForkServer
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -86,6 +87,14 @@ def shared_data() -> Path:
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a cache folder for the whole session, so that tables are computed once."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[ForkServer]:
+    """The server that forks a process for each command."""
+    server = ForkServer()
+    yield server
+    server.end()
 
 
 @pytest.fixture(autouse=True)

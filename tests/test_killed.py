@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from firth.cli import main
 from firth.corpora.artifacts.artifact import verify
-from tests.faults.processes import NOT_RENAMED
+from tests.processes import NOT_RENAMED
 from tests.waiting import processes_in_group, wait_for
 
 

@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +21,8 @@ from firth.embed.svd.train import SvdConfig
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
 from firth.embed.word2vec.train import train_skipgram
 from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
+from tests.pretrain.launched import RUN, launched
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
-from tests.waiting import PATIENCE
 
 STATIC = ("--dim", "8", "--min-count", "1", "--threads", "1")
 OPTIONS = {
@@ -417,15 +416,11 @@ def test_the_plan_of_several_runs_gives_their_total_time(corpus):
     assert planned.keys() - alone.keys() == {"runs", "total_seconds"}
 
 
-def test_distributed_training_makes_all_runs_and_keeps_finished_ones(root, corpus, tmp_path):
+def test_distributed_training_makes_all_runs_and_keeps_finished_ones(server, corpus, tmp_path):
     train("train-mlm", corpus, tmp_path / "run", "--seeds", 1)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     words = ["train-mlm", corpus, "--out", tmp_path / "run", *OPTIONS["train-mlm"], "--seeds", 2]
-    done = subprocess.run(
-        [*launcher, str(root / "cli.py"), *map(str, words)], capture_output=True, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = launched(server, RUN, *words, workdir=tmp_path)
+    assert done.status == 0, done.stderr
     shown = [line.partition(":")[0] for line in done.stdout.splitlines() if "-seed" in line]
     assert shown == [f"{tmp_path}/run-seed1", f"{tmp_path}/run-seed2", "compare them"]
     assert done.stdout.startswith(f"{tmp_path}/run-seed1: kept")

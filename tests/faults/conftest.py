@@ -2,16 +2,16 @@
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
-from tests.faults.processes import ForkServer, Result
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run
 from tests.pretrain.small_training import chains, corpus_of
+from tests.processes import Result
 
 # contain times, speeds, or object names of a pickle
 _OTHER_EACH_TIME = (
@@ -22,14 +22,6 @@ _OTHER_EACH_TIME = (
     "vectors.kv",
     "study.toml",
 )
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[ForkServer]:
-    """The server that forks a process for each command."""
-    server = ForkServer()
-    yield server
-    server.end()
 
 
 @pytest.fixture(scope="session")

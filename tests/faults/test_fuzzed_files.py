@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.faults.processes import Fault
+from tests.processes import Fault
 
 BOUNDED = Fault(memory=1 << 30)  # bytes beyond the program itself; the files have a few kilobytes
 WAYS = 35

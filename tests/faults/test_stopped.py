@@ -13,8 +13,8 @@ import zlib
 import pytest
 
 from tests.faults.conftest import content_hash, is_intact, leftovers
-from tests.faults.processes import NOT_RENAMED, Fault
 from tests.faults.table import CALLS, PRINTERS, SINGLE, WRITERS
+from tests.processes import NOT_RENAMED, Fault
 from tests.waiting import PATIENCE
 
 KILLS = 2  # for each command

@@ -6,26 +6,31 @@ the disk on every machine.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import Any
+
+from firth import cli
 
 TIMEOUT = 3600  # seconds
 CPU_SECONDS = 1200  # limit per command; each takes a few at most
-TIMED_OUT = -1000
 NOT_RENAMED = "complete, but not yet renamed; move it to "  # what the next command says
-_CALL = "--call"
-_ROOT = Path(__file__).resolve().parents[2]
+_CALL, _CODE = "--call", "--code"
+_DIGITS = 8  # of the number of a process, in its message
+_ROOT = Path(__file__).resolve().parents[1]
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 _CHANGES = {
     "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
@@ -82,15 +87,24 @@ class Result:
 
 
 class RunningCommand:
-    """A command that is running."""
+    """A command that is running, in its own process group."""
 
     def __init__(self, pipes: Sequence[int]) -> None:
-        self._pipes = pipes
+        *self._pipes, self._status = pipes
+        self.pid = int(os.read(self._status, _DIGITS))
+
+    def poll(self) -> bool | None:
+        """Return None while the command runs."""
+        return bool(select.select([self._status], [], [], 0)[0]) or None
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the command and its children."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
 
     def wait(self) -> Result:
         """Wait until the command ends."""
-        stderr, stdout, changes, status = map(_read_all, self._pipes)
-        assert int(status) != TIMED_OUT, f"timed out; stderr: {stderr!r}"
+        stderr, stdout, changes, status = map(_read_all, (*self._pipes, self._status))
         return Result(int(status), stderr, stdout, len(changes))
 
 
@@ -101,7 +115,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.processes", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.processes", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 cwd=_ROOT,
                 env={**os.environ, **_ONE_THREAD},
@@ -109,23 +123,33 @@ class ForkServer:
         self._socket = ours
 
     def start(
-        self, words: Sequence[object], workdir: Path, fault: Fault | None = None
+        self,
+        words: Sequence[object],
+        workdir: Path,
+        fault: Fault | None = None,
+        env: Mapping[str, str] = MappingProxyType({}),
     ) -> RunningCommand:
-        """Start ``firth`` with some arguments.
+        """Start ``firth`` with some arguments, and changes of the environment.
 
         Only file changes in ``workdir`` count; the cache is in it, too.
         """
         ends = [os.pipe() for _ in range(4)]
-        request = [list(map(str, words)), str(workdir), asdict(fault or Fault())]
+        request = [list(map(str, words)), str(workdir), asdict(fault or Fault()), dict(env)]
         socket.send_fds(self._socket, [json.dumps(request).encode()], [end for _, end in ends])
         self._socket.recv(1)
         for _, end in ends:
             os.close(end)
         return RunningCommand([end for end, _ in ends])
 
-    def run(self, words: Sequence[object], workdir: Path, fault: Fault | None = None) -> Result:
+    def run(self, words: Sequence[object], workdir: Path, *more: Any, **options: Any) -> Result:
         """Run a command to its end."""
-        return self.start(words, workdir, fault).wait()
+        return self.start(words, workdir, *more, **options).wait()
+
+    def python(
+        self, code: str, *arguments: object, workdir: Path, **options: Any
+    ) -> RunningCommand:
+        """Start Python code with arguments, as ``python -c`` does but with modules imported."""
+        return self.start([_CODE, code, *arguments], workdir, **options)
 
     def call(
         self, function: str, *arguments: object, workdir: Path, fault: Fault | None = None
@@ -151,60 +175,63 @@ def _serve(connection: socket.socket) -> None:
     """Fork for each request until the client closes the connection."""
     from numba.core.registry import cpu_target
 
-    from firth import cli
-
     for module in (*cli.COMMANDS.values(), *_NEEDED):
         importlib.import_module(module)
     # numba would do this for the first kernel, in half a second
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()  # or the first collection in a process would copy all pages
+    running: dict[int, int] = {}  # process to the pipe that waits for its exit status
+
+    def report(*_: object) -> None:
+        """Report the exit statuses of ended processes."""
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                status = running.pop(ended[0])
+                os.write(status, str(os.waitstatus_to_exitcode(ended[1])).encode())
+                os.close(status)
+
+    signal.signal(signal.SIGCHLD, report)
     while True:
         request, ends, _, _ = socket.recv_fds(connection, 1 << 20, 4)
         if not request:
             return
-        if os.fork() == 0:
+        *pipes, status = ends
+        words, workdir, fault, env = json.loads(request)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        child = os.fork()
+        if child == 0:
+            for end in (*running.values(), status):
+                os.close(end)
             connection.close()
-            _watch(*json.loads(request), *ends)
-        for end in ends:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            os.setpgid(0, 0)
+            os.environ.update({"FIRTH_CACHE": f"{workdir}/cache", **env})
+            _run_child(words, workdir, Fault(**fault), *pipes)
+        with contextlib.suppress(OSError):  # the process did it before, or has ended
+            os.setpgid(child, child)
+        running[child] = status
+        os.write(status, str(child).ljust(_DIGITS).encode())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        for end in pipes:
             os.close(end)
         connection.send(b".")
 
 
-def _watch(words, workdir, fault, stderr, stdout, changes, status) -> None:
-    """Wait for the process of one command and report its exit status."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    child = os.fork()
-    if child == 0:
-        os.close(status)
-        _run_child(words, workdir, Fault(**fault), stderr, stdout, changes)
-    late = []
-
-    def give_up(*_) -> None:
-        late.append(TIMED_OUT)
-        os.killpg(child, signal.SIGKILL)
-
-    signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(TIMEOUT)
-    _, how = os.waitpid(child, 0)
-    os.write(status, str(late[0] if late else os.waitstatus_to_exitcode(how)).encode())
-    os._exit(0)
-
-
 def _run_child(words, workdir, fault, stderr, stdout, changes) -> None:
     """Run one command in this process."""
-    os.setsid()
+    signal.alarm(TIMEOUT)
     # a shell ignores it for background jobs
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for end, number in ((stdout, 1), (stderr, 2)):
         os.dup2(end, number)
         os.close(end)
     sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
-    os.environ["FIRTH_CACHE"] = f"{workdir}/cache"
     os.chdir(workdir)
     status = 1
     try:
-        main = importlib.import_module("firth.cli").main if words[0] != _CALL else _call
+        main = {_CALL: _call, _CODE: _run_code}.get(words[0], cli.main)
         _limit(fault)
         sys.addaudithook(_FaultHook(workdir, fault, changes))
         main(words)
@@ -224,6 +251,14 @@ def _call(words: Sequence[str]) -> None:
     module, _, name = words[1].partition(":")
     answer = getattr(importlib.import_module(module), name)(*json.loads(words[2]))
     json.dump(answer, sys.stdout)
+
+
+def _run_code(words: Sequence[str]) -> None:
+    """Run code as the main module."""
+    sys.argv = ["-c", *words[2:]]
+    module = ModuleType("__main__")
+    sys.modules["__main__"] = module
+    exec(words[1], vars(module))
 
 
 def _limit(fault) -> None:
