@@ -199,6 +199,12 @@ class StoredData {
   }
 }
 
+/** Return a value as a cell of a CSV file. */
+const csvCell = (value) => (/[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+
+/** Return the words of a text that are separated by spaces, commas or lines. */
+const wordsIn = (text) => text.split(/,?\s+|,$/).filter(Boolean);
+
 /** Return the bytes of base64. */
 const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
 

@@ -527,7 +527,6 @@ const fileName = (end) => `firth-${state.views.map((view) => view.info.name).joi
 
 /** Save words with their counts and places as a table. */
 function saveCsv() {
-  const cell = (value) => (/[",\r\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
   const lines = ["run,word,count,x,y,cluster"];
   for (const view of state.views) {
     const inGroup = (row) => state.group.has(view.words[row]);
@@ -535,7 +534,7 @@ function saveCsv() {
     for (const row of rows) {
       const place = [view.places[2 * row], view.places[2 * row + 1]].map((value) => value.toFixed(5));
       const cells = [view.info.name, view.words[row], view.counts?.[row] ?? "", ...place, view.clusters?.[row] ?? ""];
-      lines.push(cells.map(cell).join(","));
+      lines.push(cells.map(csvCell).join(","));
     }
   }
   download(fileName("csv"), "text/csv;charset=utf-8", `${lines.join("\n")}\n`);
@@ -702,7 +701,7 @@ function listenToControls() {
   submit("why-form", () => showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()));
   submit("text-form", () => showText(element("query").value.trim()));
   submit("sentence-form", () => showSentence(element("sentence-run").value, element("sentence-text").value.trim()));
-  submit("group-form", () => chooseGroup(element("group-words").value.split(/,?\s+|,$/).filter(Boolean)));
+  submit("group-form", () => chooseGroup(wordsIn(element("group-words").value)));
   for (const name of TABS) on(`tab-${name}`, "click", () => showTab(name));
   document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

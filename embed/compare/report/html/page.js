@@ -1,19 +1,19 @@
 "use strict";
-(() => {
-  const collator = new Intl.Collator(undefined, { numeric: true });
+const collator = new Intl.Collator(undefined, { numeric: true });
 
+/** Numbers before text, and missing values last, in either direction. */
+function inOrder(a, b, sign) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a === "number" && typeof b === "number") return sign * (a - b);
+  return sign * collator.compare(a, b);
+}
+
+(() => {
   const make = (name, text, attributes) => {
     const element = document.createElement(name);
     element.textContent = text;
     for (const [key, value] of Object.entries(attributes || {})) element.setAttribute(key, value);
     return element;
-  };
-
-  // Numbers before text, and undefined values last, in either direction.
-  const compare = (a, b, sign) => {
-    if (a === null || b === null) return (a === null) - (b === null);
-    if (typeof a === "number" && typeof b === "number") return sign * (a - b);
-    return sign * collator.compare(a, b);
   };
 
   const key = (row, column, numeric) => {
@@ -35,7 +35,7 @@
     head.setAttribute("aria-sort", next);
     table.classList.add("sorted");
     rows.map((row) => [key(row, column, numeric), row])
-      .sort((a, b) => compare(a[0], b[0], sign))
+      .sort((a, b) => inOrder(a[0], b[0], sign))
       .forEach(([, row]) => table.tBodies[0].append(row));
   };
 
