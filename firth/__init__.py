@@ -1,8 +1,9 @@
 """Train, query and compare word vectors from one encoded corpus.
 
-The folders of the program are links in this package to the top level of the repository, where they
-are the same files. Public names are listed in ``__init__.pyi``; each is imported on first use,
-since numpy, torch and others take seconds.
+corpus = firth.build_corpus(["novel.txt", "letters/"])  # or a list of texts, a data frame ...
+svd, cbow = firth.train_svd(corpus), firth.train_cbow(corpus)
+firth.nearest(svd, "sea")
+firth.compare({"svd": svd, "cbow": cbow})
 """
 
 import os
@@ -11,6 +12,7 @@ import lazy_loader
 
 __version__ = "0.1.0"
 
+# The folders of the program are links to those in the root of the repository; a wheel has no links.
 if not os.path.isdir(os.path.join(__path__[0], "corpora")):  # Git on Windows writes links as files
     raise ImportError(
         f"{__path__[0]}: this checkout has no links; run: git config core.symlinks true && "
@@ -21,4 +23,5 @@ from firth.corpora.common.openmp import set_wait_policy
 
 set_wait_policy()  # before anything imports torch
 
+# Public names are in __init__.pyi; each is imported on first use, as numpy and torch take seconds.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -72,3 +72,5 @@ from .pretrain.inference.mlm_encoder import MlmEncoder as MlmEncoder
 from .pretrain.inference.sampling import GenerateConfig as GenerateConfig
 from .pretrain.inference.trained_encoder import TrainedEncoder as TrainedEncoder
 from .pretrain.train import train_mlm as train_mlm
+
+__version__: str

@@ -55,7 +55,7 @@ from firth.pretrain.training.warm_start import (
 )
 
 if TYPE_CHECKING:
-    from firth.corpora.reading.memory import TextSource
+    from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 FORMAT = 1

@@ -13,7 +13,7 @@ from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
-from firth.corpora.reading.memory import TextSource, as_files
+from firth.corpora.reading.in_memory import TextSource, as_files
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
@@ -127,5 +127,5 @@ def _in_cache(request: Request) -> Path:
     """Return the path of a corpus in the cache, by its sources and settings."""
     files = source_files(request.sources)
     marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
-    name = Path(files[0].name).stem.strip("<>") if len(files) == 1 else "corpus"
+    name = Path(str(request.sources[0])).stem.strip("<>") if len(request.sources) == 1 else "corpus"
     return cache_directory() / "corpora" / f"{name}-{fingerprint([marks, request.settings()])}"

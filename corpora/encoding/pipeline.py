@@ -317,9 +317,10 @@ class _Builder:
         for folder, shard in zip(folders, self.shards, strict=True):
             (folder / shard.directory.name).rename(shard.directory)
 
-    def _number_source(self, name: str, pretokenized: bool) -> int:
+    def _number_source(self, name: str, pretokenized: bool | None) -> int:
         """Return the number of the source of a block, after a check that it fits the others."""
-        self._check_pretokenized(name, pretokenized)
+        if pretokenized is not None:
+            self._check_pretokenized(name, pretokenized)
         return self.source_numbers.setdefault(name, len(self.source_numbers))
 
     def _add_consumed(self, n_bytes: int) -> None:

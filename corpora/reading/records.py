@@ -64,11 +64,10 @@ def parse_jsonl(raw: RawBlock) -> TextBlock:
     texts = [tokenized([text]) if isinstance(text, list) else text for text in texts]
     if any(is_tokens) and not all(is_tokens):
         raise SourceError(
-            f"{raw.source}: field {name!r} is an array of tokens in some records and a string in "
-            "others; divide all texts, or none"
+            f"{raw.source}: some texts are lists of tokens and others strings; divide all, or none"
         )
     block = records_block(raw, texts, positions, kept, counts)
-    return dataclasses.replace(block, pretokenized=any(is_tokens))
+    return dataclasses.replace(block, pretokenized=any(is_tokens) if is_tokens else None)
 
 
 def choose_columns(

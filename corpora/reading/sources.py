@@ -1,5 +1,6 @@
 """Expands sources into files and opens each as a stream of UTF-8."""
 
+import errno
 import hashlib
 import itertools
 import math
@@ -98,14 +99,23 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     name = _name(path)
     try:
         status = path.stat()
-    except FileNotFoundError:
-        remedy = "pass text itself in a list: [text]" if " " in name else "check the path"
+    except (FileNotFoundError, ValueError):  # ValueError: NUL
+        remedy = "pass text itself in a list: [text]" if _may_be_text(name) else "check the path"
         raise SourceError(f"{name}: no such file or folder; {remedy}") from None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise SourceError(
+                f"{name[:40]}...: no such file or folder; pass text itself in a list: [text]"
+            ) from None
         raise SourceError(f"{name}: cannot be read ({error.strerror})") from None
     if not stat.S_ISREG(status.st_mode):
         return SourceFile(name, path, None, None, named)
     return SourceFile(name, path, status.st_size, status.st_mtime_ns, named)
+
+
+def _may_be_text(name: str) -> bool:
+    """Return whether a path that does not exist may be a text that was meant."""
+    return len(name.split()) > 1 or "\0" in name
 
 
 def _found_file(path: Path) -> SourceFile:

@@ -19,7 +19,7 @@ from firth.embed.compare.datasets.word_pairs import frequent_words, looks_englis
 from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # numba comes with it
-    from firth.corpora.reading.memory import TextSource
+    from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 EVIDENCE = "evidence.json"

@@ -24,7 +24,7 @@ from firth.corpora.common.errors import FirthError
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import Progress, progress
-from firth.corpora.reading.memory import TextSource
+from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import TUNING, NplmConfig, Tuning, samples_for
 from firth.embed.nplm.network import Network

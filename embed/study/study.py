@@ -12,7 +12,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
-from firth.corpora.reading.memory import TextSource, paths_of
+from firth.corpora.reading.in_memory import TextSource, paths_of
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus

@@ -48,7 +48,7 @@ from firth.embed.vectors.training import train_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
-    from firth.corpora.reading.memory import TextSource
+    from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus, View
     from firth.corpora.tokenizer.pieces import Pieces
 

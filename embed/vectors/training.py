@@ -16,7 +16,7 @@ from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # imports numba
-    from firth.corpora.reading.memory import TextSource
+    from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 _MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed

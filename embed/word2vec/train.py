@@ -14,7 +14,7 @@ from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
 from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import progress
-from firth.corpora.reading.memory import TextSource
+from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.vectors.training import train_vectors
 from firth.embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors

@@ -25,7 +25,7 @@ from firth.embed.compare.task import Task
 from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # imports numba
-    from firth.corpora.reading.memory import TextSource
+    from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
 _UNSEEDED = ("svd",)  # the seed does not affect the result

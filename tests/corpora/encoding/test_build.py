@@ -1,21 +1,17 @@
 """build_corpus: building or opening a corpus in one call."""
 
-import datetime
 import io
 import json
 import re
 import sys
 from pathlib import Path
 
-import numpy as np
-import pandas
 import pytest
 
-from firth.corpora.common.errors import ArtifactError, FirthError, SourceError
-from firth.corpora.encoding.build import build_corpus, open_or_build
+from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
-from firth.corpora.store.search import Search
 from firth.corpora.text.segment import TextSettings
 
 ONE_THREAD = BuildOptions(threads=1)
@@ -28,6 +24,7 @@ def text(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_an_up_to_date_corpus_is_opened_not_rebuilt(text, tmp_path):
     out = tmp_path / "corpus"
     made = build_corpus(text, out, options=ONE_THREAD)
@@ -55,138 +52,6 @@ def test_other_settings_replace_an_existing_corpus_only_if_forced(text, tmp_path
 def test_notes_on_the_corpus_are_printed(text, tmp_path, capsys):
     build_corpus(text, tmp_path / "corpus", options=ONE_THREAD)
     assert "too little text for a held-out slice" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("sources", "message"),
-    [
-        (None, "<NoneType>: neither paths nor text; pass strings, lists of tokens, "),
-        ({"text": ["a cat"]}, "<dict>: neither paths nor text; "),
-        ("the cat sat.", "the cat sat.: no such file or folder; pass text itself in a list"),
-        ("x" * 300, "x: cannot be read (File name too long)"),
-        (["news.txt", "nwes"], "news.txt: no such file or folder; check the path"),
-        (["here.txt", "A sentence."], "'here.txt' is a file, but other strings of the list are"),
-        ([["a", "cat"], 3], "<list>:2: of type int; pass strings, "),
-        ([Path("here.txt"), "no.txt"], "no.txt: no such file or folder; check the path"),
-        ([["a", "cat"], "a dog"], "is an array of tokens in some records and a string in others"),
-        ([("a cat", {"text": 1})], "<list>:1: a field has the name 'text'; rename it"),
-        (iter([]), "<list_iterator>: the source is empty"),
-        ([], "no source given; pass files, folders"),
-    ],
-    ids=[
-        "none", "columns", "text", "long", "mistyped", "both", "number", "path", "mixed",
-        "name twice", "nothing", "no source",
-    ],
-)  # fmt: skip
-def test_what_is_neither_paths_nor_text_is_refused(sources, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("here.txt").write_text("a text\n")
-    with pytest.raises(SourceError, match=re.escape(message)):
-        build_corpus(sources, tmp_path / "corpus")
-
-
-TEXTS = ["The cat sat.\nIt slept.", "A dog ran, and ran."]
-YEARS = ["1999", "2001"]
-
-
-def records():
-    """Yield texts with two fields, as data sets of other programs do."""
-    for text, year in zip(TEXTS, YEARS, strict=True):
-        yield {"body": text, "year": year, "n": 1}
-
-
-IN_MEMORY = {
-    "list": lambda: TEXTS,
-    "tuple": lambda: tuple(TEXTS),
-    "iterator": lambda: iter(TEXTS),
-    "array": lambda: np.array(TEXTS),
-    "series": lambda: pandas.Series(TEXTS),
-    "frame": lambda: pandas.DataFrame({"n": [1, 1], "text": TEXTS}),
-}
-WITH_FIELDS = {
-    "frame": lambda: pandas.DataFrame(records(), index=[7, 7]),
-    "records": records,
-    "pairs": lambda: ((r["body"], {"n": 1, "year": r["year"]}) for r in records()),
-}
-
-
-def arrays(corpus):
-    """Return the bytes of all arrays of a corpus."""
-    return {path.name: path.read_bytes() for path in corpus.path.rglob("*.npy")}
-
-
-def fields_of(corpus):
-    """Return the kept fields of a corpus, with a value for each document."""
-    search, numbers = Search(corpus), range(corpus.n_documents)
-    return {name: [search.fields(n)[name] for n in numbers] for name in search.field_names}
-
-
-@pytest.mark.parametrize("make", IN_MEMORY.values(), ids=IN_MEMORY)
-def test_text_in_memory_is_encoded_as_the_same_text_in_a_file(make, tmp_path):
-    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
-    (tmp_path / "a.jsonl").write_text(lines)
-
-    corpus = build_corpus(make(), tmp_path / "corpus", options=ONE_THREAD)
-
-    assert arrays(corpus) == arrays(build_corpus(tmp_path / "a.jsonl", options=ONE_THREAD))
-    [source] = corpus.manifest["sources"]
-    assert (source["name"], corpus.n_documents) == (f"<{type(make()).__name__}>", 2)
-
-
-@pytest.mark.parametrize("make", WITH_FIELDS.values(), ids=WITH_FIELDS)
-def test_named_fields_are_kept_with_each_document(make, tmp_path):
-    corpus = build_corpus(make(), tmp_path / "corpus", text="body", keep=["year"])
-    assert fields_of(corpus) == {"year": YEARS}
-
-
-def test_all_fields_of_pairs_are_kept_by_default(tmp_path):
-    fields = [{"year": 1999}, {"day": datetime.date(2001, 2, 3), "none": float("nan")}]
-    corpus = build_corpus(list(zip(TEXTS, fields, strict=True)), tmp_path / "corpus")
-    assert fields_of(corpus) == {"year": ["1999", ""], "day": ["", "2001-02-03"], "none": ["", ""]}
-
-
-def test_tokens_are_not_divided_any_more(tmp_path):
-    tokens = [["New York", "isn't", ":-)\x1f\n(-:"], ["big", "New York"]]
-    corpus = build_corpus(tokens, tmp_path / "corpus", options=ONE_THREAD)
-    assert sorted(corpus.vocabulary.words(0, 5)) == [":-)  (-:", "big", "isn't", "new york"]
-    assert corpus.n_documents == 2
-    with pytest.raises(SourceError, match="already tokenized, so `segmenter=characters` does not"):
-        build_corpus(tokens, words=TextSettings(segmenter="characters"))
-
-
-def test_a_missing_text_is_an_empty_document(tmp_path, capsys):
-    for missing in (None, float("nan"), pandas.NA):
-        corpus = build_corpus([missing, *TEXTS], tmp_path / "corpus", force=True)
-        assert corpus.n_documents == 3
-    assert "1 records without a text were kept as empty documents" in capsys.readouterr().err
-
-
-def test_text_in_memory_is_built_once_and_leaves_no_file(fresh_cache):
-    first = build_corpus(iter(TEXTS), options=ONE_THREAD)
-    before = (first.path / "manifest.json").stat().st_ino
-
-    assert build_corpus(iter(TEXTS), options=ONE_THREAD).path == first.path
-    assert (first.path / "manifest.json").stat().st_ino == before
-    assert build_corpus(["A cat.", "An owl."], options=ONE_THREAD).path != first.path
-    assert open_or_build(iter(TEXTS)).fingerprint == first.fingerprint
-    assert [path for path in fresh_cache.iterdir() if path.name.startswith(".text-")] == []
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"text": TextSettings()}, "`text` must be the name of a field, got TextSettings; "),
-        ({"text": "a", "read": ReadOptions(field="b")}, "`text`: also set by `read`; drop one"),
-        ({"text": "b"}, "<DataFrame>: no field 'b'; the fields are: text"),
-        ({"keep": "year"}, "<DataFrame>: no field 'year'; the fields are: text"),
-        ({"read": ReadOptions(documents="line")}, "`documents=line` is for plain text, not for"),
-    ],
-    ids=["settings", "twice", "text", "keep", "documents"],
-)
-def test_options_that_do_not_fit_text_in_memory_are_refused(options, message, tmp_path):
-    frame = pandas.DataFrame({"text": TEXTS})
-    with pytest.raises(FirthError, match=re.escape(message)):
-        build_corpus(frame, tmp_path / "corpus", **options)
 
 
 def test_a_corpus_is_not_built_from_a_corpus(text, tmp_path):
