@@ -1,6 +1,7 @@
 # Each target does the whole set-up by itself and is cheap to repeat.
 #   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
+#   make test-fast   the tests that start no process and take less than half a second, in 1.5 minutes
 #   make test-install   install Firth into an empty environment and use it there
 #   make bench   the benchmarks (minutes; they want a quiet machine); make bench-test: their tests
 #   make docs    the pages of docs/ that follow from the program
@@ -14,7 +15,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest test-install lint style types bench bench-test docs examples format clean
+.PHONY: help setup demo test pytest test-fast test-install lint style types bench bench-test docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -55,9 +56,14 @@ demo: $(READY)
 test: style
 	@$(MAKE) --no-print-directory --jobs=2 types pytest
 
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+    $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 pytest: $(READY)
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	    $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+test-fast: $(READY)
+	$(PYTEST) -m 'not process and not slow'
 
 # In an environment of its own, with all packages that Firth needs; downloads them.
 test-install: $(READY)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from firth.corpora.common import console
 from firth.corpora.common.errors import FirthError
+from tests.limits import STARTED, skip_problem, unmarked_process
 from tests.processes import ForkServer
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,11 +41,21 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the file that compiles the common kernels first, and short ones last.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--missing-packages", action="store_true", help="skip tests whose packages are missing"
+    )
 
-    So only one of two processes compiles them, and both are busy to the end.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests that start processes by the server; order the files.
+
+    The file that compiles the common kernels is first, and short ones are last. So only one of two
+    processes compiles them, and both are busy to the end.
     """
+    for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker("process")
 
     def rank(item: pytest.Item) -> int:
         if item.nodeid.startswith("tests/corpora/encoding/test_pipeline.py"):
@@ -52,6 +63,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 2 if item.nodeid.startswith("tests/corpora/text/") else 1
 
     items.sort(key=rank)
+
+
+def pytest_runtest_logstart() -> None:
+    STARTED.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[pytest.TestReport]:
+    """Fail tests that start processes without a mark, and skips for other reasons than allowed."""
+    report: pytest.TestReport = yield
+    missing = bool(item.config.getoption("missing_packages"))
+    problem = skip_problem(report, missing) or unmarked_process(item)
+    if problem and not report.failed:
+        report.outcome, report.longrepr = "failed", problem
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Iterator[pytest.CollectReport]:
+    """Fail files that are skipped for other reasons than allowed."""
+    report: pytest.CollectReport = yield
+    missing = bool(collector.config.getoption("missing_packages"))
+    if problem := skip_problem(report, missing):
+        report.outcome, report.longrepr = "failed", problem
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -104,7 +105,9 @@ class RunningCommand:
 
     def wait(self) -> Result:
         """Wait until the command ends."""
-        stderr, stdout, changes, status = map(_read_all, (*self._pipes, self._status))
+        pipes = (*self._pipes, self._status)
+        with ThreadPoolExecutor(len(pipes)) as pool:  # a full pipe would stop the command
+            stderr, stdout, changes, status = pool.map(_read_all, pipes)
         return Result(int(status), stderr, stdout, len(changes))
 
 
@@ -237,7 +240,9 @@ def _run_child(words, workdir, fault, stderr, stdout, changes) -> None:
         main(words)
         status = 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 0
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
     except BaseException:  # noqa: BLE001 - printed for the tests
         traceback.print_exc()
     for stream in (sys.stdout, sys.stderr):

@@ -17,6 +17,8 @@ from tests.fenced import fenced_blocks
 from tests.run_python import run_python
 from tests.source import PACKAGES, ROOT
 
+pytestmark = pytest.mark.process
+
 PAGES = [ROOT / "docs" / "adding" / f"{name}.md" for name in ("method", "task", "reader")]
 BLOCKS = {page.stem: fenced_blocks(page) for page in PAGES}
 CHANGES = [(name, b) for name, blocks in BLOCKS.items() for b in blocks if b.language == "diff"]
@@ -69,7 +71,8 @@ def tree(tmp_path_factory):
         shutil.copytree(ROOT / name, tree / name, symlinks=True)  # including compiled kernels
     (tree / "tests").mkdir()
     kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
-    for name in (*kept, "tests/conftest.py", "tests/source.py"):
+    helpers = (f"tests/{name}.py" for name in ("conftest", "limits", "processes", "source"))
+    for name in (*kept, *helpers):
         shutil.copy2(ROOT / name, tree / name)
     for _, block in FILES:
         (tree / block.path).parent.mkdir(parents=True, exist_ok=True)

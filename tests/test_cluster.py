@@ -44,6 +44,8 @@ from tests.pretrain.small_run import TEXT, small_run
 distributed = pytest.importorskip("distributed")
 import cloudpickle  # noqa: E402
 
+pytestmark = pytest.mark.process
+
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
 
 # Little enough for several parts, shards, blocks and tasks of each kind.
@@ -89,9 +91,9 @@ def vectors(corpus, tmp_path_factory) -> bytes:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Any]:
-    """Three workers in processes, which are started again when they are killed."""
+    """Two workers in processes, which are started again when they are killed."""
     with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster
 

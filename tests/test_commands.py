@@ -79,11 +79,13 @@ def run_firth(*words):
     return run_python("cli.py", *words, cwd=ROOT)
 
 
+@pytest.mark.process
 def test_the_version_is_printed():
     done = run_firth("--version")
     assert (done.returncode, done.stdout) == (0, "firth, version 0.1.0\n")
 
 
+@pytest.mark.process
 def test_an_unknown_command_is_a_usage_error_that_names_it():
     done = run_firth("train-swd")
     assert done.returncode == 2
@@ -91,6 +93,7 @@ def test_an_unknown_command_is_a_usage_error_that_names_it():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
@@ -111,6 +114,7 @@ def test_a_mistyped_command_gets_suggestions(typed, meant):
     )
 
 
+@pytest.mark.process
 def test_without_a_command_the_help_is_shown():
     done = run_firth()
     assert done.returncode == 2
@@ -169,6 +173,7 @@ def test_a_message_is_one_line_even_with_newlines_in_names(failing):
     assert CliRunner().invoke(cli.main, ["fail"]).stderr == "Error: a\\nb: no such file\n"
 
 
+@pytest.mark.process
 def test_non_utf8_names_are_printed():
     done = run_firth("build-corpus", b"b\xe9", "--out", "nowhere")
     assert done.returncode == 1
@@ -183,6 +188,7 @@ def test_bugs_keep_their_traceback(failing):
     assert isinstance(result.exception, ZeroDivisionError)
 
 
+@pytest.mark.process
 def test_a_real_error_is_one_line_and_debug_shows_the_traceback(tmp_path):
     words = ("neighbors", str(tmp_path / "no-run"), "king")
 
@@ -195,6 +201,7 @@ def test_a_real_error_is_one_line_and_debug_shows_the_traceback(tmp_path):
     assert "Traceback" in debug.stderr
 
 
+@pytest.mark.process
 def test_command_help_imports_nothing_slow():
     code = f"""
 import sys, click

@@ -135,6 +135,7 @@ def small_demo(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "example",
     [example for example in QUERIES if "demo/mlm" not in example.command],
@@ -151,6 +152,7 @@ def test_output_of_static_vectors_has_the_form_shown_in_the_course(
 # ---- the script that records the outputs
 
 
+@pytest.mark.process
 def test_outputs_replace_the_old_ones(tmp_path):
     before = "No $ echo\n```console\n$ echo one\nstale\nstale\n$ printf 'two \\n\\nthree'\n"
     after = "No $ echo\n```console\n$ echo one\none\n$ printf 'two \\n\\nthree'\ntwo\nthree\n"
@@ -158,6 +160,7 @@ def test_outputs_replace_the_old_ones(tmp_path):
     assert script.refresh(before + rest, tmp_path) == after + rest
 
 
+@pytest.mark.process
 def test_a_command_of_several_lines_is_one_command(tmp_path):
     page = "```console\n$ cat <<'END' \\\n>     | tr a b\n> aa\n> END\nold\n```\n"
     new = script.refresh(page, tmp_path)
@@ -167,11 +170,13 @@ def test_a_command_of_several_lines_is_one_command(tmp_path):
     ]
 
 
+@pytest.mark.process
 def test_commands_see_files_of_earlier_ones(tmp_path):
     page = "```console\n$ echo kept > file\n```\n\n```console\n$ cat file\n```\n"
     assert script.refresh(page, tmp_path).endswith("$ cat file\nkept\n```\n")
 
 
+@pytest.mark.process
 def test_pages_are_rewritten_in_place_with_access_to_the_demo(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "DEMO", tmp_path / "runs")
     (tmp_path / "runs" / "svd").mkdir(parents=True)
@@ -186,10 +191,12 @@ def test_pages_are_rewritten_in_place_with_access_to_the_demo(tmp_path, monkeypa
     assert broken.read_text() == "```console\n$ cat out\n```\n"
 
 
+@pytest.mark.process
 def test_standard_error_is_not_part_of_the_output(tmp_path):
     assert script.run("echo told >&2; echo shown", tmp_path) == "shown\n"
 
 
+@pytest.mark.process
 def test_a_failing_command_ends_the_script_with_its_error(tmp_path):
     with pytest.raises(SystemExit) as caught:
         script.run("echo lost >&2; false | cat", tmp_path)

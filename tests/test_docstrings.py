@@ -3,13 +3,13 @@
 import ast
 import functools
 import importlib
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import firth
+import pytest
+
 from tests.source import FILES, ROOT, module_name
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -107,8 +107,13 @@ def is_described_elsewhere(place: Place) -> bool:
 @functools.cache
 def public_names() -> set[str]:
     """Return the public names, and the protocols."""
-    public = (getattr(firth, name) for name in firth.__all__)
-    names = {f"{each.__module__}.{each.__name__}" for each in public if not inspect.ismodule(each)}
+    stub = ast.parse((ROOT / "firth/__init__.pyi").read_text(encoding="utf-8"))
+    names = {
+        f"firth.{node.module}.{alias.name}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
     protocols = [ROOT / "embed/protocols.py", ROOT / "embed/compare/task.py"]
     return names | {
         f"{module_name(path)}.{node.name}"
@@ -128,6 +133,7 @@ def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list
     return [f"{place} {name_of(place)}" for place in places if not rule(place)]
 
 
+@pytest.mark.slow
 def test_every_module_has_a_docstring():
     silent = [
         str(path.relative_to(ROOT))
@@ -137,6 +143,7 @@ def test_every_module_has_a_docstring():
     assert silent == []
 
 
+@pytest.mark.slow
 def test_public_docstrings_begin_with_a_sentence():
     def opens_with_a_sentence(place: Place) -> bool:
         docstring = ast.get_docstring(place.node) or ""
@@ -146,6 +153,7 @@ def test_public_docstrings_begin_with_a_sentence():
     assert wrong_places(all_places(), opens_with_a_sentence) == []
 
 
+@pytest.mark.slow
 def test_internals_have_no_reference_docstrings():
     internal = [place for place in all_places() if not is_public_api(place)]
     forms = {"Parameters", "Returns", "Yields", "Attributes"}

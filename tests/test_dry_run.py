@@ -84,6 +84,7 @@ def size_of(path):
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temporary, tmp_path):
     inputs = size_of(folder)
@@ -100,6 +101,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temp
     assert estimate["disk"] == pytest.approx(size_of(tmp_path / "out"), rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "every"),
     [("train-autoencoder", []), ("train-mlm", ["--checkpoint-every", "1", "--steps", "4"])],
@@ -170,6 +172,7 @@ def test_a_dry_run_is_for_this_machine(name, folder):
     assert refused.endswith("Error: --dry-run tells what this machine takes; drop --cluster\n")
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_several_seeds_tells_their_total(folder):
     words = ["--dry-run", "--json", "--seeds", 3]
     several = json.loads(invoke("train-svd", folder, *words).stdout)
@@ -221,6 +224,7 @@ def test_samples_are_whole_lines_from_all_places_and_none_twice(tmp_path):
     assert 12 * len(found) <= consumed <= 12 * len(found) + 16 * 2048
 
 
+@pytest.mark.slow
 def test_compressed_files_are_sampled_by_the_bytes_read(tmp_path):
     text = text_of(10_000).encode()
     (tmp_path / "text.txt.gz").write_bytes(gzip.compress(text))
@@ -275,6 +279,7 @@ def test_growth_that_has_ended_does_not_turn_around():
 # ---- SVD
 
 
+@pytest.mark.slow
 def test_a_part_of_the_text_tells_the_nonzeros(folder):
     config = SvdConfig(dim=20, min_count=1, threads=1)
     estimated, whole = (
@@ -290,6 +295,7 @@ def corpus_in(folder):
     return Corpus.open(folder / "corpus")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [None, "320M"])
 def test_the_memory_of_the_svd_is_within_a_fifth(folder, tmp_path, memory):
     config = SvdConfig(dim=60, min_count=1, threads=1, memory=memory)

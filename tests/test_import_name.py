@@ -11,6 +11,8 @@ import pytest
 from tests.run_python import run_python
 from tests.source import PACKAGES, ROOT
 
+pytestmark = pytest.mark.process
+
 SHORT = (*PACKAGES, "cli")
 
 

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+import firth
 from tests.run_python import run_python
 from tests.source import PACKAGES, ROOT
+
+pytestmark = pytest.mark.process
 
 TEXT = "the cat sat on the mat . the dog sat on the rug . a cat saw a dog on the mat .\n\n" * 40
 PAIRS = "cat\tdog\t9\nmat\trug\t8\ncat\tmat\t2\nthe\ta\t7\n"
@@ -118,8 +121,19 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
     for name in ("embed.py", "pretrain.py", "cli.py", "corpora/__init__.py"):
         (tmp_path / name).write_text("raise SystemExit('another file')\n")
     programs = [environment / "python", "-P", "-m", "firth"], [environment / "firth"]
+    outputs = {}
     for line, program in zip(COMMANDS.strip().splitlines(), itertools.cycle(programs)):
         done = subprocess.run(
             [*program, *line.split()], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (line, done.stderr)
+        outputs[line.split()[0]] = done.stdout
+    assert outputs["--version"].split()[-1] == firth.__version__
+    assert len(outputs["neighbors"].splitlines()) >= 2
+    assert "pairs" in outputs["compare"]
+    code = "import firth; print(firth.__file__)"
+    done = subprocess.run(
+        [environment / "python", "-P", "-c", code],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert Path(done.stdout).is_relative_to(environment.parent)

@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,13 +11,10 @@ from click.testing import CliRunner
 
 from firth.cli import main
 from firth.corpora.artifacts.artifact import verify
-from tests.processes import NOT_RENAMED
+from tests.processes import NOT_RENAMED, ForkServer
 from tests.waiting import processes_in_group, wait_for
 
-
-def command_line(root: Path, words: list[str]) -> list[str]:
-    """Return the command line of this checkout."""
-    return [sys.executable, str(root / "cli.py"), *words]
+pytestmark = pytest.mark.process
 
 
 def firth(words: list[str]) -> None:
@@ -28,10 +23,10 @@ def firth(words: list[str]) -> None:
     assert done.exit_code == 0, done.stderr
 
 
-def kill_everywhere(root: Path, words: list[str], out: Path) -> int:
+def kill_everywhere(server: ForkServer, words: list[str], out: Path) -> int:
     """Run a command, then repeat it and kill it when certain files appear; return how many died.
 
-    Kills at other moments are tested in tests/faults, without starting processes.
+    Kills at other moments are tested in tests/faults.
     """
     firth(words)
     files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
@@ -39,12 +34,10 @@ def kill_everywhere(root: Path, words: list[str], out: Path) -> int:
     n_unfinished = 0
     for name in (Path(), *files[:: max(len(files) // 2, 1)]):
         shutil.rmtree(out)
-        with subprocess.Popen(
-            command_line(root, words), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:  # fmt: skip
-            wait_for(lambda name=name: (partial / name).exists() or out.exists(), process)
-            os.killpg(process.pid, signal.SIGKILL)
+        process = server.start(words, out.parent)
+        wait_for(lambda name=name: (partial / name).exists() or out.exists(), process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
         if out.exists():
             verify(out)
         else:
@@ -75,44 +68,41 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_killed_build_leaves_a_complete_corpus_or_none(root, text, tmp_path):
+def test_a_killed_build_leaves_a_complete_corpus_or_none(server, text, tmp_path):
     out = tmp_path / "corpus"
     words = ["build-corpus", str(text), "--out", str(out)]
-    n_unfinished = kill_everywhere(root, words, out)
+    n_unfinished = kill_everywhere(server, words, out)
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
-def test_an_interrupt_prints_one_word_despite_worker_processes(root, tmp_path):
+def test_an_interrupt_prints_one_word_despite_worker_processes(server, tmp_path):
     row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
     (tmp_path / "a.conllu").write_text(row * 1_500_000)
-    words = ["build-corpus", str(tmp_path / "a.conllu"), "--out", str(tmp_path / "corpus")]
-    command = command_line(root, [*words, "--threads", "2"])
+    words = ["build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus", "--threads", 2]
     n_interrupted = 0
     for seconds in (0.0, 0.4, 1.0):  # at work, at an arbitrary point
-        with subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-        ) as process:
-            # itself, a worker, and the process that Python starts with the first worker
-            wait_for(lambda of=process: processes_in_group(of.pid) > 2 or of.poll() is not None)
-            time.sleep(seconds)
-            os.killpg(process.pid, signal.SIGINT)  # to the workers too, like the keyboard
-            _, stderr = process.communicate()
+        process = server.start(words, tmp_path)
+        # itself, a worker, and the process that Python starts with the first worker
+        wait_for(lambda of=process: processes_in_group(of.pid) > 2 or of.poll() is not None)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)  # to the workers too, like the keyboard
+        stderr = process.wait().stderr
         if (tmp_path / "corpus").exists():  # finished earlier, so complete
             verify(tmp_path / "corpus")
             shutil.rmtree(tmp_path / "corpus")
             continue
         n_interrupted += 1
         # progress lines may precede it
-        assert stderr.decode().split("\n")[-2:] == ["Aborted!", ""]
-        assert b"Traceback" not in stderr
+        assert stderr.split("\n")[-2:] == ["Aborted!", ""]
+        assert "Traceback" not in stderr
         assert [path.name for path in tmp_path.iterdir()] == ["a.conllu"]
     assert n_interrupted > 0, "no interrupt came in time: the test shows nothing"
 
 
-def test_a_killed_training_leaves_a_complete_run_or_none(root, text, tmp_path):
+def test_a_killed_training_leaves_a_complete_run_or_none(server, text, tmp_path):
     corpus, out = tmp_path / "corpus", tmp_path / "run"
     firth(["build-corpus", str(text), "--out", str(corpus), "--documents", "line"])
     words = ["train-svd", str(corpus), "--out", str(out), "--dim", "50"]
-    n_unfinished = kill_everywhere(root, words, out)
+    n_unfinished = kill_everywhere(server, words, out)
     assert n_unfinished > 0, "no kill came in time: the test shows nothing"

@@ -192,17 +192,20 @@ def test_a_set_with_capital_nouns_is_covered_with_and_without_case(german_run, c
     assert (coverage(compared, german_run), coverage(compared, cased_run)) == (5, 5)
 
 
+@pytest.mark.process
 def test_jieba_finds_words_and_skips_full_width_punctuation(jieba_run):
     words = (jieba_run / "vocabulary.tsv").read_text(encoding="utf-8")
     assert {"北京", "老师", "图书馆"} <= {line.split("\t")[0] for line in words.splitlines()}
     assert not set("，。！？：“”") & set(words)
 
 
+@pytest.mark.process
 def test_chinese_sentences_end_at_their_own_full_stops(jieba_run):
     corpus = jieba_run.with_name(jieba_run.name.removesuffix("-svd"))
     assert sentences(corpus) == sum(CHINESE.count(mark) for mark in "。！？")
 
 
+@pytest.mark.process
 def test_the_characters_segmenter_has_no_multi_character_words(jieba_run, character_run, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("老师\t学生\t8\n北京\t上海\t7\n他\t我\t3\n去\t买\t2\n冷\t住\t1\n", "utf-8")
@@ -218,18 +221,21 @@ def test_chinese_without_a_segmenter_gives_advice(tmp_path):
     assert "use --segmenter jieba (Chinese) or --segmenter characters" in notes
 
 
+@pytest.mark.process
 def test_jieba_joins_a_verb_and_its_object_into_one_word(jieba_run):
     corpus = jieba_run.with_name(jieba_run.name.removesuffix("-svd"))
     assert (count(corpus, "喝茶"), count(corpus, "茶")) == (3, 0)
     assert "no vector for '茶'" in refusal("neighbors", jieba_run, "茶")
 
 
+@pytest.mark.process
 def test_full_width_digits_and_traditional_characters_are_distinct_words(jieba_run):
     corpus = jieba_run.with_name(jieba_run.name.removesuffix("-svd"))
     assert (count(corpus, "３"), count(corpus, "3")) == (1, 0)
     assert "no vector for '學生'" in refusal("neighbors", jieba_run, "學生")
 
 
+@pytest.mark.process
 def test_reports_and_exports_keep_chinese_text(jieba_run, tmp_path):
     pairs = tmp_path / "pairs.txt"
     pairs.write_text("老师\t学生\t8\n北京\t上海\t7\n他\t我\t3\n", encoding="utf-8")

@@ -225,6 +225,7 @@ def test_every_layer_entry_exists():
     assert sorted(RANKS.keys() - MODULES) == []
 
 
+@pytest.mark.slow
 def test_modules_import_only_lower_layers():
     assert upward(graph()) == set()
 
@@ -290,6 +291,7 @@ def paths_in_text() -> Iterator[tuple[str, str]]:
                 yield path.relative_to(ROOT).as_posix(), text
 
 
+@pytest.mark.slow
 def test_import_paths_in_strings_exist():
     found = list(paths_in_text())
     broken = []
@@ -336,6 +338,7 @@ def strings_of(tree: ast.AST) -> Iterator[ast.Constant]:
             yield node
 
 
+@pytest.mark.slow
 def test_messages_of_the_library_name_no_options_or_commands():
     found = {
         path.relative_to(ROOT).as_posix(): node.value
@@ -348,6 +351,7 @@ def test_messages_of_the_library_name_no_options_or_commands():
     assert sorted(found) == sorted(OPTIONS_ALLOWED)
 
 
+@pytest.mark.slow
 def test_functions_in_messages_are_public_and_have_a_command():
     public = set(firth.__all__)
     found = {
@@ -399,6 +403,8 @@ def test_slow_packages_are_imported_where_they_are_used(slow):
     assert offenders("corpora/", (slow,), only_early=True) == []
     assert offenders("embed/", (slow,), only_early=True) == []
     assert offenders("cli.py", (slow,), only_early=True) == []
+    if slow != "torch":
+        assert offenders("pretrain/", (slow,), only_early=True) == []
 
 
 def test_package_files_import_only_the_lazy_machinery():
@@ -445,7 +451,9 @@ def test_no_file_repeats_the_name_of_its_folder():
 
 def loaded_by(code: str) -> list[str]:
     """Run code in a new interpreter; return which slow or own modules it loaded."""
-    watched = "numpy scipy torch gensim numba sklearn tokenizers rich embed firth.corpora.commands"
+    watched = (
+        "numpy scipy torch gensim numba sklearn tokenizers rich firth.embed firth.corpora.commands"
+    )
     report = f"print(*(name for name in {watched.split()!r} if name in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys\n{code}\n{report}"],
@@ -458,6 +466,7 @@ def loaded_by(code: str) -> list[str]:
     return done.stdout.splitlines()[-1].split()
 
 
+@pytest.mark.process
 def test_help_loads_no_command_and_not_even_numpy():
     code = """
 from firth.cli import main

@@ -27,7 +27,7 @@ from tests.pretrain.small_run import small_run
 
 ROOT = Path(__file__).resolve().parents[1]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
-pytestmark = LINUX
+pytestmark = [pytest.mark.process, LINUX]
 TRAININGS = {
     "train-skipgram": (SkipGramConfig, {"dim": 1500, "min_count": 1}),
     "train-cbow": (CbowConfig, {"dim": 400, "min_count": 1, "subwords": "3-5"}),

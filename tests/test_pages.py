@@ -12,6 +12,7 @@ NAMES = ("README.md", "CHANGELOG.md", "benchmarks/README.md")
 WRITTEN = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+@pytest.mark.process
 def test_generated_pages_are_current():
     # in a separate process, since click caches the help option of the first caller
     script = ROOT / "docs" / "make_pages.py"

@@ -31,6 +31,8 @@ def examples_of(page):
     return doctest.DocTest(examples, {}, page.name, str(page), 0, None)
 
 
+@pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.parametrize(("page", "n_lines"), [(PAGE, 30), (TUTORIAL, 5)], ids=["page", "tutorial"])
 def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch):
     pytest.importorskip("gensim")  # the pages read its texts and sets
@@ -77,6 +79,7 @@ def test_an_unknown_name_raises_the_usual_attribute_error():
         firth.train_glove  # noqa: B018
 
 
+@pytest.mark.process
 def test_importing_firth_imports_nothing_slow():
     slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}
     code = f"import sys, firth, firth.pretrain; print(*({slow} & sys.modules.keys()))"

@@ -85,6 +85,7 @@ def copied(pair, tmp_path):
 # ---- runs and messages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OPTIONS)
 def test_every_run_equals_a_single_run_with_its_seed(corpus, tmp_path, command):
     lines = train(command, corpus, tmp_path / "run", "--seeds", 2, "--seed", 3)
@@ -109,7 +110,8 @@ def test_one_seed_is_appended_too(corpus, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed1"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="a shell must read the hint")
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on PATH")
 @pytest.mark.parametrize("n_seeds", [1, 3, 4, 12])
 @pytest.mark.parametrize("out", ["it's a run", "-x", "caf\udce9 -seed", "out/svd"])
 def test_the_hint_names_exactly_the_runs(out, n_seeds):
@@ -416,6 +418,7 @@ def test_the_plan_of_several_runs_gives_their_total_time(corpus):
     assert planned.keys() - alone.keys() == {"runs", "total_seconds"}
 
 
+@pytest.mark.process
 def test_distributed_training_makes_all_runs_and_keeps_finished_ones(server, corpus, tmp_path):
     train("train-mlm", corpus, tmp_path / "run", "--seeds", 1)
     words = ["train-mlm", corpus, "--out", tmp_path / "run", *OPTIONS["train-mlm"], "--seeds", 2]

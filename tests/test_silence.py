@@ -6,6 +6,8 @@ import pytest
 
 from tests.run_python import run_python
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Every public function that works for a while, on a tiny corpus.

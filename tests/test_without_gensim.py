@@ -2,17 +2,22 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
 from firth.corpora.datasets.gensim_data import gensim_file
-from tests.run_python import run_python
 
-ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.process
+
 # None in sys.modules hides a package from import statements and from find_spec
-HIDDEN = "import sys; sys.modules['gensim'] = None; sys.path.insert(0, {root!r}); "
-MAIN = "from firth.cli import main; main(sys.argv[1:], prog_name='firth')"
+HIDDEN = """
+import sys
+from firth import cli
+for name in [name for name in sys.modules if name.startswith("gensim.")]:
+    del sys.modules[name]
+sys.modules["gensim"] = None
+cli.main(sys.argv[1:])
+"""
 NO_NETWORK = {"https_proxy": "http://127.0.0.1:9", "no_proxy": ""}
 UNREACHABLE = (
     "https://raw.githubusercontent.com/piskvorky/gensim/4.4.0/gensim/test/test_data/{name}: "
@@ -22,14 +27,19 @@ UNREACHABLE = (
 FEW = ("--dim", "3", "--min-count", "1", "--threads", "1")
 
 
-def firth(folder, *words):
-    """Run a command in a process that finds neither gensim nor a network."""
-    code = HIDDEN.format(root=str(ROOT)) + MAIN
-    return run_python("-c", code, *words, cwd=folder, env={**os.environ, **NO_NETWORK})
+@pytest.fixture(scope="module")
+def firth(server, folder):
+    """Return a function that runs a command in a process without gensim and without a network."""
+
+    def run(*words):
+        env = {**NO_NETWORK, "FIRTH_CACHE": os.environ["FIRTH_CACHE"]}
+        return server.python(HIDDEN, *words, workdir=folder, env=env).wait()
+
+    return run
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(server, tmp_path_factory):
     """A folder with a corpus, two runs and a set of word pairs."""
     folder = tmp_path_factory.mktemp("without")
     text = "the cat sat on the mat\nthe dog sat on the rug\na cat saw a dog on the mat\n\n" * 9
@@ -40,8 +50,8 @@ def folder(tmp_path_factory):
         ("train-svd", "corpus", "--out", "svd", "--device", "cpu", *FEW),
         ("train-skipgram", "corpus", "--out", "skipgram", *FEW),
     ):
-        done = firth(folder, *words)
-        assert done.returncode == 0, done.stderr
+        done = server.python(HIDDEN, *words, workdir=folder, env=NO_NETWORK).wait()
+        assert done.status == 0, done.stderr
     return folder
 
 
@@ -56,9 +66,9 @@ def folder(tmp_path_factory):
     ],
     ids=" ".join,
 )
-def test_commands_that_do_not_need_gensim_work(folder, words):
-    done = firth(folder, *words)
-    assert done.returncode == 0, done.stderr
+def test_commands_that_do_not_need_gensim_work(firth, words):
+    done = firth(*words)
+    assert done.status == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -69,16 +79,16 @@ def test_commands_that_do_not_need_gensim_work(folder, words):
     ],
     ids=["corpus", "set"],
 )
-def test_data_of_gensim_are_taken_from_the_cache_or_downloaded(folder, fresh_cache, words, names):
+def test_data_of_gensim_are_taken_from_the_cache_or_downloaded(firth, fresh_cache, words, names):
     samples = fresh_cache / "samples"
     missing = UNREACHABLE.format(name=names[0], path=samples / names[0])
-    done = firth(folder, *words)
-    assert (done.returncode, done.stderr) == (1, f"Error: {missing}\n")
+    done = firth(*words)
+    assert (done.status, done.stderr) == (1, f"Error: {missing}\n")
 
     for name in names:
         shutil.copy2(gensim_file(name), samples)
-    done = firth(folder, *words)
-    assert done.returncode == 0, done.stderr
+    done = firth(*words)
+    assert done.status == 0, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -95,6 +105,6 @@ def test_data_of_gensim_are_taken_from_the_cache_or_downloaded(folder, fresh_cac
     ],
     ids=["format", "engine"],
 )
-def test_what_needs_gensim_says_so_in_one_line(folder, words, error):
-    done = firth(folder, *words)
-    assert (done.returncode, done.stderr) == (1, f"Error: {error}\n")
+def test_what_needs_gensim_says_so_in_one_line(firth, words, error):
+    done = firth(*words)
+    assert (done.status, done.stderr) == (1, f"Error: {error}\n")

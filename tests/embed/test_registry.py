@@ -19,6 +19,7 @@ def test_every_method_resolves_to_a_config_and_a_function(name):
     assert callable(method.train_function())
 
 
+@pytest.mark.process
 def test_importing_the_registry_imports_no_method():
     code = "import firth.embed.registry, sys; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

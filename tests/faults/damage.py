@@ -80,6 +80,11 @@ def run_command(arguments: list[str]) -> tuple[int, str, str, str]:
     return result.exit_code, result.stdout, result.stderr, uncaught
 
 
+def run_lines(lines: list[list[str]]) -> list[tuple[int, str, str, str]]:
+    """Run several commands; return what :func:`run_command` does for each."""
+    return [run_command(arguments) for arguments in lines]
+
+
 def run_commands(lines: list[list[str]], victim: str, workdir: str, names: list[str]) -> list:
     """Run several commands with a file intact and damaged; return (damage, command, result...)."""
     results = []

@@ -78,11 +78,13 @@ def modules_of(root, names):
     }
 
 
+@pytest.mark.slow
 def test_only_one_module_uses_the_network(root):
     network = {"urllib.request", "requests", "httpx", "aiohttp", "ftplib", "http.client"}
     assert modules_of(root, network) == {"corpora/datasets/download.py"}
 
 
+@pytest.mark.slow
 def test_no_archive_is_extracted_completely(root):
     assert modules_of(root, {"tarfile"}) == set()
     for file in sorted(modules_of(root, {"zipfile"})):

@@ -61,22 +61,26 @@ def line_on(name, path, inputs, workdir):
     ]
 
 
+def assert_refused_unopened(server, inputs, workdir, path, mark):
+    """Assert that every command refuses a file or a run in one line, and does not unpickle it."""
+    lines = [line_on(name, path, inputs, workdir) for name in VECTOR_COMMANDS]
+    results = server.call("tests.faults.damage:run_lines", lines, workdir=workdir)
+    assert not mark.exists(), "the pickle was opened"
+    for name, (status, _, stderr, uncaught) in zip(VECTOR_COMMANDS, results, strict=True):
+        assert (status, uncaught) == (1, ""), name
+        assert stderr.rstrip("\n").splitlines()[-1].startswith("Error: "), name
+        assert str(path) in stderr, name
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", VECTOR_COMMANDS)
-def test_a_pickle_instead_of_a_run_is_refused_unopened(server, inputs, workdir, name, kind):
+def test_a_pickle_instead_of_a_run_is_refused_unopened(server, inputs, workdir, kind):
     mark, file = workdir / "opened", workdir / KINDS[kind]
     file.write_bytes(trapped(mark, kind))
-    result = server.run(line_on(name, file, inputs, workdir), workdir)
-    assert not mark.exists(), "the pickle was opened"
-    assert result.status == 1
-    assert "Traceback" not in result.stderr
-    assert result.stderr.rstrip("\n").splitlines()[-1].startswith("Error: ")
-    assert str(file) in result.stderr
+    assert_refused_unopened(server, inputs, workdir, file, mark)
 
 
 @pytest.mark.parametrize("inside", ["vectors.npy", "vectors.npz", "pytorch_model.bin"])
-@pytest.mark.parametrize("name", VECTOR_COMMANDS)
-def test_a_pickle_in_a_run_is_refused_unopened(server, inputs, workdir, name, inside):
+def test_a_pickle_in_a_run_is_refused_unopened(server, inputs, workdir, inside):
     mark, run = workdir / "opened", workdir / "run"
     run.mkdir()
     kinds = {"vectors.npy": "numpy", "vectors.npz": "numpy archive", "pytorch_model.bin": "torch"}
@@ -84,12 +88,7 @@ def test_a_pickle_in_a_run_is_refused_unopened(server, inputs, workdir, name, in
     model = '{"model_type": "bert"}' if inside == "pytorch_model.bin" else "{}"
     (run / "config.json").write_text(model)
     (run / "vocabulary.tsv").write_text("word1\t3\n")
-    result = server.run(line_on(name, run, inputs, workdir), workdir)
-    assert not mark.exists(), "the pickle was opened"
-    assert result.status == 1
-    assert "Traceback" not in result.stderr
-    assert result.stderr.rstrip("\n").splitlines()[-1].startswith("Error: ")
-    assert str(run) in result.stderr
+    assert_refused_unopened(server, inputs, workdir, run, mark)
 
 
 def test_the_trap_works(tmp_path):
@@ -140,6 +139,7 @@ def keyword(node, name):
     return next((ast.unparse(each.value) for each in node.keywords if each.arg == name), None)
 
 
+@pytest.mark.slow
 def test_the_program_imports_nothing_that_unpickles(root):
     banned = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"}
     assert [

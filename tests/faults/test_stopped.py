@@ -226,6 +226,7 @@ cli.run()
 """
 
 
+@pytest.mark.process
 def test_ctrl_c_does_not_wait_for_threads_that_never_end(root):
     with subprocess.Popen(
         [sys.executable, "-c", SLOW_THREADS], cwd=root, text=True,

@@ -92,6 +92,7 @@ def scores(run):
 # ---- what is made
 
 
+@pytest.mark.slow
 def test_a_run_holds_its_files_and_leaves_no_others(run):
     verify(run)
     assert sorted(path.name for path in run.iterdir()) == FILES
@@ -153,6 +154,7 @@ def test_metrics_have_loss_speed_and_memory(run):
     assert last["epoch"] > lines[0]["epoch"] > 0
 
 
+@pytest.mark.slow
 def test_training_beats_the_unigram_baseline(corpus, tmp_path):
     out = make_mlm_run(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
     last = [line for line in read_metrics(out / "metrics.jsonl") if "held_out_loss" in line][-1]
@@ -160,6 +162,7 @@ def test_training_beats_the_unigram_baseline(corpus, tmp_path):
     assert last["held_out_accuracy"] > last["unigram_accuracy"]
 
 
+@pytest.mark.slow
 def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run, tmp_path):
     same_weights(run, make_mlm_run(corpus, small(evaluate_every="1"), tmp_path / "again"))
     other = load_file(make_mlm_run(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
@@ -170,6 +173,7 @@ def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run
 # ---- the next piece
 
 
+@pytest.mark.slow
 def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
     config = small(objective="causal", steps=80, dim=32, learning_rate=2e-2)
     encoder = train_mlm(corpus, config, tmp_path / "run")
@@ -187,6 +191,7 @@ def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
     assert WordVectors.open(tmp_path / "run").matrix.shape == (40, 72)
 
 
+@pytest.mark.slow
 def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, tmp_path):
     out = make_mlm_run(corpus, small(objective="causal"), tmp_path / "run")
     pieces = open_pieces(out / "tokenizer.json")
@@ -210,6 +215,7 @@ def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, 
     assert last["held_out_perplexity"] == pytest.approx(math.exp(last["held_out_loss"]))
 
 
+@pytest.mark.slow
 def test_bits_per_character_are_of_the_same_text_for_other_pieces(corpus, tmp_path):
     paths = {
         pieces: make_mlm_run(corpus, small(objective="causal", pieces=pieces), tmp_path / pieces)
@@ -225,6 +231,7 @@ def test_masked_pieces_have_no_bits_per_character(run):
     assert "held_out_bits_per_character" not in (run / "metrics.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_path):
     runs = [
         make_mlm_run(corpus, small(objective="causal", dtype=dtype), tmp_path / dtype)
@@ -235,6 +242,7 @@ def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_p
     assert rounded != exact
 
 
+@pytest.mark.slow
 def test_vectors_pooled_in_half_precision_are_near_the_exact_ones(corpus, tmp_path):
     rounded = make_mlm_run(corpus, small(dtype="bfloat16"), tmp_path / "run")
     exact = pool_run(rounded, PoolConfig(min_count=1), tmp_path / "exact", corpus=corpus)
@@ -266,6 +274,7 @@ def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
     assert first["held_out_loss"] == pytest.approx(np.log(60), abs=0.3)
 
 
+@pytest.mark.slow
 def test_first_vectors_are_made_once(corpus, run, tmp_path, stop_at):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
@@ -276,6 +285,7 @@ def test_first_vectors_are_made_once(corpus, run, tmp_path, stop_at):
         same_weights(make_mlm_run(corpus, small(), tmp_path / "run"), run)
 
 
+@pytest.mark.slow
 def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
     corpus, run, tmp_path, monkeypatch
 ):
@@ -294,6 +304,7 @@ def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
         np.testing.assert_array_equal(np.load(made / name), np.load(run / name))
 
 
+@pytest.mark.slow
 def test_a_training_ends_if_words_cannot_be_counted_for_another_reason(
     corpus, tmp_path, monkeypatch
 ):
@@ -378,6 +389,7 @@ def whole(request, corpus, tmp_path_factory):
     return config, make_mlm_run(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [2, 3, 11])
 def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
     config, whole = whole
@@ -391,6 +403,7 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
     assert scores(tmp_path / "run") == scores(whole)
 
 
+@pytest.mark.slow
 def test_a_killed_training_of_every_mixer_resumes_to_the_same_bits(corpus, tmp_path, stop_at):
     mixers = "lstm,gru,conv,conformer,mean"
     config = small(mixer=mixers, layers=5, dropout=0.1, steps=6, checkpoint_every="3")
@@ -404,6 +417,7 @@ def test_a_killed_training_of_every_mixer_resumes_to_the_same_bits(corpus, tmp_p
     assert (saved["mixer"], saved["encoder"]["mixers"]) == (mixers, mixers.split(","))
 
 
+@pytest.mark.slow
 def test_a_killed_training_with_trees_resumes_to_the_same_bits(tmp_path, stop_at):
     trees = tree_corpus_of(tmp_path)
     config = small(attention_edges="tree:1", dropout=0.1, steps=6, checkpoint_every="3")
@@ -427,6 +441,7 @@ def test_a_corpus_without_heads_is_refused_before_any_work(corpus, tmp_path):
     assert not (tmp_path / "run.partial").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [{"attention_score": "hard", "positions": "relative"}, {"attention_score": "key-value"}],
@@ -444,6 +459,7 @@ def test_a_killed_training_of_other_attention_resumes_to_the_same_bits(
     same_weights(resumed, make_mlm_run(corpus, config, tmp_path / "whole"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due
 def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop_at, capsys, step):
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
@@ -505,6 +521,7 @@ def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, 
     assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
 
 
+@pytest.mark.slow
 def test_a_run_that_replaces_another_is_resumed_too(corpus, tmp_path, stop_at):
     config = small(checkpoint_every="3")
     make_mlm_run(corpus, small(steps=1), tmp_path / "run")
@@ -527,6 +544,7 @@ def test_weights_that_diverge_in_the_last_step_are_not_published(corpus, tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path, monkeypatch):
     def dies(*_):
         raise StoppedError
@@ -539,6 +557,7 @@ def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path,
     same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
 
 
+@pytest.mark.slow
 def test_tuned_settings_are_kept_on_resume(corpus, run, tmp_path, stop_at, capsys):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
@@ -557,6 +576,7 @@ def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
     assert left == ["step-2", "step-3", "step-4"]
 
 
+@pytest.mark.slow
 def test_seconds_of_earlier_calls_count_towards_a_time_budget(corpus, tmp_path, stop_at):
     config = small(steps=None, minutes=0.05, checkpoint_every="1")
     planted = stop_at(6, die)
@@ -656,6 +676,7 @@ def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
     assert message.startswith(f"{partial}: left unfinished with different sinusoid_scale;")
 
 
+@pytest.mark.slow
 def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
     recipe = {
         "init": "none", "optimizer": "adamw", "muon_momentum": 0.95, "attention_start": "random"
@@ -672,6 +693,7 @@ def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_pa
     same_weights(make_mlm_run(corpus, config, out), whole)
 
 
+@pytest.mark.slow
 def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at):
     planted = stop_at(7, die)
     with pytest.raises(StoppedError):
@@ -683,6 +705,7 @@ def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at
     assert WordVectors.open(out).matrix.shape == (40, 48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -717,6 +740,7 @@ def test_minutes_that_the_first_vectors_take_are_refused(corpus, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_training_leaves_the_threads_of_the_program_as_they_were(corpus, tmp_path):
     with torch_threads(3):
         make_mlm_run(corpus, small(threads=1), tmp_path / "run")
@@ -795,6 +819,7 @@ def test_some_rows_are_spread_evenly_over_those_with_pieces_to_predict(filled, e
         assert all(batch.weights.all() for batch in some)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "n_rows"),
     [
@@ -822,6 +847,7 @@ def test_evaluations_use_the_same_rows_and_the_last_one_all(
     assert len(used[-1]) > 64
 
 
+@pytest.mark.slow
 def test_ctrl_c_changes_no_evaluation_by_share(corpus, tmp_path, stop_at):
     config = small(steps=40, evaluate_every="5%")
     run = make_mlm_run(corpus, config, tmp_path / "run")

@@ -219,6 +219,7 @@ def hold(out, inside, done):
         done.wait(PATIENCE)
 
 
+@pytest.mark.process
 def test_an_artifact_being_written_is_refused_even_when_forced(tmp_path):
     context = multiprocessing.get_context("spawn")
     inside, done = context.Event(), context.Event()
@@ -377,6 +378,7 @@ def kill_after(seconds, out):
     assert process.returncode == -signal.SIGKILL
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("attempt", range(12))
 def test_sigkill_leaves_a_complete_artifact_or_none_and_the_next_run_cleans_up(tmp_path, attempt):
     out = tmp_path / "out"
@@ -398,6 +400,7 @@ def test_sigkill_leaves_a_complete_artifact_or_none_and_the_next_run_cleans_up(t
 STEPS = ["checksums", "sync_tree", "_publish", "sync_path"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("before", [True, False])
 def test_a_kill_at_any_step_of_publishing_leaves_a_complete_artifact_or_none(

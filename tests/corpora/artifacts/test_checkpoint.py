@@ -165,6 +165,7 @@ def test_loaded_arrays_outlive_their_checkpoint(tmp_path):
     assert_loads(tmp_path, 1.0)
 
 
+@pytest.mark.process
 def test_a_kill_at_any_system_call_leaves_a_complete_checkpoint(root, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", KILLER, str(tmp_path / "checkpoints")],
@@ -209,6 +210,7 @@ def refused(monkeypatch, moment, code, work):
     return None if n_calls < moment else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
 def test_a_disk_error_at_any_call_leaves_a_complete_checkpoint(tmp_path, monkeypatch, code):
     outcomes = []

@@ -61,6 +61,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     )
 
 
+@pytest.mark.process
 def test_figures_do_not_import_pyplot(root, tmp_path):
     code = f"""
 import sys

@@ -251,6 +251,7 @@ def test_notes_go_to_standard_error(capsys):
     assert (captured.out, captured.err) == ("", "5 bytes were replaced\n")
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("path", "text"),
     [

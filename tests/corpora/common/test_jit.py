@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from firth.corpora.common.jit import _read
-from tests.source import FILES, ROOT, module_name
+from tests.source import FILES, module_name
 
 KERNELS = [
     module_name(path)
@@ -39,7 +39,10 @@ def outer(x):
 """,
 }
 PROGRAM = """
-import sys
+import sys, numba
+numba.config.reload_config()  # which was imported with another environment
+sys.path.insert(0, sys.argv[2])
+sys.dont_write_bytecode = True  # Python's own cache misses changes of the same size and time
 from tiny.outer import outer
 stats = outer.stats.cache_hits, outer.stats.cache_misses
 print(int(outer(eval(sys.argv[1]))), *(sum(each.values()) for each in stats))
@@ -49,7 +52,8 @@ print(int(outer(eval(sys.argv[1]))), *(sum(each.values()) for each in stats))
 class Package:
     """Return a package of two kernels, one calling the other, with its own cache."""
 
-    def __init__(self, folder):
+    def __init__(self, server, folder):
+        self.server = server
         self.folder = folder / "tiny"
         self.cache = folder / "cache"
         self.folder.mkdir()
@@ -66,28 +70,19 @@ class Package:
 
     def run(self, argument="1"):
         """Return the outer kernel's result in a new process, with cache hits and misses."""
-        environment = {
-            **os.environ,
-            "NUMBA_CACHE_DIR": str(self.cache),
-            "PYTHONPATH": f"{self.folder.parent}{os.pathsep}{ROOT}",
-            "PYTHONDONTWRITEBYTECODE": "1",  # Python's own cache misses such a change
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, argument],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        cache = {"NUMBA_CACHE_DIR": str(self.cache)}
+        parent = self.folder.parent
+        done = self.server.python(PROGRAM, argument, parent, workdir=parent, env=cache).wait()
+        assert done.status == 0, done.stderr
         return tuple(int(word) for word in done.stdout.split())
 
 
 @pytest.fixture
-def package(tmp_path):
-    return Package(tmp_path)
+def package(server, tmp_path):
+    return Package(server, tmp_path)
 
 
+@pytest.mark.process
 def test_a_kernel_is_recompiled_only_when_a_dependency_changed(package):
     assert package.run() == (20, 0, 1)
     package.replace("inner.py", "x + STEP", "x - STEP")
@@ -97,6 +92,7 @@ def test_a_kernel_is_recompiled_only_when_a_dependency_changed(package):
     assert package.run() == (-10, 1, 0)
 
 
+@pytest.mark.process
 def test_cache_entries_of_other_sources_are_not_used(package, tmp_path):
     package.run()
     old = shutil.copytree(package.cache, tmp_path / "old")
@@ -107,6 +103,7 @@ def test_cache_entries_of_other_sources_are_not_used(package, tmp_path):
     assert package.run() == (30, 0, 1)
 
 
+@pytest.mark.process
 def test_what_another_process_wrote_for_other_types_is_not_used(package, tmp_path):
     assert package.run("1.5") == (25, 0, 1)
     other = package.cache.rename(tmp_path / "other")
@@ -116,6 +113,7 @@ def test_what_another_process_wrote_for_other_types_is_not_used(package, tmp_pat
     assert package.run() == (20, 0, 1)
 
 
+@pytest.mark.process
 def test_a_cache_that_names_a_renamed_type_is_not_used(package):
     record = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    left: int\n"
     (package.folder / "numbers.py").write_text(SOURCES["numbers.py"] + record)
@@ -128,6 +126,7 @@ def test_a_cache_that_names_a_renamed_type_is_not_used(package):
     assert package.run(argument) == (20, 1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", KERNELS)
 def test_every_project_import_is_found(module):
     waiting, seen = [module], set()
@@ -163,6 +162,7 @@ def is_late(node):
     )
 
 
+@pytest.mark.process
 def test_a_kernel_in_a_script_is_compiled_but_not_cached(root, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -35,6 +35,7 @@ def test_an_installed_file_is_used_and_is_the_one_that_would_be_downloaded(
     assert not fresh_cache.exists()
 
 
+@pytest.mark.process
 def test_gensim_is_not_imported_to_find_a_file(root: Path) -> None:
     code = (
         "import sys; from firth.corpora.datasets.gensim_data import gensim_file; "

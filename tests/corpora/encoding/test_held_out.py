@@ -118,6 +118,7 @@ def ends_of(texts: list[str]) -> np.ndarray:
 LINE = st.lists(st.sampled_from(["a", "b c.", "D e f. G.", "", "h i j k l m n o p."]), max_size=4)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     st.lists(LINE.map(" ".join), min_size=1, max_size=40),
@@ -140,6 +141,7 @@ def test_the_slice_matches_the_naive_twin(tmp_path_factory, lines, share):
     corpus.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "unit", "least", "most"),
     [
@@ -164,6 +166,7 @@ def test_the_default_holds_out_enough_text_in_enough_units(tmp_path, shape, unit
     assert corpus.advice() == []
 
 
+@pytest.mark.slow
 def test_a_tiny_text_holds_out_what_stays_within_a_tenth(tmp_path):
     one = build(tmp_path, "Just these few words.", "one")
     assert one.manifest["held_out_tokens"] == 0
@@ -173,6 +176,7 @@ def test_a_tiny_text_holds_out_what_stays_within_a_tenth(tmp_path):
     assert (few.held_out_unit, few.held_out_units) == ("document", 2)
 
 
+@pytest.mark.slow
 def test_a_document_too_large_is_skipped(tmp_path):
     lines = [f"word{n} follows word{n + 1}" for n in range(60)]
     for n in range(20):  # some of these have the smallest key
@@ -181,6 +185,7 @@ def test_a_document_too_large_is_skipped(tmp_path):
         assert not held_out(corpus)[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize("shape", [(300, 2, 2, 6), (1, 300, 2, 6)], ids=["documents", "one"])
 def test_a_given_share_is_exact_to_one_unit(tmp_path, shape, share):
@@ -213,6 +218,7 @@ def test_identical_documents_are_on_the_same_side(tmp_path):
     assert 150 < sum(held_out(corpus)) <= 180
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(200, 2, 2, 6), (1, 300, 2, 6)], ids=["documents", "one"])
 def test_the_slice_depends_neither_on_shards_nor_threads_nor_memory(tmp_path, shape):
     text = text_of(np.random.default_rng(7), *shape)

@@ -124,6 +124,7 @@ def check_consistency(corpus):
     corpus.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("formula", "threshold", "min_count", "passes", "stop_words"),
@@ -162,6 +163,7 @@ def test_the_text_is_joined_by_the_definition(
     assert corpus.n_tokens == plain.n_tokens - joined
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", ["ratio", "npmi"])
 @pytest.mark.parametrize("source", ["lee", "generated"])
 def test_phrases_are_those_of_gensim(tmp_path, formula, source):
@@ -258,6 +260,7 @@ def test_without_phrases_the_settings_are_those_of_earlier_versions(tmp_path):
     assert corpus.fingerprint == "70aa7fa3231a8823"  # of the versions before
 
 
+@pytest.mark.slow
 def test_the_fingerprint_depends_on_options_and_contents_of_files(tmp_path):
     file = tmp_path / "list.txt"
 

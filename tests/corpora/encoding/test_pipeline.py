@@ -88,6 +88,7 @@ def naive_words(text: str, text_settings: TextSettings) -> list[list[str]]:
     return [words for s in split_sentences(text) if (words := text_settings.words(s))]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(DOCUMENTS, st.sampled_from(["words", "whitespace", "characters"]))
 def test_the_stored_corpus_matches_the_text(tmp_path_factory, documents, segmenter):
@@ -125,6 +126,7 @@ def test_the_stored_corpus_matches_the_text(tmp_path_factory, documents, segment
     corpus.verify()
 
 
+@pytest.mark.slow
 def test_arrays_do_not_depend_on_threads_or_memory(tmp_path):
     rng = np.random.default_rng(3)
     words = [f"w{int(n)}" for n in rng.zipf(1.3, size=60_000) % 5000]
@@ -138,6 +140,7 @@ def test_arrays_do_not_depend_on_threads_or_memory(tmp_path):
     assert one.fingerprint == two.fingerprint == small.fingerprint
 
 
+@pytest.mark.slow
 def test_arrays_do_not_depend_on_compression_or_pipes(tmp_path):
     sizes = {"shard_tokens": 1_000, "block_bytes": 3_000}
     text = "\r\n".join(f"w{n % 700} x{n % 11} y{n % 400}." for n in range(9000))
@@ -155,6 +158,7 @@ def test_arrays_do_not_depend_on_compression_or_pipes(tmp_path):
     assert arrays(plain) == arrays(packed) == arrays(piped)
 
 
+@pytest.mark.slow
 def test_a_full_disk_while_spilling_types_ends_the_build(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -210,6 +214,7 @@ def test_pruned_types_become_one_entry(tmp_path):
     assert not any("max_types" in line for line in full.advice())
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     DOCUMENTS,
@@ -277,6 +282,7 @@ def test_up_to_date_detects_every_change(tmp_path):
     assert not up_to_date(tmp_path / "nowhere", request(source))
 
 
+@pytest.mark.process
 def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
     source = tmp_path / "trees.conllu"
     source.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
@@ -330,6 +336,7 @@ def test_kept_fields_of_any_name_are_stored_inside_the_corpus(tmp_path):
     corpus.verify()
 
 
+@pytest.mark.process
 def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     source = tmp_path / "a.conllu"
     rows = ["1\tDon't\tdo not", "2\tpanic\tpanic", "3\t!\t!"]
@@ -348,6 +355,7 @@ def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
+@pytest.mark.process
 def test_pretokenized_text_is_not_segmented_again(tmp_path):
     source = tmp_path / "a.conllu"
     source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
@@ -398,6 +406,7 @@ def test_lemmatized_arrays_do_not_depend_on_threads_or_memory(tmp_path):
     assert [list(shard.held_out) for shard in one.shards] == held_out
 
 
+@pytest.mark.process
 def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
     with pytest.raises(SettingError, match=r"`lemmatize=xx`: no lemmas of this language; the lang"):
         build(tmp_path, lemmatize="xx")
@@ -424,6 +433,7 @@ def test_a_named_corpus_refuses_other_read_options():
     assert str(refusal.value) == "lee: is read with `documents=line`, not block; drop `documents`"
 
 
+@pytest.mark.process
 def test_jieba_words_reach_the_store(tmp_path):
     pytest.importorskip("jieba", reason="the extra zh is not installed")
     corpus = build(tmp_path, "我来到北京。我爱清华大学！\n再见。", segmenter="jieba")

@@ -9,6 +9,8 @@ import pytest
 from firth.corpora.common.errors import FirthError
 from firth.corpora.encoding.processes import worker_processes
 
+pytestmark = pytest.mark.process
+
 SCRIPT = """
 from firth.corpora.encoding.processes import worker_processes
 with worker_processes(2) as pool:

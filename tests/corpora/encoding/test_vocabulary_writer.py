@@ -54,6 +54,7 @@ def test_types_sort_by_code_point(words):
     assert [raw[i] for i in order] == sorted(raw)
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS.map(kept), min_size=1, max_size=4), st.none() | st.integers(1, 9))
 def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_types):
     if not any(parts):

@@ -70,6 +70,7 @@ def test_files_of_any_size_are_read_if_their_paragraphs_fit(kind, tmp_path):
     assert sum(blocks(path, {})) == 60 * 2401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PACKED)
 def test_a_line_is_refused_before_all_of_it_is_decompressed(kind, tmp_path):
     path = tmp_path / f"line.{kind}"

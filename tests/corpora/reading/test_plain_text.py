@@ -89,6 +89,7 @@ LINES = st.lists(
 SIZES = st.sampled_from([1, 2, 3, 8, 1 << 20])
 
 
+@pytest.mark.slow
 @given(lines=LINES, block_bytes=SIZES, line_end=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_paragraphs_reproduce_the_text(lines, block_bytes, line_end, tmp_path_factory, read_all):
     text = "a" + line_end.join(lines)  # not empty, and no format shows itself
@@ -161,6 +162,7 @@ NOT_WRAPPED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("width", [55, 60, 66, 72, 79, 90])
 def test_hard_wrapped_prose_is_read_like_the_same_prose_unwrapped(width, seed, write, read_all):

@@ -57,6 +57,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", [None, *COMPRESSIONS])
 @pytest.mark.parametrize("format", SMALL)
 @pytest.mark.parametrize("block_bytes", [1, 16, 1 << 20])

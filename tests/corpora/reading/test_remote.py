@@ -15,6 +15,8 @@ from firth.corpora.reading.remote import remote_files
 from firth.corpora.reading.sources import source_files
 from firth.corpora.store.corpus import Corpus
 
+pytestmark = pytest.mark.process
+
 pytest.importorskip("s3fs")
 moto = pytest.importorskip("moto.server")
 

@@ -170,6 +170,7 @@ def test_nothing_is_associated_with_a_frequent_word_of_random_text(tmp_path):
     assert abs(np.mean([row.score for row in rows])) < 4 * 0.2 / math.sqrt(30)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_value(tmp_path):
     """Bootstrap intervals of 95 % hold the population's value in 85 % of 40 texts or more.
 

@@ -228,6 +228,16 @@ def test_a_damaged_index_is_refused_with_the_remedy(tmp_path):
         Search(corpus).find("sea")
 
 
+def test_no_index_is_made_of_a_damaged_corpus(tmp_path):
+    corpus = searched_corpus(tmp_path)
+    ids = np.load(corpus.shards[0].directory / "ids.npy", mmap_mode="r+")
+    ids[:2] = ids[1::-1]  # each word as often as before
+    ids.flush()
+    with pytest.raises(ArtifactError, match=r"ids\.npy: "):
+        Search(corpus).find("sea")
+    assert not (corpus.path / INDEX).exists()
+
+
 def test_a_corpus_that_cannot_be_written_is_indexed_in_the_cache(tmp_path, monkeypatch):
     corpus = searched_corpus(tmp_path)
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "cache"))
@@ -254,6 +264,7 @@ def test_the_command_prints_lines_csv_and_json(corpus):
     assert [row["year"] for row in rows] == [line["fields"]["year"] for line in lines]
 
 
+@pytest.mark.process
 def test_two_processes_can_make_the_index_at_once(tmp_path):
     corpus = searched_corpus(tmp_path)
     code = (

@@ -3,6 +3,8 @@
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
@@ -106,6 +108,7 @@ def test_every_sentence_has_its_tree_in_all_parts_of_the_text(tmp_path):
     assert found[2] < found[0]
 
 
+@pytest.mark.process
 def test_arrays_with_heads_do_not_depend_on_threads_processes_or_blocks(tmp_path):
     text = "".join(
         f"# newdoc\n{conllu(TREE, HEADS) if n % 3 else conllu(TREE, [0] * 6)}" for n in range(200)

@@ -88,6 +88,7 @@ def checksums(corpus: Corpus) -> dict[str, str]:
     return {name: value for name, value in sums.items() if name.endswith(".npy")}
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(
     st.text(
@@ -129,6 +130,7 @@ def test_lines_of_wrapped_text_are_joined_by_spaces(tmp_path):
     assert texts(corpus) == ["The cat sat on The Mat.", "It slept.", "End."]
 
 
+@pytest.mark.process
 def test_forms_of_conllu_are_joined_by_spaces(tmp_path):
     corpus = build(tmp_path, CONLLU)
     assert texts(corpus) == ["In del Sol .", "Fin"]
@@ -136,6 +138,7 @@ def test_forms_of_conllu_are_joined_by_spaces(tmp_path):
         assert [text[a:b].lower() for a, b in align(text, tokens, corpus.text)] == tokens
 
 
+@pytest.mark.process
 def test_text_divided_by_jieba_is_kept_undivided(tmp_path):
     pytest.importorskip("jieba", reason="the extra zh is not installed")
     text = "我来到 北京清华大学。Deep  Learning 很好！\n\n \n\u00ad\n他说: a\x1eb\x1f。\n"
@@ -147,6 +150,7 @@ def test_text_divided_by_jieba_is_kept_undivided(tmp_path):
         assert [sentence[a:b].lower() for a, b in align(sentence, tokens, corpus.text)] == tokens
 
 
+@pytest.mark.slow
 def test_forms_are_kept_where_lemmas_are_the_tokens(tmp_path):
     pytest.importorskip("simplemma", reason="the extra lemmas is not installed")
     corpus = build(tmp_path, "Die Häuser brannten.", lemmatize="de", strip_accents=True)

@@ -56,6 +56,7 @@ def test_corpora_and_queries_strip_accents_alike(text):
     assert by_kernel(strip_accents(text), settings) == settings.words(text)
 
 
+@pytest.mark.slow
 def test_every_character_is_treated_as_by_the_library():
     table = character_table("words", False, False)
     assert len(table.entries) == N_CODE_POINTS
@@ -93,6 +94,7 @@ def test_each_setting_has_its_effect(settings, words):
     assert settings.words("Café-20 MP") == words
 
 
+@pytest.mark.slow
 def test_jieba_finds_chinese_words():
     pytest.importorskip("jieba", reason="the extra zh is not installed")
     assert TextSettings(segmenter="jieba").words("我来到北京 清华大学") == [

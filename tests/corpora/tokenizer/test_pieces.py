@@ -162,6 +162,7 @@ def test_merges_equal_those_of_recounting_all_pairs(counts, n):
     assert len(set(names)) == len(names)  # each piece comes from a single pair
 
 
+@pytest.mark.slow
 def test_merges_over_many_words_equal_those_of_recounting():
     draw = random.Random(5)
     counts = {
@@ -172,6 +173,7 @@ def test_merges_over_many_words_equal_those_of_recounting():
     assert learn(counts, len(names), "bpe").merges == tuple(merges)
 
 
+@pytest.mark.slow
 @given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS + "q", max_size=9)))
 def test_words_split_by_the_definition_of_each_kind(counts, kind, others):
     if not learnable(counts):
@@ -181,6 +183,7 @@ def test_words_split_by_the_definition_of_each_kind(counts, kind, others):
     assert lists(pieces, words) == [naive_split(pieces, word) for word in words]
 
 
+@pytest.mark.slow
 @given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS, max_size=9)))
 def test_pieces_spell_their_word_and_only_the_first_is_initial(counts, kind, others):
     if not learnable(counts):
@@ -199,6 +202,7 @@ def test_pieces_do_not_depend_on_word_order(mixed):
     assert learn(mixed, 180, "bpe").merges == learn(backwards, 180, "bpe").merges
 
 
+@pytest.mark.process
 def test_ids_do_not_depend_on_hash_seed_or_threads(mixed, tmp_path):
     (tmp_path / "types.json").write_text(json.dumps(mixed))
     program = (
@@ -355,6 +359,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS, ids=str)
 def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
@@ -370,6 +375,7 @@ def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
             assert library.encode(line).ids == [CLS, *ours, SEP], line
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.sampled_from(TEXTS))
 def test_the_file_encodes_any_text_to_our_ids(saved, raw, text):
     for pieces, library in saved[text]:

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from scipy import sparse
 from scipy.linalg import subspace_angles
@@ -91,6 +92,7 @@ def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
     assert last["unexplained"] == pytest.approx(1 - found.captured / found.total, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hidden", "denoising", "variational"])
 def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
     config = options(kind=kind, dim=RANK, hidden=20, batch=30, epochs=40).resolved()
@@ -103,10 +105,29 @@ def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
     assert codes.tobytes() == again.tobytes()
 
 
+def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, monkeypatch):
+    batches = []
+
+    def backward(self, seen, whole, rng):
+        everything = torch.eye(low_rank.shape[1])
+        batches.append([rows.product(everything).numpy() for rows in (seen, whole)])
+        return Losses(1.0, 0.0, 1.0)
+
+    monkeypatch.setattr(Network, "backward", backward)
+    monkeypatch.setattr(Network, "step", lambda self, rate: None)
+    config = options(kind="denoising", dim=RANK, noise=0.2, batch=30, epochs=4)
+    train_codes(low_rank, config.resolved())
+    seen, whole = np.concatenate(batches, axis=1)
+    kept = seen != 0
+    np.testing.assert_allclose(seen[kept], whole[kept] / 0.8, rtol=1e-6)
+    assert kept.sum() / (whole != 0).sum() == pytest.approx(0.8, abs=0.01)
+
+
 class Killed(BaseException):
     """In the place of a kill."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, Killed])
 @pytest.mark.parametrize("kind", ["linear", "denoising", "variational"])
 def test_a_resumed_training_gives_the_same_bytes(corpus, tmp_path, monkeypatch, kind, stop):

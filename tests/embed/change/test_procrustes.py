@@ -1,6 +1,7 @@
 """Aligned spaces: rotations are found again."""
 
 import numpy as np
+import pytest
 
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import Periods
@@ -30,6 +31,7 @@ def training(*texts):
     return Training(periods, texts, [f"w{n}" for n in range(V)], settings)
 
 
+@pytest.mark.slow
 def test_intervals_come_from_drawn_documents_and_repeat():
     made = training(random_text(1, 0, 20), random_text(2, 20, 20))
     shared = np.ones(V, bool)

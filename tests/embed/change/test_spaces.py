@@ -93,6 +93,7 @@ def test_cbow_gives_the_same_changes_again(corpus):
     assert found.recipe["training"]["method"] == "cbow"
 
 
+@pytest.mark.slow
 def test_a_word_missing_in_a_draw_is_left_out_of_it(corpus, capsys):
     made = training(corpus, ChangeConfig(route="procrustes", dim=4, threads=1))
     rare, shared = made.words.index("rare"), np.ones(13, bool)

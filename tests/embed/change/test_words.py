@@ -50,6 +50,7 @@ def kinds(table):
     ]
 
 
+@pytest.mark.slow
 def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
     company, frequency, others = kinds(found.table)
     assert len(company) == 8
@@ -62,6 +63,7 @@ def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
     assert 0.01 <= (others <= 0.05).mean() <= 0.105
 
 
+@pytest.mark.slow
 def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
     monkeypatch.setattr("firth.corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
     write_changing(tmp_path / "in.jsonl", SyntheticConfig(n_tokens=100_000, seed=2), 0.0)
@@ -74,6 +76,7 @@ def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
     assert table.q.min() > 0.01
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_threads(corpus, found):
     again = word_changes(
         corpus, config=ChangeConfig(dim=30, permutations=40, threads=1), by="period",
@@ -84,6 +87,7 @@ def test_the_result_does_not_depend_on_threads(corpus, found):
     np.testing.assert_array_equal(again.table.distances, found.table.distances)
 
 
+@pytest.mark.slow
 def test_procrustes_finds_the_words_too_and_has_intervals(corpus):
     table = word_changes(corpus, config=PROCRUSTES, by="period", periods=PERIODS).table
     company = {word for pair in company_pairs() for word in pair}
@@ -234,6 +238,7 @@ def test_settings_that_do_not_fit_are_refused(small, config, options, message):
         word_changes(small, small if options else None, settings, **by)
 
 
+@pytest.mark.slow
 def test_a_path_is_drawn_to_a_file(small, tmp_path):
     found = word_changes(small, config=SMALL, by="year", periods=DECADES)
     draw_path(found, "w3", tmp_path / "path.svg", k=3)

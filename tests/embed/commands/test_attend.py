@@ -72,6 +72,7 @@ def test_a_table_shows_each_word_with_its_bar(run, labeled):
     assert "on the development part\n" in result.stderr
 
 
+@pytest.mark.slow
 def test_sentences_from_standard_input_give_the_same_output_twice(run, labeled):
     once, again = (
         attend(run, "--on", f"{labeled},{labeled}", "--json", "-", text="good fill1\n\nbad\n")
@@ -173,6 +174,7 @@ def test_sentences_read_in_windows_are_noted(run, labeled, encoder):
     ) in result.stderr
 
 
+@pytest.mark.slow
 def test_a_sentence_without_words_is_reported(run, labeled, encoder):
     shown = attend(run, "--on", labeled, "~ ~")
     as_json = attend(run, "--on", labeled, "--json", "~ ~")

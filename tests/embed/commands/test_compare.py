@@ -148,6 +148,7 @@ def test_the_table_shows_undefined_scores(run, pairs):
     assert " ".join(rows[-3]) == "undefined: one-hot on paare-ä: all cosines are equal"
 
 
+@pytest.mark.slow
 def test_the_sets_of_gensim_are_the_default(run):
     pytest.importorskip("gensim")
     done = firth(run, "--json")

@@ -121,6 +121,7 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     assert "words of a masked LM without context" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_contextual_set_also_scores_static_vectors(run, static, sets):
     done = ask(run, static, *sets, "--json")
 
@@ -166,6 +167,7 @@ def test_the_report_contains_the_scores_of_the_table(run, static, sets, tmp_path
     assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_report_shows_attention_and_words_in_context_of_encoders(
     run, static, sets, words, tmp_path
 ):
@@ -287,6 +289,7 @@ def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, mon
     assert place.read_text() == "gold"
 
 
+@pytest.mark.slow
 def test_the_cache_separates_encoders_from_static_vectors(run, sets, fresh_cache):
     opened = open_runs([run])
 

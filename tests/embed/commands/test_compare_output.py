@@ -145,6 +145,7 @@ def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
     assert done.stderr == f"Error: {failure}\n"
 
 
+@pytest.mark.slow
 def test_a_picture_that_cannot_be_written_does_not_affect_other_outputs(
     runs, pairs, tmp_path, monkeypatch
 ):

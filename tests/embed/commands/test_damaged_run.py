@@ -50,6 +50,7 @@ def refusal(name, run, tmp_path):
     return result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_intact_run_works(name, run, tmp_path):
     assert ask(name, run, tmp_path).exit_code == 0

@@ -53,6 +53,7 @@ def made(material, tmp_path_factory):
     return out, done
 
 
+@pytest.mark.slow
 def test_every_method_is_trained_at_every_size_and_the_json_is_saved(material, made):
     out, done = made
     assert sorted(path.name for path in out.iterdir()) == [
@@ -66,6 +67,7 @@ def test_every_method_is_trained_at_every_size_and_the_json_is_saved(material, m
     assert made_of == f"{whole}:120-documents-of-seed-1"
 
 
+@pytest.mark.slow
 def test_the_run_on_all_text_equals_that_of_the_training_command(material, made, tmp_path):
     out, _ = made
     done = firth("train-svd", material / "corpus", "--out", tmp_path / "svd")
@@ -74,6 +76,7 @@ def test_the_run_on_all_text_equals_that_of_the_training_command(material, made,
         assert (out / "svd-all" / name).read_bytes() == (tmp_path / "svd" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_scores_equal_those_of_compare(material, made):
     out, done = made
     runs = [out / name for name in ("svd-12K", "cbow-12K", "svd-all", "cbow-all")]
@@ -88,6 +91,7 @@ def test_the_scores_equal_those_of_compare(material, made):
     assert numbers(json.loads(done.stdout)) == numbers(json.loads(compared.stdout))
 
 
+@pytest.mark.slow
 def test_existing_runs_are_kept_and_only_new_methods_are_trained(material, made):
     out, done = made
     before = (out / "svd-12K" / "vectors.npy").stat().st_mtime_ns
@@ -103,6 +107,7 @@ def test_existing_runs_are_kept_and_only_new_methods_are_trained(material, made)
     assert json.loads((out / "curve.json").read_text())["methods"] == ["svd", "skipgram"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_curve_resumes(material, tmp_path, monkeypatch):
     train = svd_train.train_svd
 
@@ -122,6 +127,7 @@ def test_an_interrupted_curve_resumes(material, tmp_path, monkeypatch):
     assert "svd-all: training on" in done.stderr
 
 
+@pytest.mark.slow
 def test_seeds_are_summarized_and_the_svd_is_trained_once(material, tmp_path):
     options = ("--methods", "svd,cbow", "--seeds", "2", "--seed", "5", "--json")
     done = curve(material, tmp_path / "curve", *options)
@@ -167,6 +173,7 @@ def test_results_are_printed_even_if_they_cannot_be_written(material, made, monk
     assert "curve.json.new: No space left on device" in again.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(material, tmp_path):
     done = curve(material, tmp_path / "curve", "--methods", "svd", "--sizes", "500,12K")
     assert done.exit_code == 1
@@ -176,6 +183,7 @@ def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(materia
     assert " 500 " not in done.stdout
 
 
+@pytest.mark.slow
 def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
     (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
     done = curve(

@@ -192,6 +192,7 @@ def test_an_existing_run_is_kept_without_force(run, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", ["run", "link", "pooled"])
 def test_the_encoders_own_run_is_not_overwritten_even_with_force(run, tmp_path, through):
     assert invoke(run, tmp_path / "pooled").exit_code == 0

@@ -37,6 +37,7 @@ def config_of(run):
     return json.loads((run / "config.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_run_records_its_corpus_by_path_and_fingerprint(corpus, run):
     assert config_of(run)["corpus"] == {
         "path": str(corpus.path.resolve()),
@@ -58,6 +59,7 @@ def test_a_trained_run_is_pooled_without_naming_its_corpus(corpus, run, tmp_path
     assert {**pooling, "dtype": "float32"} == config_of(run)["pooling"]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
     sample = corpus.sample(1_000, seed=3)
     run = make_mlm_run(sample, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")

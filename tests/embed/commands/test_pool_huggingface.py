@@ -42,6 +42,7 @@ def cosines(a, b):
     return (units[0] * units[1]).sum(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [(), ("--layers", "0"), ("--layers", "1,2", "--contexts-per-word", "2")]
 )
@@ -59,6 +60,7 @@ def test_an_exported_run_pools_to_the_vectors_of_the_run(run, tmp_path, options)
     verify(tmp_path / "pooled")
 
 
+@pytest.mark.slow
 def test_pooled_input_embeddings_equal_those_read_without_transformers(run, tmp_path):
     assert pool(tmp_path, "--source", "input-embeddings").exit_code == 0
     pooled = WordVectors.open(tmp_path / "pooled")

@@ -299,6 +299,7 @@ AS_RUN = ("neighbors {} a", "similarity {} a b", "compare {}", "export {} --form
 WITH_ENCODER = ("fill-mask {} a[MASK]", "encode {} text.txt --out x.npz", "pool {} --out x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "commands", "message"),
     [

@@ -25,6 +25,8 @@ from firth.embed.study.study import StudyResult
 from tests.run_python import run_python
 from tests.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.process
+
 TRAIN = "threads = 1\nmin-count = 1\n"
 
 

@@ -319,6 +319,7 @@ REFUSALS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("options", "message"), REFUSALS)
 @pytest.mark.parametrize("source", ["{text}", "{corpus}"])

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,8 @@ from click.testing import CliRunner
 from firth.cli import main
 from firth.corpora.artifacts.artifact import verify
 from tests.waiting import wait_for
+
+pytestmark = pytest.mark.process
 
 TABLES = ("vectors.npy", "contexts.npy", "vocabulary.tsv")
 LONG = (
@@ -22,11 +22,12 @@ ONE_THREAD = ("--threads", "1")
 DETERMINISTIC = ("--deterministic", "--threads", "2")
 # the command line, but a checkpoint after every batch of chunks
 OFTEN = """
+import sys
 from firth import cli
 from firth.embed.word2vec.config import Tuning
 from firth.embed.word2vec.trainer import build_trainer
 build_trainer.__defaults__ = (Tuning(checkpoint_seconds=0.0),)
-cli.main(prog_name='firth')
+cli.main(sys.argv[1:])
 """
 
 
@@ -58,10 +59,9 @@ def whole(corpus, tmp_path_factory):
     return train
 
 
-def firth(root, command, corpus, out, options, code=None):
+def line_of(command, corpus, out, options):
     """Return the command line of a training."""
-    program = [root / "cli.py"] if code is None else ["-c", code]
-    return [sys.executable, *program, command, corpus, "--out", out, *LONG, *options]
+    return [command, corpus, "--out", out, *LONG, *options]
 
 
 def run(*arguments, status=0):
@@ -75,15 +75,12 @@ def finish(command, corpus, out, options):
     run(command, corpus, "--out", out, *LONG, *options)
 
 
-def stop_when(there, number, command, **more):
-    """Start a command, send a signal on a condition; return its status and standard error."""
-    with subprocess.Popen(
-        list(map(str, command)), stderr=subprocess.PIPE, text=True, **more
-    ) as process:
-        wait_for(lambda: there() or process.poll() is not None)
-        process.send_signal(number)
-        _, errors = process.communicate()
-    return process.returncode, errors
+def stop_when(condition, number, process):
+    """Send a signal to a process on a condition; return its status and standard error."""
+    wait_for(lambda: condition() or process.poll() is not None)
+    process.send_signal(number)
+    result = process.wait()
+    return result.status, result.stderr
 
 
 def same_run(out, other):
@@ -122,13 +119,16 @@ def steps(partial):
     ],
 )
 def test_an_interrupted_training_resumes_to_the_same_bytes(
-    root, corpus, whole, tmp_path, command, options, threads
+    server, corpus, whole, tmp_path, command, options, threads
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
     n_interrupted = 0
     for n_epochs, n_threads in zip((2, 4), threads, strict=True):
-        line = firth(root, command, corpus, out, (*options, "--threads", n_threads))
-        status, errors = stop_when(lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, line)
+        line = line_of(command, corpus, out, (*options, "--threads", n_threads))
+        process = server.start(line, tmp_path.parent)
+        status, errors = stop_when(
+            lambda n=n_epochs: has_epochs(partial, n), signal.SIGINT, process
+        )
         if out.exists():  # it was done before
             break
         n_interrupted += 1
@@ -148,13 +148,10 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_nondeterministic_training_resumes_with_more_threads(root, corpus, whole, tmp_path):
+def test_a_nondeterministic_training_resumes_with_more_threads(server, corpus, whole, tmp_path):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
-    stop_when(
-        lambda: has_epochs(partial, 3),
-        signal.SIGINT,
-        firth(root, "train-cbow", corpus, out, ONE_THREAD),
-    )
+    process = server.start(line_of("train-cbow", corpus, out, ONE_THREAD), tmp_path.parent)
+    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, process)
     assert not out.exists(), "the interrupt came too late: the test shows nothing"
     measured = losses(partial)
     finish("train-cbow", corpus, out, ("--threads", "2"))
@@ -169,15 +166,16 @@ def test_a_nondeterministic_training_resumes_with_more_threads(root, corpus, who
     ("command", "options"), [("train-cbow", ONE_THREAD), ("train-skipgram", DETERMINISTIC)]
 )
 def test_a_killed_training_resumes_from_its_last_checkpoint(
-    root, corpus, whole, tmp_path, command, options
+    server, corpus, whole, tmp_path, command, options
 ):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
-    line = firth(root, command, corpus, out, options, code=OFTEN)
+    line = line_of(command, corpus, out, options)
+    process = server.python(OFTEN, *line, workdir=tmp_path.parent)
 
-    def there():
+    def has_steps():
         return any(int(name.removeprefix("step-")) >= 4 for name in steps(partial))
 
-    stop_when(there, signal.SIGKILL, line, cwd=root)
+    stop_when(has_steps, signal.SIGKILL, process)
     assert not out.exists(), "the kill came too late: the test shows nothing"
     finish(command, corpus, out, options)
     verify(out)
@@ -185,12 +183,12 @@ def test_a_killed_training_resumes_from_its_last_checkpoint(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_an_interrupted_gensim_training_starts_again(root, corpus, whole, tmp_path):
+def test_an_interrupted_gensim_training_starts_again(server, corpus, whole, tmp_path):
     pytest.importorskip("gensim")
     options = (*ONE_THREAD, "--engine", "gensim", "--epochs", "5")
     out, partial = tmp_path / "run", tmp_path / "run.partial"
-    line = firth(root, "train-skipgram", corpus, out, options)
-    status, errors = stop_when(partial.exists, signal.SIGINT, line)
+    process = server.start(line_of("train-skipgram", corpus, out, options), tmp_path.parent)
+    status, errors = stop_when(partial.exists, signal.SIGINT, process)
     if not out.exists():
         assert status == 1
         # rarely the interrupt comes while LLVM clears up, and Python says that it passed it over
@@ -202,10 +200,10 @@ def test_an_interrupted_gensim_training_starts_again(root, corpus, whole, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_other_options_do_not_resume_a_partial_run(root, corpus, whole, tmp_path):
+def test_other_options_do_not_resume_a_partial_run(server, corpus, whole, tmp_path):
     out, partial = tmp_path / "run", tmp_path / "run.partial"
-    first = firth(root, "train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
-    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, first)
+    line = line_of("train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
+    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, server.start(line, tmp_path.parent))
     assert not out.exists(), "the interrupt came too late: the test shows nothing"
     run("train-cbow", corpus, "--out", out, *LONG, *ONE_THREAD, status=1)
     finish("train-cbow", corpus, out, (*ONE_THREAD, "--force"))

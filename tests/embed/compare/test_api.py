@@ -52,6 +52,7 @@ def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
     assert kept["results"] == json.loads(json.dumps(compared.document["results"]))
 
 
+@pytest.mark.slow
 def test_no_run_is_refused():
     with pytest.raises(SettingError, match=r"^no run to compare; pass at least one$"):
         compare([])

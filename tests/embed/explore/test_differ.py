@@ -189,6 +189,7 @@ def test_joined_corpora_have_the_text_of_both(runs):
     assert (np.diff(text.vocabulary.counts) <= 0).all()
 
 
+@pytest.mark.slow
 def test_a_word_in_other_company_is_found(runs, at):
     (a, _), (b, _) = runs
     found = differ(a, b, k=8, resamples=20, **at)
@@ -207,6 +208,7 @@ def test_a_word_in_other_company_is_found(runs, at):
     assert found.n_shared == TOPICS * WORDS + 1
 
 
+@pytest.mark.slow
 def test_samples_of_one_language_differ_by_chance(folder):
     shares = []
     for seed in range(10, 16, 2):
@@ -220,6 +222,7 @@ def test_samples_of_one_language_differ_by_chance(folder):
     assert np.mean(shares) < 0.1
 
 
+@pytest.mark.slow
 def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, at):
     (a, corpus), _ = runs
     other = train_svd(corpus, settings(window=2, seed=2), folder / "narrow")
@@ -236,6 +239,7 @@ def test_the_same_seed_gives_the_same_p(runs, at):
     assert once == again
 
 
+@pytest.mark.slow
 def test_words_and_top_choose_what_is_returned_but_not_what_is_tested(runs, at):
     (a, _), (b, _) = runs
     every = {word.word: word for word in differ(a, b, k=8, resamples=2, **at).words}

@@ -93,6 +93,7 @@ def refused(client, path, status, **parameters):
     return message
 
 
+@pytest.mark.slow
 def test_info_lists_runs_and_corpus(client, corpus):
     found = get(client, "/api/info")
     assert [run["name"] for run in found["runs"]] == ["svd", "sg", "mlm"]
@@ -149,6 +150,7 @@ def test_a_map_that_takes_long_is_made_in_the_background(client, monkeypatch):
     assert np.frombuffer(finished().content, "<f4").shape == (2 * n_words,)
 
 
+@pytest.mark.slow
 def test_umap_puts_groups_apart_and_is_kept(tmp_path, monkeypatch):
     pytest.importorskip("umap")
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
@@ -208,6 +210,7 @@ def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
     assert {"word", "near", "other", "score", "low", "high"} == set(rows[0])
 
 
+@pytest.mark.slow
 def test_why_is_that_of_firth_why(client, runs):
     for n, run in enumerate(runs[:2]):
         for _ in range(2):  # made, and kept
@@ -406,6 +409,7 @@ def test_many_questions_at_once_have_the_answers_of_one(client):
     assert found == expected
 
 
+@pytest.mark.process
 def test_the_command_serves_until_it_is_interrupted(runs):
     command = [sys.executable, "cli.py", "explore", str(runs[0]), str(runs[1]), "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -426,6 +430,7 @@ def test_the_command_serves_until_it_is_interrupted(runs):
     assert (server.returncode, errors) == (130, "")
 
 
+@pytest.mark.process
 def test_a_package_that_two_threads_cannot_import_at_once_is_there_before_them():
     script = "import sys; from firth.embed.explore.server import Answers; Answers([], None); "
     script += "assert 'tokenizers' in sys.modules"

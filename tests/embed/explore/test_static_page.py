@@ -7,6 +7,7 @@ import re
 import zlib
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from firth import cli
@@ -35,6 +36,7 @@ def data_in(page):
     return json.loads(zlib.decompress(base64.b64decode(found), wbits=-15))
 
 
+@pytest.mark.slow
 def test_the_data_of_runs_come_back(tmp_path):
     runs = [save_run(tmp_path / "a", 60), tmp_path / "b"]
     words = list(WordVectors.open(runs[0]).vocabulary)
@@ -109,6 +111,7 @@ def test_the_file_of_the_real_page_has_every_part_inside_and_asks_for_nothing(tm
     assert not re.search(r"<link(?!.*data:,)|<script|\bsrc=|\bstyle=|\bon\w+=", markup)
 
 
+@pytest.mark.slow
 def test_50000_words_of_two_runs_take_less_than_5_mb(tmp_path, monkeypatch):
     rng = np.random.default_rng(3)
 

@@ -194,6 +194,7 @@ def test_a_model_truncated_anywhere_raises_a_one_line_error(tmp_path):
         assert refusal_of(path).startswith(("truncated within", "damaged: the"))
 
 
+@pytest.mark.slow
 def test_any_damaged_header_byte_gives_vectors_or_a_one_line_error(model):
     path = model(labels=["__label__x"])
     content = path.read_bytes()

@@ -39,6 +39,7 @@ def same(read, written):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @given(vectors=some_vectors())
 def test_vectors_round_trip(name, tmp_path_factory, vectors):
@@ -47,6 +48,7 @@ def test_vectors_round_trip(name, tmp_path_factory, vectors):
     assert same(load_vectors(out), vectors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["word2vec-text", "word2vec-binary"])
 @given(vectors=some_vectors(), chunk=st.sampled_from([7, 64]))
 def test_any_chunk_size_reads_the_same_vectors(name, tmp_path_factory, vectors, chunk):

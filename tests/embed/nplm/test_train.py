@@ -120,6 +120,7 @@ def test_without_learning_the_loss_is_that_of_word_frequencies(corpus, tmp_path)
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [0, 6], ids=["full", "sampled"])
 def test_the_next_word_is_learned(corpus, tmp_path, samples):
     made = train(corpus, tmp_path / "run", epochs=10, samples=samples)

@@ -95,7 +95,10 @@ def invoke(*arguments):
     return CliRunner().invoke(cli.main, list(map(str, arguments)))
 
 
-def test_an_opened_index_finds_what_exact_search_finds(run, library):
+@pytest.mark.slow
+def test_an_opened_index_finds_what_exact_search_finds(run, library, monkeypatch):
+    # several threads make another graph each time, some with words that cannot be reached
+    monkeypatch.setattr("firth.embed.query.graph.thread_count", lambda threads: 1)
     made = make_index(run, recall=1.0)
     index = open_index(run)
     exact = load_vectors(run)
@@ -151,6 +154,7 @@ def test_the_index_of_other_vectors_is_refused_and_made_anew(run, tmp_path, libr
     assert open_index(tmp_path / "other").nearest("word3", 2) == exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["truncated", "changed", "missing", "no record"])
 def test_a_damaged_index_is_refused_in_one_line(run, library, damage):
     make_index(run)

@@ -109,6 +109,7 @@ def run_instead(monkeypatch, code):
 REFUSES = "import os; open(os.environ['FIRTH_ERRORS_FILE'], 'a').write('no text\\n'); exit(1)"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("options", "held_out"), [({}, True), ({}, False), ({"steps": 5}, False)])
 def test_a_refused_dry_run_leaves_the_method_out_and_says_why(
     monkeypatch, capsys, options, held_out
@@ -124,6 +125,7 @@ def test_a_refused_dry_run_leaves_the_method_out_and_says_why(
     assert "left out: firth train-mlm: no text\n" in capsys.readouterr().err
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("code", "what"),
     [

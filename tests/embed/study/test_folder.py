@@ -191,6 +191,7 @@ def test_other_words_are_no_different_study(tmp_path):
             folder.begin(replace(asked, budget="5m"), force=False)
 
 
+@pytest.mark.process
 def test_a_folder_is_locked_while_in_use(tmp_path):
     message = "in use by another study or by a step that outlived one"
     with StudyFolder.open(tmp_path / "s") as folder:

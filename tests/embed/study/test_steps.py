@@ -74,6 +74,7 @@ def parent(tmp_path):
     process.communicate()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_to_the_parent_alone_is_forwarded(parent, tmp_path, number):
     parent.send_signal(number)
@@ -83,6 +84,7 @@ def test_a_signal_to_the_parent_alone_is_forwarded(parent, tmp_path, number):
     assert out.endswith("interrupted\n"), error
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_during_startup_is_forwarded(tmp_path, number):
     with start(tmp_path, str(int(number))) as process:
@@ -97,6 +99,7 @@ def test_describe_exit_names_the_signal():
     assert describe_exit(1) == "ended with status 1 and no message, which is a bug of the command"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("shown", [True, False])
 def test_a_failed_step_says_why(tmp_path, capfd, shown):
     with show_progress(shown):
@@ -107,6 +110,7 @@ def test_a_failed_step_says_why(tmp_path, capfd, shown):
     assert capfd.readouterr().err == (f"Error: {reason}\n" if shown else "")
 
 
+@pytest.mark.process
 def test_a_step_can_run_in_any_thread(capfd):
     failures = []
     command = ["corpus-info", "--help"]

@@ -53,6 +53,7 @@ def same_bytes(a, b):
 texts = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=12), max_size=8)
 
 
+@pytest.mark.slow
 @given(
     units=texts,
     window=st.integers(1, 7),
@@ -74,6 +75,7 @@ def test_counts_equal_the_definition(units, window, weighting, context, units_pe
     assert len(counts.columns) == sum(value > 0 for row in expected for value in row)
 
 
+@pytest.mark.slow
 @given(units=texts, window=st.integers(1, 7), weighting=st.sampled_from(WEIGHTINGS))
 def test_symmetric_counts_are_left_plus_right_and_right_is_left_transposed(
     units, window, weighting
@@ -141,6 +143,7 @@ def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, thre
     assert same_bytes(counts, long_counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [None, 1, 30_000])
 def test_a_limit_leaves_the_counts_of_the_other_words_as_they_are(
     long_view, long_counts, memory, tmp_path
@@ -162,6 +165,7 @@ def test_chunks_of_all_threads_fit_the_memory(threads):
     assert (2 * threads + 1) * job.chunk * 12 < memory / 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [1, 30_000, 500_000, 1_500_000])
 def test_counts_on_disk_are_the_same_bytes(long_view, long_counts, memory, tmp_path):
     counts = count_cooccurrences(long_view, window=5, memory=memory, directory=tmp_path)

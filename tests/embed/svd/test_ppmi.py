@@ -40,6 +40,7 @@ squares = st.integers(1, 7).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(
     counts=squares.filter(lambda rows: any(map(any, rows))),
     smoothing=st.sampled_from([0.0, 0.5, 0.75, 1.0]),

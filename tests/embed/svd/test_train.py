@@ -100,6 +100,7 @@ def test_words_of_one_theme_are_nearer_than_words_of_two(run):
     assert cosine(sea1, sea2) > cosine(sea1, sun1) + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"threads": 3}, {"memory": "1k"}, {"threads": 2, "memory": "1k"}]
 )
@@ -299,6 +300,7 @@ make_svd_run(corpus, SvdConfig(dim=10, min_count=1, threads=1, device="cpu"), Pa
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.1, 0.3, 0.8])
 def test_a_killed_training_leaves_a_complete_run_or_none(run, corpus, tmp_path, delay):
     out = tmp_path / "run"

@@ -119,6 +119,7 @@ def test_small_matrices_are_exact(V, C, rank):
         assert found.captured == pytest.approx(found.total, rel=2 * rank * lapack)
 
 
+@pytest.mark.slow
 def test_singular_values_match_numpy_within_float32_rounding():
     matrix, found = medium_matrix()
 
@@ -152,6 +153,7 @@ def test_rows_without_entries_get_zeros():
     assert found.left[found.left.any(axis=1)].shape[0] == np.count_nonzero(matrix.getnnz(axis=1))
 
 
+@pytest.mark.slow
 def test_known_singular_values_are_recovered():
     values = 100 * 0.9 ** np.arange(70)
     matrix = with_singular_values(2400, 2000, values)
@@ -176,6 +178,7 @@ def test_the_largest_entry_of_each_left_vector_is_positive():
         assert (found.left[largest, np.arange(found.left.shape[1])] > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_the_bytes_do_not_depend_on_the_threads(threads):
     matrix = sparse(9000, 5000, 0.004)  # several panels and chunks
@@ -186,6 +189,7 @@ def test_the_bytes_do_not_depend_on_the_threads(threads):
         assert getattr(one, name).tobytes() == getattr(many, name).tobytes()
 
 
+@pytest.mark.slow
 def test_the_seed_changes_only_rounding_once_the_values_have_converged():
     matrix = with_singular_values(2400, 2000, 100 * 0.8 ** np.arange(60))
 
@@ -199,6 +203,7 @@ def test_the_seed_changes_only_rounding_once_the_values_have_converged():
     assert (turns <= (CONVERGED * values + ROUNDING * values[0]) / (0.2 * values)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [[5.0, 3.0, 2.0], [7.0], []])
 def test_a_low_rank_matrix_has_zero_values_and_orthonormal_vectors(values):
     matrix = with_singular_values(2500, 2100, np.array(values))
@@ -235,6 +240,7 @@ def test_a_basis_that_spans_the_whole_space_gives_exact_values(V, C):
     assert min(found.middle.shape) >= min(V, C)
 
 
+@pytest.mark.slow
 def test_values_over_six_decades_are_accurate_relative_to_the_largest():
     values = 10.0 ** -np.arange(0, 6, 0.1)
     matrix = with_singular_values(2400, 2000, values)
@@ -419,6 +425,7 @@ def test_cuda_is_refused_if_not_available(monkeypatch):
     )
 
 
+@pytest.mark.process
 def test_the_cpu_path_does_not_import_torch():
     import subprocess
 

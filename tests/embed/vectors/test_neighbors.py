@@ -69,6 +69,7 @@ def test_neighbors_match_the_definition(kind, k):
         ]
 
 
+@pytest.mark.slow
 @given(
     rows=st.integers(1, 40),
     k=st.integers(1, 12),
@@ -80,6 +81,7 @@ def test_the_result_does_not_depend_on_blocks(rows, k, block, seed):
     assert in_blocks(vectors, ["w0"], k, block_floats=block) == nearest(vectors, ["w0"], k)
 
 
+@pytest.mark.slow
 def test_a_batch_equals_single_queries():
     vectors = make(np.random.default_rng(1).standard_normal((500, 20)).astype(np.float32))
     words = [f"w{n}" for n in range(0, 500, 7)]

@@ -1,6 +1,7 @@
 """Close spellings against the definition of the edit distance."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ def naive_distance(a, b):
     return best
 
 
+@pytest.mark.slow
 @given(target=letters.filter(bool), words=st.lists(letters, min_size=1, max_size=8))
 def test_distances_match_the_definition(target, words):
     chars = np.full((6, len(words)), ord("b"), np.uint8)  # noise behind the ends

@@ -90,6 +90,7 @@ def corpus(tmp_path_factory):
     return firth.build_corpus(folder / "text.txt", folder / "corpus", read=read, options=built)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("train", "config", "home"),
     [
@@ -117,6 +118,7 @@ def test_only_a_training_with_a_directory_is_resumed(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeypatch):
     kept = firth.train_mlm(corpus, MLM, tmp_path / "run")
     with monkeypatch.context() as patch:

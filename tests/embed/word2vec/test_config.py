@@ -85,6 +85,7 @@ def test_subwords_and_buckets_become_ngrams():
     assert CbowConfig(subwords="3-6", buckets=50).ngrams == Ngrams(3, 6, 50)
 
 
+@pytest.mark.process
 def test_importing_the_options_loads_neither_numpy_nor_numba(root):
     code = "import sys, firth.embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)

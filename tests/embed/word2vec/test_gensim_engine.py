@@ -116,6 +116,7 @@ def test_a_long_unit_is_split_with_a_note_and_fully_trained_on(tmp_path, capsys)
     np.testing.assert_array_equal(theirs["late"], start[view.words.index("late")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("length", [1, 2, 700, 9_999, 10_000, 10_001, 40_000])
 def test_every_word_is_trained_on_once_per_epoch(length, threads, monkeypatch):

@@ -163,6 +163,7 @@ def units_of(batch, p):
     return [part.tolist() for part in np.split(rows, offsets[1:-1] - offsets[0])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
 @pytest.mark.parametrize("twin", [twin_of_fast, twin_of_deterministic])
 def test_vectors_and_loss_match_the_definition(twin, method, tmp_path):
@@ -414,6 +415,7 @@ def raising(error, n):
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
@@ -427,6 +429,7 @@ def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tm
         assert_same_end(again.run(), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_training_interrupted_repeatedly_resumes_to_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
@@ -436,6 +439,7 @@ def test_training_interrupted_repeatedly_resumes_to_the_same_bytes(mode, tmp_pat
     assert_same_end(Training(tmp_path / "cut", **MODES[mode]).run(), whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3, 9])
 @pytest.mark.parametrize(("before", "now"), [(1, 2), (2, 1), (3, 12)])
 @pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
@@ -519,6 +523,7 @@ def test_training_outside_the_main_thread_leaves_signals_alone(tmp_path):
     assert_same_end(other, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_training_killed_after_any_checkpoint_resumes_to_the_same_bytes(mode, tmp_path):
     options = {"tuning": OFTEN, **MODES[mode]}
@@ -628,6 +633,7 @@ print(kills, same)
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("mode", ["one thread", "deterministic"])
 def test_training_killed_at_any_moment_resumes_to_the_same_bytes(mode, tmp_path):
     script = KILLER.format(root=str(ROOT), folder=str(tmp_path), mode=mode)
@@ -655,6 +661,7 @@ def test_a_divergence_during_an_interrupt_is_raised_and_leaves_no_checkpoint(tmp
     assert not (tmp_path / "checkpoints").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_words", [2, 27, 300, 30_000])
 @pytest.mark.parametrize("subsample", [0.0, 1e-4])
 def test_deterministic_mode_learns_as_well_if_one_word_dominates_the_text(

@@ -98,6 +98,7 @@ def test_columns_selected_by_fewer_numbers_are_corrected_for():
     )
 
 
+@pytest.mark.slow
 def test_words_that_do_not_occur_are_never_drawn():
     counts = np.array([0, 5, 0, 2, 0, 0, 1, 0])
     for exponent in (-1.0, 0.0, 0.75):

@@ -181,6 +181,7 @@ def accuracy(vectors):
     return (names[cosines.argmax(axis=1)] == names).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "options"),
     [
@@ -402,6 +403,7 @@ def test_a_training_that_diverged_leaves_no_run(corpus, tmp_path):
 # Small and unusual corpora.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def test_ties_keep_the_order_of_a_file_without_counts(tmp_path):
     assert text.counts.tolist() == [2, 1, 1, 1, 0, 0]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=12),

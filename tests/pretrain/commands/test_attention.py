@@ -152,6 +152,7 @@ def test_the_longest_sentence_that_fits_a_row_is_read(run):
     assert len(answer["pieces"]) == 24
 
 
+@pytest.mark.slow
 def test_an_existing_picture_is_overwritten_only_by_force(run, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
@@ -208,6 +209,7 @@ def test_a_run_without_an_encoder_is_refused(tmp_path):
     assert result.stderr == f"Error: {tmp_path}: has no encoder; pass a run of firth train-mlm\n"
 
 
+@pytest.mark.process
 def test_without_matplotlib_a_picture_names_the_extra(run, root):
     code = f"""
 import sys
@@ -224,6 +226,7 @@ main(["attention", {str(run)!r}, "cat", "--out", "cat.svg"])
     )
 
 
+@pytest.mark.slow
 def test_the_svg_holds_every_square_and_every_piece_as_text(run, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
@@ -241,6 +244,7 @@ def test_the_svg_holds_every_square_and_every_piece_as_text(run, tmp_path):
     assert len(images) >= 12
 
 
+@pytest.mark.slow
 def test_the_same_weights_give_the_same_svg(run, tmp_path):
     pytest.importorskip("matplotlib")
     for name in ("a.svg", "b.svg"):
@@ -277,6 +281,7 @@ def test_a_png_reports_characters_without_a_font(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_many_squares_do_not_make_a_picture_of_gigabytes(tmp_path):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")

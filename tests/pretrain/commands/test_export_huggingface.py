@@ -91,6 +91,7 @@ def test_context_vectors_are_not_exported(run, tmp_path):
     )
 
 
+@pytest.mark.process
 def test_transformers_is_not_needed_to_write(run, tmp_path, root):
     code = f"""
 import sys

@@ -60,6 +60,7 @@ def test_the_options_that_scripts_rely_on_are_there():
     assert [name for name in STABLE if name not in names] == []
 
 
+@pytest.mark.slow
 def test_the_summary_shows_the_baseline_and_warns_of_too_little_text(trained):
     out, result = trained
     assert result.exit_code == 0
@@ -101,6 +102,7 @@ def test_the_runs_vectors_answer_queries(trained):
     assert len(json.loads(result.stdout)["word1"]) == 2
 
 
+@pytest.mark.slow
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     given = {
         **SMALL, "preset": "tiny", "layers": 2, "attention_score": "bilinear",
@@ -125,6 +127,7 @@ def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     assert 0.15 < last["mask_rate"] < first["mask_rate"] < 0.3
 
 
+@pytest.mark.slow
 def test_raw_text_is_built_first(corpus, tmp_path):
     text = corpus.path.parent / "chains.txt"
     lines = text.read_text().replace("\n", "\n\n")  # a blank line ends a paragraph, not a document
@@ -167,6 +170,7 @@ def test_the_plan_has_exact_parameters_steps_and_epochs(corpus, trained, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_budget_of_epochs_is_the_steps_that_are_taken(corpus, tmp_path):
     options = as_words({**{k: v for k, v in SMALL.items() if k != "steps"}, "epochs": 0.5})
     result = invoke("train-mlm", corpus.path, "--dry-run", "--json", *options)
@@ -212,6 +216,7 @@ def test_a_smaller_preset_may_learn_more_in_a_short_time(options, better):
     assert train_mlm._better_preset(config) == better
 
 
+@pytest.mark.slow
 def test_the_preset_that_learns_more_is_named(corpus):
     words = as_words({"pieces": 60, "batch": 4, "dtype": "float32", "compile": "off", "threads": 1})
     called = ("train-mlm", corpus.path, "--dry-run", "--device", "cpu", "--minutes", "20", *words)
@@ -303,6 +308,7 @@ def same_run(out, other):
     assert found[0] == found[1]
 
 
+@pytest.mark.process
 def test_a_killed_training_resumes_to_the_same_bytes(root, corpus, tmp_path):
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
     options = {**SMALL, "steps": 100, "checkpoint_every": "7", "evaluate_every": "50",
@@ -351,6 +357,7 @@ make_mlm_run(corpus, config, folder / "run")
 """
 
 
+@pytest.mark.process
 def test_a_stopped_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp_path, monkeypatch):
     if problem := compile_problem(torch.device("cpu")):
         pytest.skip(problem)

@@ -81,6 +81,7 @@ def test_segments_and_positions_are_those_before_masking():
     assert torch.equal(batch.positions, positions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_rows", [1, 8, N, N + 5, 3 * N + 1])
 def test_every_epoch_takes_every_row_once_in_another_order(batch_rows):
     made = batches(batch_rows=batch_rows)
@@ -129,6 +130,7 @@ def test_row_numbers_may_exceed_int32():
     assert all(sorted(stream[e * N : (e + 1) * N]) == [*range(N)] for e in range(8))
 
 
+@pytest.mark.slow
 def test_all_orders_are_equally_likely():
     rows = packed([["abcdefg"], ["hijklmn"], ["opqrstu"]], length=9)
     made = batches(rows, batch_rows=3)

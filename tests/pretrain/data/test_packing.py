@@ -36,6 +36,7 @@ def naive_rows(units, length):
     return rows
 
 
+@pytest.mark.slow
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=60),
     length=st.integers(8, 30),
@@ -66,6 +67,7 @@ def test_a_row_worked_by_hand():
     assert (rows.n_rows, rows.sequence_length, rows.padding) == (3, 8, 5 / 24)
 
 
+@pytest.mark.slow
 def test_every_piece_is_packed_once_in_order_in_segments_of_one_unit():
     units = random_units(1, 300)
 

@@ -45,6 +45,7 @@ def _one_thread():
     torch.set_num_threads(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_path):
     run = random_run(tmp_path / "run", **LAYOUTS[name])
@@ -72,6 +73,7 @@ def test_an_exported_run_gives_the_states_of_the_run_at_every_layer(name, tmp_pa
     assert stock.static_layers() == ((1, 2, 3), "stated in config.json")  # the run's own default
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_reads_masked_words_as_the_run_does(name, tmp_path):
     run = random_run(tmp_path / "run", **LAYOUTS[name])
@@ -86,6 +88,7 @@ def test_an_exported_run_reads_masked_words_as_the_run_does(name, tmp_path):
     np.testing.assert_array_equal(stock.static_embeddings(words), ours.input_embeddings(words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", [True, False])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_an_exported_run_scores_sentences_as_the_run_does(name, within, tmp_path):
@@ -161,6 +164,7 @@ def electra(folder):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "layers", "reason"),
     [
@@ -222,6 +226,7 @@ def stock_states(folder, sentence, layer):
     return np.stack([states[owners == word].mean(0).numpy() for word in range(len(sentence))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
 def test_states_are_those_of_stock_code_on_the_whole_text(folder):
     sentences = [["the", "king", "sat"], ["kings"], ["a", "tiger", "and", "the", "kingdom"]]
@@ -308,6 +313,7 @@ def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
     assert states.shape == (600, 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [bert], indirect=True)
 @pytest.mark.parametrize(
     "options",
@@ -438,6 +444,7 @@ def size_of_letters(folder):
     return "cannot open it: Validation error for field 'hidden_size': TypeError: "
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [bert], indirect=True)
 @pytest.mark.parametrize(
     "damage",
@@ -542,6 +549,7 @@ def test_states_that_are_not_finite_are_refused(folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "message", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
 )

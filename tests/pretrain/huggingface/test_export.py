@@ -81,6 +81,7 @@ def some_rows(n_pieces, length):
     return ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
     run = random_run(tmp_path / "run", **LAYOUTS[name])
@@ -95,6 +96,7 @@ def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
     assert difference(model, stock, ids) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_causal_run_is_a_stock_decoder_with_the_same_logits(name, tmp_path):
     run = random_run(tmp_path / "run", causal=True, **LAYOUTS[name])
@@ -109,6 +111,7 @@ def test_a_causal_run_is_a_stock_decoder_with_the_same_logits(name, tmp_path):
     assert difference(model, stock, ids) < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [{}, POST], ids=["pre", "post"])
 def test_stock_generation_continues_a_prompt_as_the_run_does(layout, tmp_path):
     run = random_run(tmp_path / "run", causal=True, **layout)
@@ -135,6 +138,7 @@ def test_stock_generation_continues_a_prompt_as_the_run_does(layout, tmp_path):
     assert [piece for piece, _ in ours.pieces] == added
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_a_huggingface_form(preset, norm, monkeypatch):
@@ -151,6 +155,7 @@ def test_every_preset_has_a_huggingface_form(preset, norm, monkeypatch):
     assert {name: tensor.shape for name, tensor in tensors.items()} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
 @pytest.mark.parametrize(
     "settings",

@@ -61,6 +61,7 @@ def test_the_encoder_implements_the_protocols_but_fills_no_masks():
     assert not isinstance(ENCODER, MaskFiller)
 
 
+@pytest.mark.slow
 @EVERY
 def test_a_score_is_the_sum_of_log_probabilities_piece_by_piece(shape):
     encoder = encoder_of(shape)
@@ -91,6 +92,7 @@ def test_the_pieces_of_a_long_sentence_are_scored_once_each_in_their_windows():
     np.testing.assert_allclose(ENCODER.score([long]), [expected], rtol=1e-5)
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize("layers", [(2,), (0, 1)])
 def test_an_unseen_word_is_the_state_that_predicts_it(shape, layers):
@@ -144,6 +146,7 @@ def naive_text(encoder, row, config):
     return row, "length" if most == config.length else "row"
 
 
+@pytest.mark.slow
 @EVERY
 @pytest.mark.parametrize(
     "settings", [{}, {"temperature": 0.5, "top_p": 0.8}, {"top_p": 0.3, "length": 3, "seed": 9}]

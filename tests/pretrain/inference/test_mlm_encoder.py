@@ -91,6 +91,7 @@ def test_states_do_not_depend_on_other_sentences(shape):
             np.testing.assert_allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [1, 60, 100_000])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_masked_word_is_the_mean_state_of_its_masks(shape, slots):
@@ -259,6 +260,7 @@ def naive_score(words, encoder, *, left_to_right_in_words):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("slots", [1, 64, 4096])
 def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots):

@@ -117,6 +117,7 @@ def test_a_text_is_refused_before_it_is_encoded(tmp_path):
         assert not [*tmp_path.glob("out*"), *tmp_path.glob(".out*")]
 
 
+@pytest.mark.slow
 def test_a_comparison_without_trees_reads_the_vectors_of_words(tmp_path):
     corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
     run = write_run(tmp_path / "run", ENCODER, corpus)

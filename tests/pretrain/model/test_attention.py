@@ -156,6 +156,7 @@ EVERY_KIND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("score", "positions"), EVERY_KIND)
 @pytest.mark.parametrize("span", [None, 1, 3, 20])
 def test_attention_follows_the_formula(score, span, positions):
@@ -227,6 +228,7 @@ def test_chosen_slots_equal_those_of_all_slots(score, positions, span, few_keys)
     assert_near(got, take_slots(layer(x, inputs), chosen))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("span", [None, 2])
 @EITHER_WAY

@@ -21,6 +21,7 @@ def small_model(**changes):
     return bidirectional(objective="causal", **changes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", EVERY, ids=str)
 def test_a_slot_has_gradients_of_itself_and_of_slots_before_it_in_its_segment_alone(layout):
     model = small_model(**layout)

@@ -11,6 +11,7 @@ from firth.pretrain.shape import EncoderConfig
 from tests.pretrain.training.test_evaluation import batch_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize(
     "options",

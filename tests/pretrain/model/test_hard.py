@@ -47,6 +47,7 @@ def test_noise_is_finite_and_that_of_the_rows_of_a_micro_batch():
     assert torch.equal(gumbel(keys, 1, torch.Size((12, 1, 5, 7))).view(shape), noise)
 
 
+@pytest.mark.slow
 def test_compiled_code_takes_the_same_numbers():
     """With the backend that writes no C++, which would take long and gets no say in the numbers."""
     torch.compiler.reset()

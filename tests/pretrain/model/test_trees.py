@@ -79,6 +79,7 @@ def may_attend(query, key):
     return key[0] == "piece" and (key[2] in (query[2], query[3]) or query[2] == key[3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units_per_shard", [1, 7, 1000])
 def test_masks_of_packed_text_are_those_of_a_loop_over_its_sentences(units_per_shard):
     view = TreeView(random_units(4, 60), units_per_shard=units_per_shard)
@@ -112,6 +113,7 @@ def test_a_row_worked_by_hand():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score", "positions", "few_keys"),
     [("scaled-dot", "rotary", 0), *((*kind, 256) for kind in EVERY_KIND)],

@@ -93,6 +93,7 @@ def test_half_precision_weights_are_refused(run):
     assert "torch.float16 of shape" in problem(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
 @pytest.mark.parametrize("place", [0.02, 0.5, 0.99])
 def test_one_changed_bit_anywhere_is_refused(run, name, place):

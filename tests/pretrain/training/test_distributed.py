@@ -111,6 +111,7 @@ sys.exit(any("gloo" in name for name in threads))
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads have no files here")
 def test_no_thread_of_the_group_outlives_it(server, tmp_path):
     # one that did would abort the process now and then, when Python ends
@@ -118,6 +119,7 @@ def test_no_thread_of_the_group_outlives_it(server, tmp_path):
     assert done.status == 0, done.stderr
 
 
+@pytest.mark.process
 def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus, tmp_path):
     options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10",
                "checkpoint_every": "5"}  # fmt: skip
@@ -150,6 +152,7 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -182,6 +185,7 @@ print(encoder.path)
 """
 
 
+@pytest.mark.process
 def test_two_processes_of_a_script_train_on_a_text_that_is_built_first(server, tmp_path):
     lines = (json.dumps({"text": line}) for line in chains())
     (tmp_path / "chains.jsonl").write_text("\n".join(lines), encoding="utf-8")

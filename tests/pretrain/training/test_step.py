@@ -84,6 +84,7 @@ def test_other_attention_has_the_same_gradients_in_micro_batches(shape):
     torch.testing.assert_close(whole_sums, part_sums, rtol=1e-6, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor")  # which torch looks at
 def test_steps_with_fewer_pieces_to_predict_are_not_compiled_again(monkeypatch):
     compile_with, graphs = torch.compile, []

@@ -245,12 +245,14 @@ def test_pages_never_raise_or_contain_empty_lines(wikitext: str) -> None:
     assert text == "" or all(line.strip() for line in text.split("\n"))
 
 
+@pytest.mark.slow
 def test_deep_and_unclosed_markup_takes_linear_time() -> None:
     for piece in ("[[", "{{", "{|", "<ref>", "[http://x ", "''", "(", "<!--", "{{a|", "[[a|[b"):
         page_text(piece * 3000)
         clean_lines((piece * 3000).encode())
 
 
+@pytest.mark.slow
 def test_articles_of_a_dump_read_as_prose() -> None:
     spec = importlib.util.find_spec("gensim")
     assert spec is not None

@@ -134,6 +134,7 @@ def test_a_dump_in_utf16_is_read(write, read_all):
     assert [document.fields["title"] for document in reading.documents] == ["Ü"]
 
 
+@pytest.mark.slow
 def test_real_dump_excerpts_are_read(read_all):
     datapath = pytest.importorskip("gensim.test.utils").datapath
     name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"

@@ -49,6 +49,7 @@ def test_there_are_a_hundred_cases():
     assert len(MARKED) >= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marked", MARKED)
 def test_the_naive_splitter_agrees_on_the_cases(marked):
     text = marked.replace("¶", "")
@@ -71,6 +72,7 @@ def test_the_kernel_equals_the_naive_splitter_on_mixed_languages(lines):
     assert split_sentences(text) == naive_split(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", sorted(word_flags()))
 def test_the_kernel_finds_every_listed_word(word):
     text = f"Xy 5 {word}. 7 z. Xyz {word}. Xyz. {word} a {word}. The 2. {word}! Xy {word} 2. Xy."

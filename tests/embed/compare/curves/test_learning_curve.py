@@ -447,6 +447,7 @@ def test_shared_items_are_those_of_the_smallest_sample(corpus, document):
     assert own[0] < own[-1] == 6
 
 
+@pytest.mark.slow
 def test_seeds_are_one_result_with_their_mean_and_deviation(seeded, corpus, tmp_path):
     entry = seeded["results"][0]
     assert entry["run"].endswith("/this-300-seed*")
@@ -535,6 +536,7 @@ def test_missing_runs_are_dashes_and_undefined_scores_are_named(document, capsys
     assert re.match(rf" {first['tokens']:,} +all {first['items_used']} +- +undefined *$", lines[4])
 
 
+@pytest.mark.slow
 def test_a_curve_is_a_data_frame_tables_and_a_picture(document, tmp_path, monkeypatch, capsys):
     curve = LearningCurve(document, [])
     frames = SimpleNamespace(DataFrame=lambda data, **options: (data, options))

@@ -45,6 +45,7 @@ def as_json(lists):
     return ours, theirs
 
 
+@pytest.mark.slow
 @given(
     words=st.lists(WORDS, min_size=12, max_size=16, unique=True),
     cuts=st.tuples(*[st.integers(0, 4)] * 3),

@@ -19,6 +19,7 @@ def write(folder, text):
     return path
 
 
+@pytest.mark.slow
 @given(
     words=st.lists(st.tuples(WORDS, st.sampled_from(["Tier", "Pflanze"])), min_size=3),
     form=st.sampled_from(["{w}{d}{c}", "{i}{d}{c}{d}{w}"]),

@@ -18,6 +18,7 @@ def write(folder, text, name="cats.txt"):
     return path
 
 
+@pytest.mark.slow
 @given(
     words=st.lists(WORDS, min_size=3, unique=True),
     cut=st.integers(2, 20),

@@ -23,6 +23,7 @@ def write(folder, text, name="set.txt"):
     return path
 
 
+@pytest.mark.slow
 @given(
     questions=st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS), min_size=1),
     cut=st.integers(0, 20),
@@ -96,6 +97,7 @@ QUESTION_SETS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUESTION_SETS)
 def test_published_analogies_are_read_completely(shared_data, name):
     questions = read_questions(shared_data / "evaluation" / name)
@@ -105,6 +107,7 @@ def test_published_analogies_are_read_completely(shared_data, name):
     assert not holds_relations(shared_data / "evaluation" / name)
 
 
+@pytest.mark.slow
 @given(
     lines=st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, unique=True)), min_size=1),
     delimiter=st.sampled_from(["\t", "\t\t", " "]),

@@ -51,6 +51,7 @@ def test_a_file_named_for_its_part_is_named_by_its_score_column(tmp_path, file, 
     assert pairs_name(path) == name.format(folder=tmp_path.name)
 
 
+@pytest.mark.slow
 @given(
     pairs=PAIRS,
     delimiter=st.sampled_from(DELIMITERS),

@@ -166,6 +166,7 @@ def marked_sentences(n, seed):
     return table, LabeledBags(Bags(rows.ravel(), np.arange(n + 1) * 12), labels)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("brief_attention")
 @pytest.mark.parametrize("margin", [False, True])
 def test_the_word_that_determines_the_label_gets_the_most_weight(margin):

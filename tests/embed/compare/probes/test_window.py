@@ -17,6 +17,7 @@ from firth.embed.vectors.one_thread import ONE_THREAD
 from tests.embed.compare.probing import separable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_only_a_window_probe_learns_from_neighbors(sparse):
     # the label of a word is whether the preceding word is in the first half
@@ -39,6 +40,7 @@ def test_only_a_window_probe_learns_from_neighbors(sparse):
     assert linear.accuracy < 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_probes_are_the_same_for_the_same_seed_only(sparse):
     table, examples = separable(300)
@@ -70,6 +72,7 @@ def test_training_reports_its_progress(monkeypatch):
     assert shares[-1] == 1
 
 
+@pytest.mark.slow
 def test_few_words_are_trained_for_enough_steps():
     table, examples = separable(120)
     held = separable(200, seed=5)
@@ -82,6 +85,7 @@ def test_few_words_are_trained_for_enough_steps():
     assert found.accuracy > 0.95
 
 
+@pytest.mark.slow
 def test_a_dominant_label_does_not_end_training_early():
     # the first epochs predict it for every word, with the same accuracy on dev
     rng = np.random.default_rng(1)
@@ -100,6 +104,7 @@ def test_a_dominant_label_does_not_end_training_early():
     assert found.accuracy > 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", window_probe.WINDOW_DECAYS)
 def test_rows_that_rarely_have_a_gradient_move_as_with_adamw_on_the_whole_table(decay):
     generator, rng = torch.Generator().manual_seed(1), np.random.default_rng(2)
@@ -164,6 +169,7 @@ def test_epochs_are_compared_by_the_likelihood_of_known_labels():
     assert network.mean_loss(Examples(rows, np.full(3, -1))) == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_words", [100, 2049, 3000, 4095, 4097, 20_000])
 def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
     table, _ = separable(8)

@@ -210,6 +210,7 @@ def test_the_same_document_gives_the_same_svg_also_from_json(tmp_path):
     assert drawn(tmp_path, what) == drawn(tmp_path, json.loads(json.dumps(what)))
 
 
+@pytest.mark.slow
 def test_pictures_are_1000_pixels_wide(tmp_path):
     image = pytest.importorskip("PIL.Image")
     runs = [{"run": f"out/{n}", "method": f"m{n}", "fingerprint": None} for n in range(14)]

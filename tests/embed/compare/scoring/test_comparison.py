@@ -265,6 +265,7 @@ def test_baselines_cover_shared_items_with_restricted_analogies(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_task(all_sets):
     runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
     tasks = read_tasks(all_sets)
@@ -307,6 +308,7 @@ def test_intervals_contain_the_score_and_have_width(all_sets):
     assert all(s.low < s.high for s in defined if s.measured.task == "similarity")
 
 
+@pytest.mark.slow
 def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
     config = all_sets
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3)}
@@ -459,6 +461,7 @@ def test_restrict_0_uses_all_questions(all_sets):
     assert {items for _, items, _ in used[30]} != {40}
 
 
+@pytest.mark.slow
 def test_the_same_comparison_gives_the_same_json(all_sets):
     first, second = (
         json.dumps(to_json(compared({"a": noisy(1), "b": noisy(2)}, all_sets), all_sets, {}))
@@ -468,6 +471,7 @@ def test_the_same_comparison_gives_the_same_json(all_sets):
     assert first == second
 
 
+@pytest.mark.slow
 def test_adding_a_run_or_set_changes_no_interval(all_sets):
     alone = compared({"a": noisy(1)}, CompareConfig(categories=all_sets.categories))
     among = compared(

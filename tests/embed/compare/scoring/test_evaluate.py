@@ -344,6 +344,7 @@ def test_a_nan_mean_vector_does_not_affect_other_runs(config):
     assert failure.startswith("pairs: vectors: the vector of ")
 
 
+@pytest.mark.slow
 def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypatch):
     runs = {"one": noisy(1), "two": noisy(2, WORDS[:50])}
     sections = CompareConfig(
@@ -469,6 +470,7 @@ def test_baselines_are_cached_only_if_all_runs_are(config, fresh_cache):
     assert len(list((fresh_cache / FOLDER).iterdir())) == 1  # of half alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 5])
 def test_results_do_not_depend_on_threads(config, threads):
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}

@@ -123,6 +123,7 @@ def test_the_digest_of_a_set_ignores_order_case_and_repetition():
     assert words_digest(a) == words_digest(b) != words_digest(other)
 
 
+@pytest.mark.slow
 def test_the_default_sets_are_recognized():
     names = [
         PUBLISHED[words_digest(read_task(task, path, CompareConfig()))]
@@ -131,6 +132,7 @@ def test_the_default_sets_are_recognized():
     assert names == ["WS-353", "SimLex-999", "Google analogies"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "file", "name"),
     [
@@ -168,6 +170,7 @@ def runs(tmp_path):
     return [str(tmp_path / name) for name in made]
 
 
+@pytest.mark.slow
 def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, monkeypatch):
     chosen = dataclasses.replace(SkipGramConfig.chosen, sets=("WS-353", "AP"))
     monkeypatch.setattr(SkipGramConfig, "chosen", chosen)
@@ -197,6 +200,7 @@ def test_sets_that_chose_nothing_have_no_note(runs, tmp_path):
     assert CHOSEN_HERE not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [[], ["--similarity", "wordsim353"]], ids=["default", "named"])
 def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, tmp_path, named):
     words = [f"wort{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300)]

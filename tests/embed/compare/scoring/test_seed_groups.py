@@ -121,11 +121,13 @@ def test_a_star_replaces_whole_numbers(svd, names, name):
     assert seed_groups(runs) == {name: names}
 
 
+@pytest.mark.slow
 def test_masked_language_models_are_grouped_for_any_pooling(encoders):
     change(encoders["mlm-seed2"], "config.json", pooling={"source": "states", "sentences": 1})
     assert seed_groups(encoders) == {"mlm-seed*": ("mlm-seed1", "mlm-seed2")}
 
 
+@pytest.mark.slow
 def test_a_different_automatic_batch_size_separates_groups(encoders, tmp_path):
     run = shutil.copytree(encoders["mlm-seed2"], tmp_path / "copy")
     decided = json.loads((run / "config.json").read_text())["decided"]
@@ -151,6 +153,7 @@ def test_pooled_vectors_are_grouped_by_their_encoders_seeds(encoders, corpus, tm
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["config.json", "provenance.json"])
 @pytest.mark.parametrize("text", ["{", "[]", '{"method": 3, "seed": "one"}', None])
 def test_runs_without_readable_settings_are_in_no_group(svd, tmp_path, name, text):

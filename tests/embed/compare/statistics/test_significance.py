@@ -223,6 +223,7 @@ def test_constant_replicates_have_no_p_value():
     assert math.isnan(found.p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranked", [True, False])
 def test_false_positive_rate_of_correlations(ranked):
     # At a chance of 0.065 each, more than 45 of 400 false alarms: below 1 in 1,000.
@@ -470,6 +471,7 @@ def words_in_pairs(rng, words):
     return judged, *runs
 
 
+@pytest.mark.slow
 def test_false_positive_rate_of_pairs_that_share_words():
     # 40 words in 100 pairs. At a chance of 0.065 more than 36 of 300 false alarms: below 1 in
     # 1,000. Pairs drawn as if independent give more than 45 of 300 (0.2 each; chance of fewer

@@ -165,6 +165,7 @@ def test_vectors_that_are_not_finite_are_refused(bad):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1], ids=["wordsim353", "simlex999"])
 def test_gensim_gives_the_same_correlations_and_coverage(synthetic, number):
     KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors

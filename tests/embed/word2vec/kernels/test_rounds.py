@@ -265,6 +265,7 @@ def assert_lockstep_matches_the_twin(units, plan, parts, *, n_buckets=N_BUCKETS)
         assert np.abs(table - start[: len(table), :20]).max() > 100 * tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("parts", [OWN_ROWS, parts_of_words()], ids=["words", "subwords"])
 @pytest.mark.parametrize("n_chunks", [8, 1])
@@ -280,6 +281,7 @@ def uses_of(chunk):
     return once, len(uses) - once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("negatives", [1, 5, 12])
 @pytest.mark.parametrize(
@@ -303,6 +305,7 @@ def test_targets_used_once_and_several_times_get_the_same_updates(
     assert_lockstep_matches_the_twin(units, plan, OwnRows(n_words), n_buckets=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("parts", [OWN_ROWS, parts_of_words()], ids=["words", "subwords"])
 def test_the_bytes_do_not_depend_on_the_threads(method, parts):
@@ -372,6 +375,7 @@ def test_no_thread_passes_a_barrier_before_all_have_arrived(threads):
     assert (seen >= threads * np.arange(1, all_rounds + 1)).all()
 
 
+@pytest.mark.slow
 def test_a_thread_that_waits_long_sleeps():
     # a spinning thread would use as much processor time as it waits, here a second
     counter, taken = np.zeros(1, dtype=np.int64), []

@@ -229,6 +229,7 @@ def offsets_of(targets, width):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("rows", [[4], [0, 3, 6, 8], [2, 5, 2, 2, 7], []])
 @pytest.mark.parametrize("targets", TARGETS)
@@ -323,6 +324,7 @@ for kernel in kernels:
 """
 
 
+@pytest.mark.process
 def test_kernels_work_on_a_processor_without_wide_vectors(tmp_path):
     # "generic" is the baseline of an architecture: on x86-64, vectors of four floats and no fused
     # multiply-add. Code from numba's cache cannot be inspected, so the cache is empty.

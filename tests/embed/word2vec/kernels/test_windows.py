@@ -144,6 +144,7 @@ def test_windows_drawn_in_parts_match_those_drawn_at_once():
     assert int(state[0]) == end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("negatives", [1, 5, 12])
 @pytest.mark.parametrize("window", [1, 5, 20])
@@ -220,6 +221,7 @@ def undivided_window(inputs, outputs, width, contexts, targets, rate, labels):
     add_to_rows(inputs, contexts, len(contexts), width, gain, 0)
 
 
+@pytest.mark.slow
 def test_the_update_of_word2vec_c_is_bit_identical_to_its_steps():
     plan = plan_of(np.arange(1, 41), "mean", window=3)
     targets = np.arange(20, 26)

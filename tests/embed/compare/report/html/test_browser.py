@@ -16,9 +16,12 @@ from tests.embed.compare.report.report_pages import all_parts, result, small_doc
 from tests.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not on PATH; apt-get install chromium"
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="chromium is not on PATH; apt-get install chromium"
+    ),
+]
 PHONE, DESKTOP = 390, 1200
 HARNESS = """<!DOCTYPE html><meta charset="utf-8"><title>harness</title>
 <iframe id="phone" width="{phone}" height="800" srcdoc="{page}"></iframe>

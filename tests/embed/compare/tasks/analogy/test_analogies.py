@@ -42,6 +42,7 @@ def naive_answer(matrix, a, b, c, restrict, method, exclude=True):
     return answers[0] if len(answers) == 1 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restrict", [7, 40, 1000])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("exclude", [False, True])
@@ -208,6 +209,7 @@ def test_questions_with_a_zero_vector_are_counted():
         assert result.items_zero == 2
 
 
+@pytest.mark.slow
 def test_gensim_gives_the_same_accuracy_and_coverage(tmp_path, synthetic):
     KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors
 

@@ -101,6 +101,7 @@ class Layers:
         return states
 
 
+@pytest.mark.slow
 def test_informative_vectors_beat_random_ones(files, vectors, capsys):
     task = task_of(*files)
     random = WordVectors(
@@ -122,12 +123,14 @@ def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
     assert min(scores(task, one_hot).values()) > 0.8
 
 
+@pytest.mark.slow
 def test_results_are_the_same_for_the_same_seed(files, vectors):
     first, again = ([m.statistic.values for m in ask(task_of(*files), vectors)] for _ in range(2))
 
     assert [values.tobytes() for values in first] == [values.tobytes() for values in again]
 
 
+@pytest.mark.slow
 def test_the_test_part_does_not_affect_training(files, vectors):
     flipped = [f"{1 - int(line[0])}{line[1:]}" for line in sentence_lines(60, 2)]
     other = write(files[2].with_name("flipped"), flipped)
@@ -141,6 +144,7 @@ def test_the_test_part_does_not_affect_training(files, vectors):
         assert (right != wrong).all()
 
 
+@pytest.mark.slow
 def test_the_best_layer_of_an_encoder_is_used_and_noted(files, vectors):
     encoder = Layers()
     task = task_of(*files)
@@ -155,6 +159,7 @@ def test_the_best_layer_of_an_encoder_is_used_and_noted(files, vectors):
     assert encoder.layers_read == [0, 1, 2, 1]  # the best one again; no two are held at once
 
 
+@pytest.mark.slow
 def test_layers_and_static_vectors_are_sections(files, vectors):
     task = task_of(*files, sections=True)
 
@@ -287,6 +292,7 @@ def test_every_sentence_is_scored_and_unknown_words_are_counted(files, vectors):
     assert task.items()[58] == ["unheard", "of"]
 
 
+@pytest.mark.slow
 def test_a_subset_of_items_scores_as_in_the_whole(files, vectors):
     task = task_of(*files)
     some = np.arange(60) < 7
@@ -322,6 +328,7 @@ def test_means_match_for_dense_sparse_and_state_inputs(vectors):
     assert states.bags.offsets.tolist() == [0, 3, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
     task = task_of(*files[:2], write(files[2], [*sentence_lines(58, 2), "1 \x00", "0 \x00"]))
 
@@ -329,6 +336,7 @@ def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
     assert split_sentence(Layers().words, "\x00") == []
 
 
+@pytest.mark.slow
 def test_a_comparison_reads_the_sentences_option(files, vectors):
     config = CompareConfig(sentences=(",".join(map(str, files)),), replicates=100)
 
@@ -380,6 +388,7 @@ def folded(path, lines, **options):
     return SentencesTask.read(write(path, lines), CompareConfig(**options))
 
 
+@pytest.mark.slow
 def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
     lines = sentence_lines(60, 3)
     task = folded(tmp_path / "mr", lines, folds=2, sections=True)
@@ -408,6 +417,7 @@ def test_a_set_of_one_file_is_cross_validated(tmp_path, capsys):
     assert list(task.items())[7] == lines[7].split()[1:]
 
 
+@pytest.mark.slow
 def test_every_fold_is_scored_by_probes_trained_on_the_others(tmp_path, vectors):
     lines = sentence_lines(30, 3)
     task = folded(tmp_path / "mr", lines, folds=2)
@@ -423,6 +433,7 @@ def test_every_fold_is_scored_by_probes_trained_on_the_others(tmp_path, vectors)
         assert one.statistic.values[test].tolist() == other.statistic.values.tolist()
 
 
+@pytest.mark.slow
 def test_an_encoder_encodes_each_layer_once_for_all_folds(tmp_path, vectors):
     encoder = Layers()
     task = folded(tmp_path / "mr", sentence_lines(60, 3), folds=2, sections=True)

@@ -94,6 +94,7 @@ class Positions:
         return states * [0.0, 1.0, 0.0][layer]
 
 
+@pytest.mark.slow
 def test_a_window_resolves_ambiguous_words(files, vectors):
     task = read(*files)
 
@@ -115,6 +116,7 @@ def test_a_window_resolves_ambiguous_words(files, vectors):
     assert right == pytest.approx(320 - n_saws)  # all words with one label
 
 
+@pytest.mark.slow
 def test_the_bootstrap_draws_sentences(files, vectors):
     task = read(*files)
 
@@ -125,6 +127,7 @@ def test_the_bootstrap_draws_sentences(files, vectors):
     assert np.isfinite(resample(accuracy.statistic, counts).replicates).all()
 
 
+@pytest.mark.slow
 def test_every_word_is_scored_and_unknown_ones_are_counted(files, vectors):
     task = read(*files)
     few = WordVectors(VOCABULARY[:15], vectors.matrix[:15])
@@ -137,6 +140,7 @@ def test_every_word_is_scored_and_unknown_ones_are_counted(files, vectors):
     assert score(window) > 0.98  # what is unknown here is a verb
 
 
+@pytest.mark.slow
 def test_one_hot_vectors_memorize_words_without_context(files, vectors):
     task = read(*files)
     one_hot = make_baselines([vectors], task.texts(), 100, 1)["one-hot"]
@@ -150,6 +154,7 @@ def test_one_hot_vectors_memorize_words_without_context(files, vectors):
     assert found["selectivity_window"] == pytest.approx(found["accuracy_window"] - 1, abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
     task = read(*files, sections=True)
     run = WithEncoder(vectors, Positions)
@@ -172,6 +177,7 @@ def test_the_layer_is_chosen_on_the_development_part(files, vectors, capsys):
             assert each.note.endswith(f"{expected_note}overlapping windows")
 
 
+@pytest.mark.slow
 def test_unseen_labels_are_noted_and_count_as_wrong(files, vectors, tmp_path, capsys):
     task = read(
         *files[:2], written(tmp_path / "new", [[("They", "P"), ("they", "X"), ("v1", "Y")]])
@@ -195,6 +201,7 @@ def test_at_most_ten_unseen_labels_are_listed(files, tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_without_ambiguous_words_the_metric_is_undefined(vectors, tmp_path):
     path = written(tmp_path / "x", [[("n1", "N"), ("v1", "V")]] * 20)
 
@@ -205,6 +212,7 @@ def test_without_ambiguous_words_the_metric_is_undefined(vectors, tmp_path):
     assert score(found["accuracy"]) == 1
 
 
+@pytest.mark.slow
 def test_entities_also_have_f1_of_exact_spans(vectors, tmp_path):
     some = [[("the", "O"), ("n1", "B-X"), ("n2", "I-X"), ("v1", "O"), ("n3", "B-X")]] * 30
     path = written(tmp_path / "x", some)
@@ -310,6 +318,7 @@ class Deeper(Positions):
         return super().encode(sentences, [min(*layers, 2)])
 
 
+@pytest.mark.slow
 def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
     task, tables, alive = read(*files), [], []
 
@@ -352,6 +361,7 @@ def test_a_vector_that_is_not_finite_is_refused(files, vectors):
         ask(read(*files), WordVectors(VOCABULARY, matrix, name="broken"))
 
 
+@pytest.mark.slow
 def test_results_are_reproducible_and_reprs_distinguish_tasks(files, vectors):
     once, again, other = (read(*files, seed=seed) for seed in (1, 1, 2))
 
