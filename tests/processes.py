@@ -25,6 +25,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from firth import cli
+from tests.source import FILES, module_name
 
 TIMEOUT = 3600  # seconds
 CPU_SECONDS = 1200  # limit per command; each takes a few at most
@@ -37,31 +38,12 @@ _CHANGES = {
     "os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate",
 }  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_NEEDED = [
-    "torch",
-    "torch._dynamo",
-    "torch.optim",
-    "gensim.models",
-    "jinja2",
-    "matplotlib.figure",
-    "matplotlib.backends.backend_svg",
-    "matplotlib.font_manager",
-    "scipy.sparse.linalg",
-    "scipy.stats",
-    "tokenizers",
-    "firth.corpora.encoding.pipeline",
-    "firth.corpora.encoding.encode",
-    "firth.corpora.tokenizer.pieces",
-    "firth.embed.formats.vector_files",
-    "firth.embed.svd.truncated_svd",
-    "firth.embed.word2vec.train",
-    "firth.embed.contextual.pooling",
-    "firth.embed.compare.scoring.evaluate",
-    "firth.embed.compare.report.html.page",
-    "firth.embed.compare.curves.learning_curve",
-    "firth.pretrain.train",
-    "firth.pretrain.inference.mlm_encoder",
-]
+# What commands import where they need it.
+_PACKAGES = (
+    "gensim.models", "jinja2", "matplotlib.backends.backend_svg", "matplotlib.font_manager",
+    "rich.table", "scipy.sparse.linalg", "scipy.stats", "sklearn.cluster", "sklearn.linear_model",
+    "tokenizers", "torch._dynamo", "torch.optim",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +160,7 @@ def _serve(connection: socket.socket) -> None:
     """Fork for each request until the client closes the connection."""
     from numba.core.registry import cpu_target
 
-    for module in (*cli.COMMANDS.values(), *_NEEDED):
+    for module in (*map(module_name, FILES), *_PACKAGES):
         importlib.import_module(module)
     # numba would do this for the first kernel, in half a second
     cpu_target.typing_context.refresh()
