@@ -66,7 +66,8 @@ def study(
     Parameters
     ----------
     source : Study, Corpus, path or text
-        The settings, or only a corpus or a text, as :func:`firth.build_corpus` takes it. Open
+        The settings, or only a corpus or a text, as :func:`firth.build_corpus` takes it; text in
+        memory is built in the cache, and the study refers to the corpus there. Open
         settings are chosen by the text and the budget, once (evaluation sets each time), and saved
         in ``study.toml``.
     out : str or Path
