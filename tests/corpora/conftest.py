@@ -1,6 +1,7 @@
-"""Fixtures of the reader tests."""
+"""Fixtures of several folders of tests."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from firth.corpora.encoding import pipeline
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
 
@@ -81,6 +83,12 @@ def _check(block: TextBlock) -> None:
     assert b"\r" not in block.text
     for start, end in zip(block.documents[:-1], block.documents[1:], strict=True):
         assert start == end or block.text[end - 1 : end] == b"\n"
+
+
+@pytest.fixture
+def parse_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parse CoNLL-U and find words by jieba on threads, since processes take a second to start."""
+    monkeypatch.setattr(pipeline, "worker_processes", ThreadPoolExecutor)
 
 
 @pytest.fixture(scope="session")

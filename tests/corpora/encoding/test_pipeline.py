@@ -282,7 +282,7 @@ def test_up_to_date_detects_every_change(tmp_path):
     assert not up_to_date(tmp_path / "nowhere", request(source))
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("parse_on_threads")
 def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
     source = tmp_path / "trees.conllu"
     source.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
@@ -292,15 +292,6 @@ def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
     del manifest["reads_heads"]  # as an earlier version left it
     (made.path / "manifest.json").write_text(json.dumps(manifest))
     assert not up_to_date(made.path, request(source))
-
-
-def test_an_existing_corpus_is_not_overwritten(tmp_path):
-    corpus = build(tmp_path)
-    with pytest.raises(ArtifactError) as refusal:
-        build(tmp_path)
-    assert str(refusal.value) == (
-        f"{corpus.path}: already exists; choose another `out` or pass `force=True`"
-    )
 
 
 def test_verify_names_a_corrupt_shard(tmp_path):
@@ -336,7 +327,7 @@ def test_kept_fields_of_any_name_are_stored_inside_the_corpus(tmp_path):
     corpus.verify()
 
 
-@pytest.mark.process
+@pytest.mark.usefixtures("parse_on_threads")
 def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     source = tmp_path / "a.conllu"
     rows = ["1\tDon't\tdo not", "2\tpanic\tpanic", "3\t!\t!"]
@@ -355,15 +346,15 @@ def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
-@pytest.mark.process
-def test_pretokenized_text_is_not_segmented_again(tmp_path):
+@pytest.mark.usefixtures("parse_on_threads")
+@pytest.mark.parametrize("options", [{"segmenter": "characters"}, {"lemmatize": "en"}], ids=str)
+def test_pretokenized_text_is_not_segmented_or_lemmatized(tmp_path, options):
     source = tmp_path / "a.conllu"
     source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
-    with pytest.raises(SourceError) as refusal:
-        encode_corpus(request(source, segmenter="characters"), tmp_path / "out")
-    assert str(refusal.value) == (
-        f"{source}: already tokenized, so `segmenter=characters` does not apply; drop it"
-    )
+    (name, value), *_ = options.items()
+    message = f"already tokenized, so `{name}={value}` does not apply; drop it"
+    with pytest.raises(SourceError, match=message):
+        encode_corpus(request(source, **options), tmp_path / "out")
 
 
 FORMS = "The Cats saw better Men. Houses were built; a café's walls, THE 2 cats' mice-catching!"
@@ -406,7 +397,6 @@ def test_lemmatized_arrays_do_not_depend_on_threads_or_memory(tmp_path):
     assert [list(shard.held_out) for shard in one.shards] == held_out
 
 
-@pytest.mark.process
 def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
     with pytest.raises(SettingError, match=r"`lemmatize=xx`: no lemmas of this language; the lang"):
         build(tmp_path, lemmatize="xx")
@@ -414,10 +404,6 @@ def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
         SettingError, match=r"^TextSettings\.lemmatize needs the words of an alphab"
     ):
         TextSettings(lemmatize="en", segmenter="characters")
-    source = tmp_path / "a.conllu"
-    source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="`lemmatize=en` does not apply; drop it"):
-        encode_corpus(request(source, lemmatize="en"), tmp_path / "out")
     assert "lemmatize" not in TextSettings().to_json()
     monkeypatch.setitem(sys.modules, "simplemma", None)
     lemmatizer.cache_clear()
