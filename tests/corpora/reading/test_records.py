@@ -47,29 +47,51 @@ def test_jsonl_records_are_documents(ascii, block_bytes, write, read_all):
     assert reading.counts == {"missing_fields": 1}
 
 
-def test_jsonl_errors_name_file_and_line(write, read_all):
-    good = '{"text": "one", "n": 1}\n'
-    for bad, message in {
-        '{"text": "o\n': (
-            "malformed JSON (Unterminated string starting at: line 1 column 10 (char 9)); "
-            "fix the line"
-        ),
-        '["text"]\n': "an array, not an object; each line must be one JSON object",
-        "7\n": "a number, not an object; each line must be one JSON object",
-        '{"body": "x", "n": 2}\n': "no field 'text'; the fields are: body, n",
-        "{}\n": "no field 'text'; the fields are: (none)",
-        '{"text": ["a", 3]}\n': "field 'text' is an array, not a string; pass another `field`, or "
-        "fix the record",
-        '{"text": 3}\n': "field 'text' is a number, not a string; pass another `field`, or "
-        "fix the record",
-        '{"text": true}\n': "field 'text' is a boolean, not a string; pass another "
-        "`field`, or fix the record",
-        '{"text": "\\ud800"}\n': "the text contains a lone surrogate; pass `errors=replace`",
-    }.items():
-        write("a.jsonl", good * 2 + bad)
-        for block_bytes in (1, 1 << 20):
-            found = _error_of(read_all, "a.jsonl", block_bytes=block_bytes)
-            assert found == f"a.jsonl:3: {message}"
+JSONL, CSV, TSV = '{"text": "one", "n": 1}\n' * 2, "id,text\n1,one\n", "id\ttext\n1\tone\n"
+QUOTES = "quote cells that contain quotes, and double these quotes"
+REFUSED = [  # the format, content that is read before, the line of the error and its message
+    (
+        "jsonl",
+        JSONL,
+        '{"text": "o\n',
+        ":3: malformed JSON (Unterminated string starting at: line 1",
+    ),
+    (
+        "jsonl",
+        JSONL,
+        '["text"]\n',
+        ":3: an array, not an object; each line must be one JSON object",
+    ),
+    ("jsonl", JSONL, "7\n", ":3: a number, not an object; each line must be one JSON object"),
+    ("jsonl", JSONL, '{"body": "x", "n": 2}\n', ":3: no field 'text'; the fields are: body, n"),
+    ("jsonl", JSONL, "{}\n", ":3: no field 'text'; the fields are: (none)"),
+    ("jsonl", JSONL, '{"text": ["a", 3]}\n', ":3: field 'text' is an array, not a string; pass an"),
+    ("jsonl", JSONL, '{"text": 3}\n', ":3: field 'text' is a number, not a string; pass another"),
+    ("jsonl", JSONL, '{"text": true}\n', ":3: field 'text' is a boolean, not a string; pass anot"),
+    ("jsonl", JSONL, '{"text": "\\ud800"}\n', ":3: the text contains a lone surrogate; pass `err"),
+    ("json", "", '[{"text": "one"}]', ": one JSON array, not one record per line; convert it with"),
+    ("csv", CSV, "2\n", ":3: 1 columns, but the header has 2; fix the row"),
+    ("csv", CSV, "2,a,b\n", ":3: 3 columns, but the header has 2; fix the row"),
+    ("csv", CSV, '2,"a"b\n', f":3: malformed CSV (',' expected after '\"'); {QUOTES}"),
+    ("csv", CSV, '2,"never\nends\n', f":3: malformed CSV (unexpected end of data); {QUOTES}"),
+    ("tsv", TSV, "2\n", ":3: 1 columns, but the header has 2; fix the row"),
+]
+
+
+@pytest.mark.parametrize(("format", "before", "bad", "message"), REFUSED)
+def test_bad_records_are_refused_with_file_and_line(format, before, bad, message, write, read_all):
+    write(f"a.{format}", before + bad)
+    for block_bytes in (1, 1 << 20):
+        found = _error_of(read_all, f"a.{format}", block_bytes=block_bytes)
+        assert found.startswith(f"a.{format}{message}")
+
+
+@pytest.mark.parametrize("options", [{"field": "body"}, {"keep": ("body",)}])
+@pytest.mark.parametrize(("name", "content"), [("a.csv", CSV), ("a.tsv", TSV)])
+def test_a_field_that_is_no_column_is_refused(name, content, options, write, read_all):
+    write(name, content)
+    found = _error_of(read_all, name, **options)
+    assert found == f"{name}: no field 'body'; the fields are: id, text"
 
 
 def test_lone_surrogates_can_be_replaced(write, read_all):
@@ -85,13 +107,6 @@ def test_keeping_a_field_that_no_record_has_is_an_error(write, read_all):
     message = _error_of(read_all, "a.jsonl", keep=("date",))
     assert message == "a.jsonl: no field 'date'; the fields are: text, day"
     assert read_all("a.jsonl", keep=("day",)).counts == {"missing_fields": 1}
-
-
-def test_the_error_for_a_json_array_gives_the_remedy(write, read_all):
-    write("a.json", '[{"text": "one"}]')
-    assert _error_of(read_all, "a.json") == (
-        "a.json: one JSON array, not one record per line; convert it with: jq -c '.[]'"
-    )
 
 
 def test_wrapped_values_are_joined_into_paragraphs(write, read_all):
@@ -149,28 +164,6 @@ def test_csv_rows_are_documents(delimiter, block_bytes, write, read_all):
     assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "T,ue"]
 
 
-def test_csv_errors_name_file_and_line(write, read_all):
-    head = "id,text\n1,one\n"
-    for bad, message in {
-        "2\n": "a.csv:3: 1 columns, but the header has 2; fix the row",
-        "2,a,b\n": "a.csv:3: 3 columns, but the header has 2; fix the row",
-        '2,"a"b\n': (
-            "a.csv:3: malformed CSV (',' expected after '\"'); quote cells that contain quotes, "
-            "and double these quotes"
-        ),
-        '2,"never\nends\n': (
-            "a.csv:3: malformed CSV (unexpected end of data); quote cells that contain quotes, "
-            "and double these quotes"
-        ),
-    }.items():
-        write("a.csv", head + bad)
-        assert _error_of(read_all, "a.csv") == message
-    write("a.csv", head)
-    for options in ({"field": "body"}, {"keep": ("body",)}):
-        found = _error_of(read_all, "a.csv", **options)
-        assert found == "a.csv: no field 'body'; the fields are: id, text"
-
-
 def test_invalid_bytes_in_csv_are_an_error_or_replaced_and_counted(write, read_all):
     write("a.csv", b"id,text\n1,one\n2,caf\xe9\n")
     assert _error_of(read_all, "a.csv") == (
@@ -194,15 +187,6 @@ def test_tsv_rows_are_documents_and_inner_quotes_are_text(block_bytes, write, re
     assert reading.texts == ['say "hi"\n', 'all "of" it\n', '"a" or "b"\n']
     assert [document.position for document in reading.documents] == [2, 4, 5]
     assert [document.fields["day"] for document in reading.documents] == ["Mon", "", "Tue"]
-
-
-def test_tsv_errors_name_file_and_line(write, read_all):
-    write("a.tsv", "id\ttext\n1\tone\n2\n")
-    found = _error_of(read_all, "a.tsv")
-    assert found == "a.tsv:3: 1 columns, but the header has 2; fix the row"
-    assert _error_of(read_all, "a.tsv", field="x") == (
-        "a.tsv: no field 'x'; the fields are: id, text"
-    )
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -265,13 +263,12 @@ def test_the_command_prints_lines_csv_and_json(corpus):
 
 
 @pytest.mark.process
-def test_two_processes_can_make_the_index_at_once(tmp_path):
+def test_two_processes_can_make_the_index_at_once(server, tmp_path):
     corpus = searched_corpus(tmp_path)
     code = (
         "import sys, firth; from firth.corpora.store.search import Search; "
         "print(len(Search(firth.Corpus.open(sys.argv[1])).find('sea')))"
     )
-    command = [sys.executable, "-c", code, str(corpus.path)]
-    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    counts = [process.communicate()[0] for process in both]
+    both = [server.python(code, corpus.path, workdir=tmp_path) for _ in range(2)]
+    counts = [process.wait().stdout for process in both]
     assert counts == [f"{len(Search(corpus).find('sea'))}\n"] * 2

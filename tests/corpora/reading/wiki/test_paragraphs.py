@@ -1,11 +1,8 @@
 """Wiki text: the kernel against a naive twin, and examples of leftovers and pages."""
 
-import bz2
-import importlib.util
 import lzma
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -250,39 +247,3 @@ def test_deep_and_unclosed_markup_takes_linear_time() -> None:
     for piece in ("[[", "{{", "{|", "<ref>", "[http://x ", "''", "(", "<!--", "{{a|", "[[a|[b"):
         page_text(piece * 3000)
         clean_lines((piece * 3000).encode())
-
-
-@pytest.mark.slow
-def test_articles_of_a_dump_read_as_prose() -> None:
-    spec = importlib.util.find_spec("gensim")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    folder = Path(spec.submodule_search_locations[0]) / "test" / "test_data"
-    name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-    with bz2.open(folder / name) as file:
-        texts = [element.text or "" for _, element in ElementTree.iterparse(file)
-                 if element.tag.endswith("}text")]  # fmt: skip
-    pages = [page_text(text) for text in texts]
-    everything = "\n".join(pages)
-
-    assert sum(map(bool, pages)) == 106
-    assert 2.8e6 < len(everything) < 3.0e6
-    for sign in (
-        "[[",
-        "]]",
-        "{{",
-        "}}",
-        "{|",
-        "<ref",
-        "<br",
-        "''",
-        "==",
-        "&nbsp;",
-        "|thumb",
-        "()\n",
-    ):
-        assert sign not in everything
-    assert pages[1].startswith(
-        "Anarchism is a political philosophy that advocates self-governed societies based on "
-        "voluntary institutions. These are often described as stateless societies, although"
-    )
