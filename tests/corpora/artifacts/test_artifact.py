@@ -278,19 +278,13 @@ def test_verify_requires_checksums(tmp_path):
         verify(tmp_path)
 
 
-def test_damaged_json_is_a_one_line_error_that_names_the_file(tmp_path):
-    (tmp_path / "config.json").write_text('{"a": ')
-    with pytest.raises(ArtifactError, match="cannot be read as JSON") as caught:
-        artifact.read_json(tmp_path / "config.json")
-    assert str(caught.value).startswith(f"{tmp_path}/config.json: ")
-    assert "\n" not in str(caught.value)
-
-
-def test_deeply_nested_json_is_a_one_line_error(tmp_path):
-    (tmp_path / "x.json").write_text("[" * 100_000)
+@pytest.mark.parametrize("content", ['{"a": ', "[" * 100_000], ids=["damaged", "deeply nested"])
+def test_json_that_cannot_be_read_is_a_one_line_error_that_names_the_file(tmp_path, content):
+    (tmp_path / "x.json").write_text(content)
     with pytest.raises(ArtifactError) as caught:
         artifact.read_json(tmp_path / "x.json")
     assert str(caught.value).startswith(f"{tmp_path}/x.json: cannot be read as JSON: ")
+    assert "\n" not in str(caught.value)
 
 
 def test_json_round_trips_unescaped(tmp_path):
@@ -300,11 +294,15 @@ def test_json_round_trips_unescaped(tmp_path):
     assert artifact.read_json(tmp_path / "x.json") == value
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_a_one_line_error_and_leaves_nothing(tmp_path, code):
+FULL_DISK = {code: OSError(code, os.strerror(code)) for code in (errno.ENOSPC, errno.EDQUOT)}
+FULL_DISK["tofile"] = OSError("123 requested and 45 written")  # the message of ndarray.tofile()
+
+
+@pytest.mark.parametrize("error", FULL_DISK.values(), ids=FULL_DISK)
+def test_a_full_disk_is_a_one_line_error_and_leaves_nothing(tmp_path, error):
     with pytest.raises(ArtifactError) as caught, new_artifact(tmp_path / "out", MAKER) as partial:
         (partial / "a.txt").write_text("tea")
-        raise OSError(code, os.strerror(code))
+        raise error
     assert str(caught.value) == (
         f"{tmp_path}/out: the disk is full; free some space or choose another `out`"
     )
@@ -464,15 +462,6 @@ def test_a_partial_directory_with_a_truncated_record_is_cleared(tmp_path):
 def test_a_too_long_name_is_a_one_line_error(tmp_path, name):
     with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
         make(tmp_path / name)
-    assert names(tmp_path) == []
-
-
-def test_an_array_cut_short_by_a_full_disk_is_a_one_line_error(tmp_path):
-    with (
-        pytest.raises(ArtifactError, match="the disk is full"),
-        new_artifact(tmp_path / "out", MAKER),
-    ):
-        raise OSError("123 requested and 45 written")  # the message of ndarray.tofile()
     assert names(tmp_path) == []
 
 

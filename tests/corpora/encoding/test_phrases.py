@@ -1,5 +1,6 @@
 """Phrases as words, against naive twins and gensim."""
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -26,6 +27,7 @@ STOP_WORDS = ["w0", "w3"]
 PUNCTUATION = [",", "-", "."]
 
 
+@functools.cache
 def random_text(seed, n_sentences=900):
     """Return lines of documents, with punctuation and pairs of words that prefer each other."""
     rng = np.random.default_rng(seed)
@@ -50,6 +52,13 @@ def build(tmp_path, text, name="out", *, threads=1, max_types=None, **phrases):
         phrases=PhraseOptions(**phrases),
     )
     return encode_corpus(request, tmp_path / name, shard_tokens=1500, block_bytes=4000)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def unjoined(request, tmp_path_factory):
+    """Return a random text, and its corpus without phrases."""
+    text = random_text(request.param)
+    return text, build(tmp_path_factory.mktemp("plain"), text)
 
 
 def cut(sentence, breaks):
@@ -125,7 +134,6 @@ def check_consistency(corpus):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("formula", "threshold", "min_count", "passes", "stop_words"),
     [
@@ -134,11 +142,10 @@ def check_consistency(corpus):
     ],
 )  # fmt: skip
 def test_the_text_is_joined_by_the_definition(
-    tmp_path, seed, formula, threshold, min_count, passes, stop_words
+    tmp_path, unjoined, formula, threshold, min_count, passes, stop_words
 ):
-    text = random_text(seed)
+    text, plain = unjoined
     (tmp_path / "stop.txt").write_text("\n".join(stop_words))
-    plain = build(tmp_path, text, "plain")
     sentences = words_of(plain, "sentences")
     for _ in range(passes):
         phrases = naive_phrases(

@@ -37,13 +37,28 @@ ONE_THREAD = BuildOptions(threads=1)
         ([("a cat", {"text": 1})], "<list>:1: a field has the name 'text'; rename it"),
         (iter([]), "<list_iterator>: has no texts; an iterator can be read only once"),
         ([], "<list>: is empty; pass paths, strings, "),
+        (zip(["a dog", "a cat"], "xy", strict=True), "<zip>:1: a tuple (str, str); pass strings"),
+        ([("the cat", 1999)], "<list>:1: a tuple (str, int); pass strings"),
+        ([("a dog ran",)], "<list>:1: a tuple (str); pass strings"),
+        (np.array([["a", "b"]]), "<ndarray>: has 2 dimensions; pass one column of it"),
+        ({"a cat", "a dog"}, "<set>: neither paths nor text; pass a list of strings"),
+        (b"a cat", "<bytes>: neither paths nor text"),
+        ([["the", None]], "<list>:1: a list with an object of type NoneType; pass strings"),
+        ([("a", {"b": {(1, 2): 3}})], "<list>:1: a field cannot be stored as JSON (keys must be"),
+        ([("a", {"b,c": 3})], "<list>: the field 'b,c' has a comma in its name; rename it"),
+        (["cats", "dogs"], "cats: no such file or folder; check the path, or pass texts as iter("),
+        ([Path("here.txt"), 5], "<list>: mixes paths and other objects"),
+        ("a\0b", "a\0b: no such file or folder; pass text itself in a list: [text]"),
     ],
     ids=[
         "none", "columns", "text", "long", "mistyped", "both", "number", "path", "mixed",
-        "name twice", "nothing", "no source",
+        "name twice", "nothing", "no source", "labels", "year", "row", "matrix", "set", "bytes",
+        "tokens", "keys", "comma", "words", "paths", "nul",
     ],
 )  # fmt: skip
-def test_what_is_neither_paths_nor_text_is_refused(sources, message, tmp_path, monkeypatch):
+def test_what_is_neither_paths_nor_text_or_may_be_either_is_refused(
+    sources, message, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     Path("here.txt").write_text("a text\n")
     with pytest.raises(SourceError, match=re.escape(message)):
@@ -177,34 +192,6 @@ def test_columns_of_one_name_are_refused_if_one_is_read(tmp_path):
     with pytest.raises(SourceError, match="<DataFrame>: has 2 columns 'k'; rename them"):
         build_corpus(frame, tmp_path / "corpus", keep=["k"])
     assert build_corpus(frame, tmp_path / "corpus", options=ONE_THREAD).n_documents == 2
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (zip(["a dog", "a cat"], "xy", strict=True), "<zip>:1: a tuple (str, str); pass strings"),
-        ([("the cat", 1999)], "<list>:1: a tuple (str, int); pass strings"),
-        ([("a dog ran",)], "<list>:1: a tuple (str); pass strings"),
-        (np.array([["a", "b"]]), "<ndarray>: has 2 dimensions; pass one column of it"),
-        ({"a cat", "a dog"}, "<set>: neither paths nor text; pass a list of strings"),
-        (b"a cat", "<bytes>: neither paths nor text"),
-        ([["the", None]], "<list>:1: a list with an object of type NoneType; pass strings"),
-        ([("a", {"b": {(1, 2): 3}})], "<list>:1: a field cannot be stored as JSON (keys must be"),
-        ([("a", {"b,c": 3})], "<list>: the field 'b,c' has a comma in its name; rename it"),
-        (["cats", "dogs"], "cats: no such file or folder; check the path, or pass texts as iter("),
-        ([Path("here.txt"), 5], "<list>: mixes paths and other objects"),
-        ("a\0b", "a\0b: no such file or folder; pass text itself in a list: [text]"),
-    ],
-    ids=[
-        "labels", "year", "row", "matrix", "set", "bytes", "tokens", "keys", "comma", "words",
-        "paths", "nul",
-    ],
-)  # fmt: skip
-def test_what_may_be_meant_otherwise_is_refused(source, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("here.txt").write_text("a text\n")
-    with pytest.raises(SourceError, match=re.escape(message)):
-        build_corpus(source, tmp_path / "corpus")
 
 
 @pytest.mark.parametrize("make", [iter, np.array, pandas.Series], ids=lambda make: make.__name__)
