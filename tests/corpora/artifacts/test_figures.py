@@ -1,6 +1,5 @@
 """Figures: formats, sizes, fonts, text widths and atomic files."""
 
-import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -62,7 +61,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
 
 
 @pytest.mark.process
-def test_figures_do_not_import_pyplot(root, tmp_path):
+def test_figures_do_not_import_pyplot(server, tmp_path):
     code = f"""
 import sys
 from pathlib import Path
@@ -72,9 +71,7 @@ with picture_style():
 write_figure(figure, Path({str(tmp_path / "a.png")!r}))
 print("matplotlib.pyplot" in sys.modules)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True
-    )
+    done = server.python(code, workdir=tmp_path).wait()
     assert done.stdout == "False\n"
 
 

@@ -33,6 +33,15 @@ def corpus(tmp_path_factory):
     return searched_corpus(tmp_path_factory.mktemp("collocates"))
 
 
+def corpus_of(folder, lines, documents="line"):
+    """Build a corpus of a text, all of it for training."""
+    (folder / "a.txt").write_text("\n".join(lines))
+    return build_corpus(
+        folder / "a.txt", folder / "out",
+        read=ReadOptions(documents=documents), options=BuildOptions(held_out=0),
+    )  # fmt: skip
+
+
 def counts_near(sentences, phrases, window):
     """Count the words near phrases by the definition, and those of the phrases.
 
@@ -138,11 +147,7 @@ def test_measures_are_their_formulas():
 
 def test_a_word_that_one_document_repeats_has_a_wide_interval(tmp_path):
     lines = ["sea repeated " * 20 if n == 7 else "sea common sand" for n in range(60)]
-    (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = build_corpus(
-        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
-        options=BuildOptions(held_out=0),
-    )  # fmt: skip
+    corpus = corpus_of(tmp_path, lines)
     found = {row.word: row for row in collocates(corpus, "sea", measure="log-dice").rows}
     repeated, common = found["repeated"], found["common"]
     assert repeated.high - repeated.low > 5 * (common.high - common.low)
@@ -159,11 +164,7 @@ def test_nothing_is_associated_with_a_frequent_word_of_random_text(tmp_path):
         0.4, *[0.02] * 30
     ])]  # fmt: skip
     lines = [" ".join(words[n : n + 30]) for n in range(0, len(words), 30)]
-    (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = build_corpus(
-        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
-        options=BuildOptions(held_out=0),
-    )  # fmt: skip
+    corpus = corpus_of(tmp_path, lines)
     rows = collocates(corpus, "sea", window=1, words=30).rows
     # a mean of 30 log odds, each with a standard error of some .2; 4 standard errors
     assert len(rows) == 30
@@ -182,11 +183,7 @@ def test_intervals_hold_the_true_value(tmp_path):
         for number, share in enumerate(rng.choice([0.5, 0.1], size=len(lines))):
             salt = f"salt{word}" if rng.random() < share else "sand"
             lines[number] += f"sea{word} {salt} . " * 4
-    (tmp_path / "a.txt").write_text("\n".join(lines))
-    corpus = build_corpus(
-        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="line"),
-        options=BuildOptions(held_out=0),
-    )  # fmt: skip
+    corpus = corpus_of(tmp_path, lines)
     held, expected = 0, 14 + math.log2(2 * 0.3 / (1 + 0.3))
     for word in range(40):
         rows = collocates(corpus, f"sea{word}", window=1, measure="log-dice").rows
@@ -213,11 +210,7 @@ def test_bad_options_are_refused(corpus, query, options, error, message):
 
 
 def test_paragraphs_are_drawn_if_there_are_few_documents(tmp_path):
-    (tmp_path / "a.txt").write_text("\n\n".join(["the salt sea", "the old sea"] * 40))
-    corpus = build_corpus(
-        tmp_path / "a.txt", tmp_path / "out", read=ReadOptions(documents="file"),
-        options=BuildOptions(held_out=0),
-    )  # fmt: skip
+    corpus = corpus_of(tmp_path, ["the salt sea\n", "the old sea\n"] * 40, documents="file")
     found = collocates(corpus, "sea", measure="log-dice")
     assert (corpus.n_documents, found.drawn) == (1, "paragraph")
     salt = {row.word: row for row in found.rows}["salt"]
