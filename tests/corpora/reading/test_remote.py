@@ -62,14 +62,14 @@ def local(tmp_path) -> Path:
     return tmp_path / "news"
 
 
-@pytest.mark.parametrize("url", ["s3://texts/news/*.gz", "s3://texts/news", "s3://texts/news/"])
-def test_files_of_a_bucket_make_the_corpus_of_the_same_local_files(url, server, local, tmp_path):
-    remote = build_corpus(url, tmp_path / "remote")
+def test_files_of_a_bucket_make_the_corpus_of_the_same_local_files(server, local, tmp_path):
+    remote = build_corpus("s3://texts/news", tmp_path / "remote")
     here = build_corpus(local, tmp_path / "here")
 
-    assert [file.url for file in remote_files(url)] == [
-        f"s3://texts/{name}" for name in sorted(NEWS)
-    ]
+    for url in ("s3://texts/news/*.gz", "s3://texts/news", "s3://texts/news/"):
+        assert [file.url for file in remote_files(url)] == [
+            f"s3://texts/{name}" for name in sorted(NEWS)
+        ]
     assert arrays(remote) == arrays(here)
     assert remote.fingerprint == here.fingerprint
 
