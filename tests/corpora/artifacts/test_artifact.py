@@ -124,19 +124,10 @@ def test_different_settings_do_not_clear_resumable_work(tmp_path):
         (partial / "work").mkdir()
         (partial / "work" / "a.txt").write_text("tea")
         raise ZeroDivisionError
-    message = (
-        f"{tmp_path / 'out'}.partial: left unfinished with different cups; pass the same values to "
-        "resume, choose another `out` or pass `force=True`"
-    )
-
     other = {**MAKER, "cups": 3}
-    with (
-        pytest.raises(ArtifactError) as refused,
-        new_artifact(tmp_path / "out", other, resume="work"),
-    ):
-        pass
-
-    assert str(refused.value) == message
+    message = "out.partial: left unfinished with different cups; pass the same values to resume,"
+    with pytest.raises(ArtifactError, match=message):
+        make(tmp_path / "out", maker=other, resume="work")
     assert (partial / "work" / "a.txt").read_text() == "tea"
     with new_artifact(tmp_path / "out", other, resume="work", force=True) as partial:
         assert not (partial / "work").exists()
@@ -159,12 +150,9 @@ def test_the_same_command_clears_what_a_killed_process_left(tmp_path):
 def test_unfinished_work_of_another_command_is_refused_unless_forced(tmp_path):
     leave_unfinished(tmp_path / "out", OTHER)
 
-    with pytest.raises(ArtifactError) as caught:
+    message = "out.partial: left unfinished by 'make-coffee'; run that command again, choose"
+    with pytest.raises(ArtifactError, match=message):
         make(tmp_path / "out")
-    assert str(caught.value) == (
-        f"{tmp_path}/out.partial: left unfinished by 'make-coffee'; "
-        "run that command again, choose another `out` or pass `force=True`"
-    )
     assert (tmp_path / "out.partial" / "deep" / "old.txt").is_file()
 
     make(tmp_path / "out", force=True)
@@ -174,12 +162,11 @@ def test_unfinished_work_of_another_command_is_refused_unless_forced(tmp_path):
 def test_an_existing_artifact_is_not_overwritten(tmp_path):
     make(tmp_path / "out")
 
-    with pytest.raises(ArtifactError) as caught:
+    with pytest.raises(
+        ArtifactError, match="out: already exists; choose another `out` or pass `fo"
+    ):
         make(tmp_path / "out", "other")
 
-    assert str(caught.value) == (
-        f"{tmp_path}/out: already exists; choose another `out` or pass `force=True`"
-    )
     assert (tmp_path / "out" / "a.txt").read_text() == "tea"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
@@ -203,12 +190,9 @@ def test_force_does_not_overwrite_other_folders(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.doc").write_text("precious")
 
-    with pytest.raises(ArtifactError) as caught:
+    with pytest.raises(ArtifactError, match="out: not a corpus or run; `force=True` will not over"):
         make(tmp_path / "out", force=True)
 
-    assert str(caught.value) == (
-        f"{tmp_path}/out: not a corpus or run; `force=True` will not overwrite it"
-    )
     assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
 
 
@@ -228,12 +212,10 @@ def test_an_artifact_being_written_is_refused_even_when_forced(tmp_path):
     try:
         assert inside.wait(PATIENCE)
         for force in (False, True):
-            with pytest.raises(ArtifactError) as caught:
+            with pytest.raises(
+                ArtifactError, match=r"out\.partial: another process is writing it;"
+            ):
                 make(tmp_path / "out", force=force)
-            assert str(caught.value) == (
-                f"{tmp_path}/out.partial: another process is writing it; "
-                "wait for it or choose another `out`"
-            )
     finally:
         done.set()
         process.join(PATIENCE)
@@ -435,12 +417,8 @@ def test_foreign_folders_are_not_touched(tmp_path, name):
     (tmp_path / name / "thesis.doc").write_text("precious")
 
     for force in (False, True):
-        with pytest.raises(ArtifactError) as caught:
+        with pytest.raises(ArtifactError, match=f"{name}: exists and is not a partial artifact; m"):
             make(tmp_path / "out", force=force)
-        assert str(caught.value) == (
-            f"{tmp_path}/{name}: exists and is not a partial artifact; "
-            "move it or choose another `out`"
-        )
     assert names(tmp_path) == [name, f"{name}/thesis.doc"]
 
 
@@ -487,10 +465,11 @@ def test_a_complete_partial_directory_is_not_cleared(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(artifact, "_publish", killed)
         make(out, **kept)
-    with pytest.raises(ArtifactError) as refused:
-        make(out, "other tea", **kept)
     partial = tmp_path / "out.partial"
-    assert str(refused.value) == (f"{partial}: complete, but not yet renamed; move it to {out}")
+    with pytest.raises(
+        ArtifactError, match=f"{partial}: complete, but not yet renamed; move it to"
+    ):
+        make(out, "other tea", **kept)
     assert (partial / "a.txt").read_text() == "tea"
     partial.rename(out)
     verify(out)

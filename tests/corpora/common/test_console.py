@@ -22,17 +22,10 @@ def _no_progress():
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (0, "0"),
-        (7, "7"),
-        (999, "999"),
-        (1000, "1k"),
-        (1234, "1.23k"),
-        (16_300_000, "16.3M"),
-        (2.1e9, "2.1G"),
-        (0.25, "0.25"),
-        (123_456, "123k"),
+        (0, "0"), (7, "7"), (999, "999"), (1000, "1k"), (1234, "1.23k"), (16_300_000, "16.3M"),
+        (2.1e9, "2.1G"), (0.25, "0.25"), (123_456, "123k"),
     ],
-)
+)  # fmt: skip
 def test_human_numbers_have_three_figures(number, text):
     assert console.human(number) == text
 
@@ -40,16 +33,10 @@ def test_human_numbers_have_three_figures(number, text):
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.0123, "0.012 s"),
-        (1, "1 s"),
-        (59.4, "59 s"),
-        (59.5, "1:00 min"),
-        (65, "1:05 min"),
-        (3599.4, "59:59 min"),
-        (3599.6, "1:00:00 h"),
-        (36_000, "10:00:00 h"),
+        (0.0123, "0.012 s"), (1, "1 s"), (59.4, "59 s"), (59.5, "1:00 min"), (65, "1:05 min"),
+        (3599.4, "59:59 min"), (3599.6, "1:00:00 h"), (36_000, "10:00:00 h"),
     ],
-)
+)  # fmt: skip
 def test_durations_have_a_unit(seconds, text):
     assert console.duration(seconds) == text
 

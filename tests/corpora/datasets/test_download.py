@@ -17,7 +17,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.datasets.download import Download, fetch
 
 BODY = bytes(range(256)) * 4_000  # larger than one read
-MD5 = hashlib.md5(BODY).hexdigest()
+MD5, MD5_OF_X = (hashlib.md5(each).hexdigest() for each in (BODY, b"x"))
 
 
 def zipped(body: bytes, name: str = "words") -> bytes:
@@ -180,13 +180,25 @@ def test_a_complete_part_is_used(publisher: Publisher, tmp_path: Path) -> None:
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
 
-def test_a_wrong_checksum_is_rejected(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.content = zipped(b"something else")
-
-    assert refusal(publisher, tmp_path) == (
-        f"{publisher.url}: the MD5 of words is {hashlib.md5(b'something else').hexdigest()}, not "
-        f"the expected {MD5}; download discarded, try again"
-    )
+@pytest.mark.parametrize(
+    ("server", "about", "message"),
+    [
+        (
+            {"content": zipped(b"x")},
+            {},
+            f"the MD5 of words is {MD5_OF_X}, not the expected {MD5}; ",
+        ),
+        ({"status": 404}, {}, "the server answered 404 Not Found; try again later or put the file"),
+        ({}, {"max_bytes": len(BODY) - 1}, f"words is larger than {len(BODY) - 1} bytes; downl"),
+    ],
+    ids=["checksum", "status", "size"],
+)
+def test_what_is_not_the_wanted_file_is_discarded(
+    publisher: Publisher, tmp_path: Path, server: dict, about: dict, message: str
+) -> None:
+    for name, value in server.items():
+        setattr(publisher, name, value)
+    assert refusal(publisher, tmp_path, **about).startswith(f"{publisher.url}: {message}")
     assert names(tmp_path) == ["words.lock"]
 
 
@@ -218,17 +230,8 @@ def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> No
     other.mkdir()
     (other / "words").write_bytes(b"x")
     assert refusal(publisher, other) == (
-        f"{other / 'words'}: the MD5 is {hashlib.md5(b'x').hexdigest()}, not {MD5} as expected "
+        f"{other / 'words'}: the MD5 is {MD5_OF_X}, not {MD5} as expected "
         f"from {publisher.url}; delete the file to download it again"
-    )
-
-
-def test_http_errors_are_reported(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.status = 404
-
-    assert refusal(publisher, tmp_path) == (
-        f"{publisher.url}: the server answered 404 Not Found; try again later or put the file at "
-        f"{tmp_path / 'words'}"
     )
 
 
@@ -265,13 +268,6 @@ def test_invalid_archives_are_rejected(
     assert message.startswith(f"{publisher.url}: not a zip archive with a valid file 'words' (")
     assert names(tmp_path / "cache") == ["words.lock"]
     assert names(tmp_path) == ["cache"]
-
-
-def test_unpacking_stops_at_the_size_limit(publisher: Publisher, tmp_path: Path) -> None:
-    assert refusal(publisher, tmp_path, max_bytes=len(BODY) - 1) == (
-        f"{publisher.url}: words is larger than {len(BODY) - 1} bytes; download discarded"
-    )
-    assert names(tmp_path) == ["words.lock"]
 
 
 def test_two_processes_download_once(publisher: Publisher, tmp_path: Path) -> None:

@@ -244,20 +244,17 @@ def test_missing_and_empty_sources_are_refused(write, read_all, tmp_path):
     write("folder/empty.txt", b"")
     (tmp_path / "none").mkdir()
     write("hidden/.a.txt", b"x")
-    expected = {
-        "no.txt": "no.txt: no such file or folder; check the path",
-        "empty.txt": "empty.txt: the source is empty; pass one that contains text",
-        "empty.gz": "empty.gz: the source is empty; pass one that contains text",
-        "folder": "folder: the folder contains only empty files; pass one that contains text",
-        "none": "none: the folder contains no files (hidden files are skipped); pass one that "
-        "contains text",
-        "hidden": "hidden: the folder contains no files (hidden files are skipped); pass one that "
-        "contains text",
-    }
-    for source, message in expected.items():
-        with pytest.raises(SourceError) as caught:
+    hidden = r"the folder contains no files \(hidden files are skipped\); pass one that contains"
+    for source, message in {
+        "no.txt": "no such file or folder; check the path",
+        "empty.txt": "the source is empty; pass one that contains text",
+        "empty.gz": "the source is empty; pass one that contains text",
+        "folder": "the folder contains only empty files; pass one that contains text",
+        "none": hidden,
+        "hidden": hidden,
+    }.items():
+        with pytest.raises(SourceError, match=f"^{source}: {message}"):
             read_all(source)
-        assert str(caught.value) == message
     with pytest.raises(SourceError, match=r"^no source given; pass files, folders or - for"):
         read_all([])
 
@@ -383,43 +380,40 @@ def test_raw_blocks_can_be_pickled(format, write):
         assert pickle.loads(pickle.dumps(raw)).parse().text == raw.parse().text  # noqa: S301
 
 
-def test_options_that_would_be_ignored_are_refused(write, read_all):
-    for name, content, _ in SMALL.values():
-        write(name, content)
-    for name, options, message in [
-        ("AA", {"documents": "line"}, "`documents=line` is for plain text, not for wikiextractor"),
+@pytest.mark.parametrize(
+    ("format", "options", "message"),
+    [
         (
-            "a.conllu",
+            "wikiextractor",
+            {"documents": "line"},
+            "`documents=line` is for plain text, not for wiki",
+        ),
+        (
+            "conllu",
             {"wrapped": True},
             "`wrapped=True` is for plain text and records, not for conllu",
         ),
-        ("a.txt", {"field": "x"}, "text has no field 'x'; drop `field`, or pass `format`"),
-        ("a.xml", {"field": "x"}, "mediawiki has no field 'x'; drop `field`, or pass `format`"),
-        (
-            "a.txt",
-            {"keep": ("x",)},
-            "plain text has no field 'x' to keep; drop `keep`, or pass `format`",
-        ),
-        ("AA", {"keep": ("x",)}, "no field 'x' to keep; its fields are id, url, title"),
-    ]:
-        with pytest.raises(SourceError) as caught:
-            read_all(name, **options)
-        assert str(caught.value) == f"{name}: {message}"
+        ("text", {"field": "x"}, "text has no field 'x'; drop `field`, or pass `format`"),
+        ("mediawiki", {"field": "x"}, "mediawiki has no field 'x'; drop `field`, or pass `format`"),
+        ("text", {"keep": ("x",)}, "plain text has no field 'x' to keep; drop `keep`, or pass `f"),
+        ("wikiextractor", {"keep": ("x",)}, "no field 'x' to keep; its fields are id, url, title"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(format, options, message, write, read_all):
+    name, content, _ = SMALL[format]
+    write(name, content)
+    with pytest.raises(SourceError) as caught:
+        read_all(name, **options)
+    assert str(caught.value).startswith(f"{name}: {message}")
 
 
 def test_options_are_checked():
     assert ReadOptions(keep=("date,author", " date", "")).keep == ("date", "author")
-    no_encoding = "ReadOptions.encoding must be a Python encoding name, such as latin-1, got"
     for options, message in [
-        ({"encoding": "klingon"}, f"{no_encoding} 'klingon'"),
-        ({"encoding": "rot13"}, f"{no_encoding} 'rot13'"),
-        (
-            {"wrapped": True, "documents": "line"},
-            "ReadOptions.wrapped joins lines, so documents must be file or block, got 'line'",
-        ),
+        ({"encoding": "klingon"}, r"encoding must be a Python encoding name, .* got 'klingon'$"),
+        ({"encoding": "rot13"}, r"encoding must be a Python encoding name, .* got 'rot13'$"),
+        ({"wrapped": True, "documents": "line"}, r"wrapped joins lines, .*, got 'line'$"),
+        ({"format": "docx"}, r"format must be one of auto, text, "),
     ]:
-        with pytest.raises(SettingError) as caught:
+        with pytest.raises(SettingError, match=rf"^ReadOptions\.{message}"):
             ReadOptions(**options)
-        assert str(caught.value) == message
-    with pytest.raises(SettingError, match=r"^ReadOptions\.format must be one of auto, text, "):
-        ReadOptions(format="docx")
