@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -190,40 +189,30 @@ def test_a_failed_picture_leaves_the_old_one_and_no_other_file(tmp_path, monkeyp
     assert out.read_text() == "mine"
 
 
-def test_a_path_that_is_not_a_run_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none", "no such run"),
+        ("file", "is a file; pass the directory of a run"),
+        ("begun", "is unfinished; run its command again to complete it"),
+        ("", "has no encoder; pass a run of firth train-mlm"),
+    ],
+)
+def test_a_path_that_is_not_a_run_of_an_encoder_is_refused(name, message, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
-    messages = {
-        "none": "no such run",
-        "file": "is a file; pass the directory of a run",
-        "begun": "is unfinished; run its command again to complete it",
-    }
-    for name, message in messages.items():
-        result = attention(tmp_path / name, "cat")
-        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
+    result = attention(tmp_path / name, "cat")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
 
 
-def test_a_run_without_an_encoder_is_refused(tmp_path):
-    result = attention(tmp_path, "cat")
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {tmp_path}: has no encoder; pass a run of firth train-mlm\n"
-
-
-@pytest.mark.process
-def test_without_matplotlib_a_picture_names_the_extra(run, root):
-    code = f"""
-import sys
-sys.modules["matplotlib"] = None
-from firth.cli import main
-main(["attention", {str(run)!r}, "cat", "--out", "cat.svg"])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr == (
-        "Error: --out: plots need the package matplotlib; pip install 'firth[plots]'\n"
-    )
+def test_without_matplotlib_a_picture_names_the_extra(run, monkeypatch):
+    for name in ["matplotlib", *sys.modules]:
+        if name.split(".")[0] == "matplotlib":
+            monkeypatch.setitem(sys.modules, name, None)
+    result = attention(run, "cat", "--out", "cat.svg")
+    assert (result.exit_code, result.stderr) == (
+        1, "Error: --out: plots need the package matplotlib; pip install 'firth[plots]'\n",
+    )  # fmt: skip
 
 
 @pytest.mark.slow

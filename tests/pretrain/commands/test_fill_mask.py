@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -54,49 +55,37 @@ def test_each_of_several_masks_gives_a_list(run):
     assert [line[:12] for line in lines] == ["[MASK] 1   1", "[MASK] 2   1"]
 
 
-def test_a_text_without_a_mask_is_refused(run):
-    result = invoke(run, "the saw")
-    assert result.exit_code == 1
-    assert result.stderr == (
-        "Error: 'the saw' has no [MASK]; put one where a piece should be predicted\n"
-    )
-
-
-def test_a_lone_surrogate_is_a_one_line_error(run):
-    result = invoke(run, "caf\udce9 [MASK]")
-    assert result.exit_code == 1
-    assert result.stderr == "Error: 'caf\\udce9 ' is not UTF-8; pass UTF-8\n"
-
-
 def test_special_pieces_are_never_predicted(run):
     [*answers] = json.loads(invoke(run, "[MASK]", "-k", "1000", "--json").stdout)["answers"]
     assert len(answers) == len(small_encoder().pieces) - FIRST_PIECE
     assert not {answer["piece"] for answer in answers} & set(SPECIAL)
 
 
-def test_a_path_that_is_not_a_run_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the saw", "'the saw' has no [MASK]; put one where a piece should be predicted"),
+        ("caf\udce9 [MASK]", "'caf\\udce9 ' is not UTF-8; pass UTF-8"),
+    ],
+)
+def test_texts_that_cannot_be_filled_are_refused(run, text, message):
+    result = invoke(run, text)
+    assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none", "no such run"),
+        ("file", "is a file; pass the directory of a run"),
+        ("begun", "is unfinished; run its command again to complete it"),
+        ("vectors", "has no encoder; pass a run of firth train-mlm"),
+    ],
+)
+def test_a_path_that_is_not_a_run_of_an_encoder_is_refused(name, message, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
-    messages = {
-        "none": "no such run",
-        "file": "is a file; pass the directory of a run",
-        "begun": "is unfinished; run its command again to complete it",
-    }
-    for name, message in messages.items():
-        result = invoke(str(tmp_path / name), "[MASK]")
-        assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
-
-
-def test_a_run_without_an_encoder_is_refused(vectors_run):
-    result = invoke(vectors_run, "[MASK]")
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {vectors_run}: has no encoder; pass a run of firth train-mlm\n"
-
-
-@pytest.fixture
-def vectors_run(tmp_path):
-    """A run of static vectors."""
-    import numpy as np
-
-    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path)
-    return str(tmp_path)
+    (tmp_path / "vectors").mkdir()
+    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "vectors")
+    result = invoke(str(tmp_path / name), "[MASK]")
+    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")

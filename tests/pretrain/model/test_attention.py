@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ EVERY_KIND = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("score", "positions"), EVERY_KIND)
-@pytest.mark.parametrize("span", [None, 1, 3, 20])
+@pytest.mark.parametrize("span", [None, 1, 20])
 def test_attention_follows_the_formula(score, span, positions):
     config = encoder_config(attention_score=score, attention_span=span, positions=positions)
     layer, x, segments = attention_and_rows(config)
@@ -298,47 +299,23 @@ def test_segments_see_nothing_of_each_other_in_half_precision_and_with_noise(sha
     assert not x.grad[1].any()
 
 
+KEY_VALUE = {"attention_score": "key-value", "dim": 12}
+
+
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "words"),
     [
-        (
-            {"attention_score": "key-value", "dim": 12, "heads": 4, "positions": "none"},
-            (
-                "`attention_score=key-value` halves each head, and `dim=12` by `heads=4` is 3; "
-                "pass another number of heads"
-            ),
-        ),
-        (
-            {"attention_score": "key-value", "dim": 12, "heads": 2},
-            (
-                "`positions=rotary` needs keys of an even dimension, and `heads=2` of `dim=12` "
-                "have 3; pass another number of heads"
-            ),
-        ),
-        *(
-            (
-                {"attention_score": score, "positions": "relative"},
-                (
-                    "`positions=relative` adds vectors to keys of products, and "
-                    f"`attention_score={score}` is none; pass `positions=rotary`"
-                ),
-            )
-            for score in ("additive", "key-value")
-        ),
-        (
-            {"mixer": "gru", "attention_score": "hard"},
-            "`attention_score=hard`: no layer has attention with `mixer=gru`; leave it out",
-        ),
-        (
-            {"mixer": "mean", "positions": "relative"},
-            "`positions=relative`: no layer has attention with `mixer=mean`; leave it out",
-        ),
+        ({**KEY_VALUE, "heads": 4, "positions": "none"}, "halves each head, and `dim=12` by"),
+        ({**KEY_VALUE, "heads": 2}, "`heads=2` of `dim=12` have 3; pass another number of heads"),
+        ({"attention_score": "additive", "positions": "relative"}, "pass `positions=rotary`"),
+        ({"attention_score": "key-value", "positions": "relative"}, "pass `positions=rotary`"),
+        ({"mixer": "gru", "attention_score": "hard"}, "no layer has attention with `mixer=gru`"),
+        ({"mixer": "mean", "positions": "relative"}, "no layer has attention with `mixer=mean`"),
     ],
-)  # fmt: skip
-def test_combinations_that_do_not_fit_are_refused(options, message):
-    with pytest.raises(SettingError) as caught:
+)
+def test_combinations_that_do_not_fit_are_refused(options, words):
+    with pytest.raises(SettingError, match=re.escape(words)):
         MlmConfig(**options)
-    assert str(caught.value) == message
 
 
 def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():
@@ -473,14 +450,5 @@ def test_patterns_never_use_the_varlen_kernel():
     segments = torch.zeros(1, 4, dtype=torch.long)
     bounds = varlen.segment_bounds(segments, 1)
     edges = torch.ones(1, 4, 4, dtype=torch.bool)
-
-    assert (
-        build_attention_inputs(
-            encoder_config(), segments, None, bounds=bounds, pattern=edges
-        ).bounds
-        is None
-    )
-
-
-def test_there_is_no_varlen_kernel_on_a_cpu():
-    assert not varlen.varlen_works(torch.device("cpu"), 64)
+    given = {"bounds": bounds, "pattern": edges}
+    assert build_attention_inputs(encoder_config(), segments, None, **given).bounds is None

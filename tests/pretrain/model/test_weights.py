@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from firth.corpora.artifacts.artifact import MAKER
+from firth.corpora.artifacts.artifact import CHECKSUMS, MAKER
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
+from firth.corpora.tokenizer.json_format import save_pieces
 from firth.pretrain.inference.mlm_encoder import open_run
 from firth.pretrain.model.weights import (
     TOKENIZER,
@@ -70,27 +70,57 @@ def problem(run):
     return str(error.value).replace(str(run), "RUN")
 
 
-def test_weights_of_another_shape_are_refused(run):
-    change_config(run, feed_forward_dim=32)
-    assert problem(run) == (
-        "RUN/model.safetensors: core.blocks.0.feed_forward.inner.weight is torch.float32 of shape "
-        "(48, 16), expected torch.float32 of (64, 16); train the run again"
-    )
-
-
-def test_missing_weights_are_named(run):
-    change_config(run, layers=3, mixers=["attention"] * 3)
-    assert problem(run) == (
-        "RUN/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight according to "
-        "config.json; train the run again"
-    )
-
-
-def test_half_precision_weights_are_refused(run):
+def halve(run):
+    """Store the weights in half precision."""
     weights = load_file(run / WEIGHTS)
     save_file({name: weight.half() for name, weight in weights.items()}, run / WEIGHTS)
     seal(run)
-    assert "torch.float16 of shape" in problem(run)
+
+
+def truncate(run):
+    """Cut the weights off, with valid checksums."""
+    (run / WEIGHTS).write_bytes((run / WEIGHTS).read_bytes()[:-10])
+    seal(run)
+
+
+def exchange_pieces(run):
+    """Store the pieces of another run."""
+    save_pieces(small_pieces(size=70), run / TOKENIZER)
+    seal(run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda run: change_config(run, feed_forward_dim=32),
+         "/model.safetensors: core.blocks.0.feed_forward.inner.weight is torch.float32 of shape"),
+        (lambda run: change_config(run, layers=3, mixers=["attention"] * 3),
+         "/model.safetensors: lacks core.blocks.2.feed_forward.inner.weight according to"),
+        (lambda run: change_config(run, colour="blue"),
+         "/config.json: does not describe an encoder ("),
+        (halve, "/model.safetensors: pieces.weight is torch.float16 of shape"),
+        (truncate, "/model.safetensors: is damaged ("),
+        (exchange_pieces, "/tokenizer.json: has 70 pieces, but the model has 80; train"),
+        (lambda run: (run / WEIGHTS).unlink(), f"/{WEIGHTS}: the file is missing; recreate run"),
+        (lambda run: (run / TOKENIZER).unlink(),
+         f"/{TOKENIZER}: the file is missing; recreate run"),
+        (lambda run: (run / CHECKSUMS).unlink(),
+         "/checksums.json: no such file; is RUN a finished artifact?"),
+        (lambda run: (run / MAKER).write_text("{}"), ": is unfinished; run its command again"),
+        (lambda run: run.rename(f"{run}.partial"), ": is unfinished; run its command again"),
+        (lambda run: (run / "config.json").write_text('{"method": "svd"}'),
+         ": has no encoder; pass a run of `train_mlm()`"),
+        (lambda run: (run / "config.json").write_text(
+            '{"method": "pool", "encoder_run": {"path": "/runs/mlm", "fingerprint": "0"}}'),
+         ": has no encoder; pass /runs/mlm"),
+    ],
+    ids=["shape", "missing weight", "unknown field", "half", "truncated", "pieces", "no weights",
+         "no pieces", "no checksums", "unfinished", "partial", "svd", "pool"],
+)  # fmt: skip
+def test_a_run_that_cannot_be_opened_is_refused(run, damage, message):
+    damage(run)
+    assert problem(run).startswith(f"RUN{message}")
 
 
 @pytest.mark.slow
@@ -101,24 +131,6 @@ def test_one_changed_bit_anywhere_is_refused(run, name, place):
     changed[int(place * len(changed))] ^= 1
     (run / name).write_bytes(changed)
     assert problem(run) == (f"RUN/{name}: checksum mismatch, the file is damaged; recreate run")
-
-
-def test_truncated_weights_with_valid_checksums_are_refused(run):
-    path = run / WEIGHTS
-    path.write_bytes(path.read_bytes()[:-10])
-    seal(run)
-    assert problem(run).startswith("RUN/model.safetensors: is damaged (")
-
-
-@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_a_missing_file_is_reported(run, name):
-    (run / name).unlink()
-    assert problem(run) == f"RUN/{name}: the file is missing; recreate run"
-
-
-def test_a_run_without_checksums_is_refused(run):
-    (run / "checksums.json").unlink()
-    assert problem(run) == "RUN/checksums.json: no such file; is RUN a finished artifact?"
 
 
 def test_reading_missing_weights_names_the_file(run):
@@ -151,44 +163,6 @@ def test_a_full_disk_is_an_os_error(tmp_path):
     assert error.value.errno == errno.EFBIG
 
 
-def test_pieces_of_another_run_are_refused(run):
-    save_pieces(small_pieces(size=70), run / TOKENIZER)
-    seal(run)
-    assert len(open_pieces(run / TOKENIZER)) == 70
-    assert problem(run) == (
-        "RUN/tokenizer.json: has 70 pieces, but the model has 80; train the run again"
-    )
-
-
-def test_an_unfinished_run_is_refused(run):
-    (run / MAKER).write_text("{}")
-    assert problem(run) == "RUN: is unfinished; run its command again to complete it"
-
-
-def test_an_unfinished_run_is_refused_by_its_final_name(run):
-    run.rename(f"{run}.partial")
-    assert problem(run) == "RUN: is unfinished; run its command again to complete it"
-
-
 def test_a_path_that_is_not_a_directory_is_refused(run):
     assert problem(run.parent / "none") == "RUN: no such run"
     assert problem(run / "config.json") == "RUN: is a file; pass the directory of a run"
-
-
-def test_the_error_for_a_pooled_run_names_its_encoders_run(run):
-    (run / "config.json").write_text(
-        '{"method": "pool", "encoder_run": {"path": "/runs/mlm", "fingerprint": "0"}}'
-    )
-    assert problem(run) == "RUN: has no encoder; pass /runs/mlm"
-
-
-def test_a_run_without_an_encoder_is_refused(run):
-    (run / "config.json").write_text('{"method": "svd"}')
-    assert problem(run) == "RUN: has no encoder; pass a run of `train_mlm()`"
-
-
-def test_an_encoder_of_another_version_is_refused(run):
-    change_config(run, colour="blue")
-    error_line = problem(run)
-    assert error_line.startswith("RUN/config.json: does not describe an encoder (")
-    assert error_line.endswith("'colour'); train the run again")
