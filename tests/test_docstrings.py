@@ -34,9 +34,15 @@ def name_of(place: Place) -> str:
     return f"{place.file.relative_to(ROOT)}:{name}"
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def public_places(path: Path) -> Iterator[Place]:
     """Yield the public functions, classes and methods of a module."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in parsed(path).body:
         if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
             yield Place(path, "", node)
             if isinstance(node, ast.ClassDef):
@@ -118,7 +124,7 @@ def public_names() -> set[str]:
     return names | {
         f"{module_name(path)}.{node.name}"
         for path in protocols
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in parsed(path).body
         if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
     }
 
@@ -135,11 +141,7 @@ def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list
 
 @pytest.mark.slow
 def test_every_module_has_a_docstring():
-    silent = [
-        str(path.relative_to(ROOT))
-        for path in FILES
-        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    silent = [str(path.relative_to(ROOT)) for path in FILES if not ast.get_docstring(parsed(path))]
     assert silent == []
 
 

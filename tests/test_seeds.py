@@ -241,31 +241,52 @@ def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path,
 # ---- refusals, all before training
 
 
-def test_a_run_with_other_options_is_refused_before_training(corpus, copied):
-    shutil.rmtree(copied.parent / "run-seed1")
-    options = [*OPTIONS["train-skipgram"], "--window", 3, "--dim", 6]
-    assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 2) == (
-        f"{copied}-seed2: was trained with different dim, window; pass the same values to keep "
-        "it, choose another --out or pass --force"
-    )
-    assert [path.name for path in copied.parent.iterdir()] == ["run-seed2"]
+def without_first(folder):
+    """Remove the first run."""
+    shutil.rmtree(folder / "run-seed1")
+
+
+def renamed(folder):
+    """Give the second run the name of the first."""
+    without_first(folder)
+    (folder / "run-seed2").rename(folder / "run-seed1")
+
+
+def damaged(folder):
+    """Cut the vectors of the second run off."""
+    path = folder / "run-seed2" / "vectors.npy"
+    path.write_bytes(path.read_bytes()[:-4])
+
+
+@pytest.mark.parametrize(
+    ("change", "command", "more", "message"),
+    [
+        (without_first, "train-skipgram", ("--window", 3, "--dim", 6),
+         "run-seed2: was trained with different dim, window; pass the same values"),
+        (renamed, "train-skipgram", (), "run-seed1: was trained with different seed;"),
+        (damaged, "train-skipgram", ("--seeds", 3),
+         "run-seed2/vectors.npy: checksum mismatch, the file is damaged"),
+        (lambda folder: None, "train-cbow", (),
+         "run-seed1: already exists; choose another --out or pass --force"),
+    ],
+    ids=["other options", "renamed", "damaged", "other command"],
+)  # fmt: skip
+def test_runs_that_are_not_of_the_training_are_refused_before_it(
+    corpus, copied, change, command, more, message
+):
+    change(copied.parent)
+    before = sorted(copied.parent.iterdir())
+    options = (*OPTIONS[command], "--seeds", 2, *more)
+    said = refusal(command, corpus, "--out", copied, *options)
+    assert said.startswith(f"{copied.parent}/{message}")
+    assert sorted(copied.parent.iterdir()) == before
 
 
 def test_a_run_on_another_text_is_refused(copied, tmp_path):
     other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 20, name="other").path
-    assert refusal(
-        "train-skipgram", other, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
-    ).startswith(
-        f"{copied}-seed1: was trained with different corpus; pass the same values to keep it"
-    )
-
-
-def test_a_run_that_was_renamed_is_refused(corpus, copied):
-    shutil.rmtree(copied.parent / "run-seed1")
-    (copied.parent / "run-seed2").rename(copied.parent / "run-seed1")
-    assert refusal(
-        "train-skipgram", corpus, "--out", copied, *OPTIONS["train-skipgram"], "--seeds", 2
-    ).startswith(f"{copied}-seed1: was trained with different seed;")
+    options = (*OPTIONS["train-skipgram"], "--seeds", 2)
+    said = refusal("train-skipgram", other, "--out", copied, *options)
+    assert said.startswith(f"{copied}-seed1: was trained with different corpus;")
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])
@@ -281,21 +302,6 @@ def test_foreign_folders_at_a_run_path_are_refused(corpus, tmp_path, force):
     said = refusal("train-cbow", corpus, "--out", out, *OPTIONS["train-cbow"], "--seeds", 2, *force)
     assert said == f"{out}-seed2: {remedy}"
     assert [path.name for path in tmp_path.iterdir()] == ["run-seed2"]
-
-
-def test_a_run_of_another_command_is_refused(corpus, copied):
-    assert refusal(
-        "train-cbow", corpus, "--out", copied, *OPTIONS["train-cbow"], "--seeds", 2
-    ) == f"{copied}-seed1: already exists; choose another --out or pass --force"  # fmt: skip
-
-
-def test_a_damaged_run_is_not_kept(corpus, copied):
-    path = copied.parent / "run-seed2" / "vectors.npy"
-    path.write_bytes(path.read_bytes()[:-4])
-    options = OPTIONS["train-skipgram"]
-    assert refusal("train-skipgram", corpus, "--out", copied, *options, "--seeds", 3) == (
-        f"{path}: checksum mismatch, the file is damaged; recreate run-seed2"
-    )
 
 
 def test_svds_of_automatic_width_are_kept(tmp_path):
@@ -377,15 +383,19 @@ def test_a_raw_source_is_not_built_if_a_run_is_refused(copied, tmp_path, fresh_c
     assert not fresh_cache.exists()
 
 
-def test_seed_counts_and_seeds_out_of_range_are_refused(corpus, tmp_path):
-    options = ["--out", tmp_path / "run", *OPTIONS["train-mlm"]]
-    assert refusal("train-mlm", corpus, *options, "--seed", 2**31 - 1, "--seeds", 2) == (
-        "--seed must be at most 2147483647, got 2147483648"
-    )
-    none = invoke("train-mlm", corpus, *options, "--seeds", 0)
-    assert (none.exit_code, "0 is not in the range 1<=x<=1000" in none.stderr) == (2, True)
-    many = invoke("train-mlm", corpus, *options, "--seeds", 1001)
-    assert (many.exit_code, "1001 is not in the range 1<=x<=1000" in many.stderr) == (2, True)
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        (("--seed", 2**31 - 1, "--seeds", 2), 1, "--seed must be at most 2147483647, got"),
+        (("--seeds", 0), 2, "0 is not in the range 1<=x<=1000"),
+        (("--seeds", 1001), 2, "1001 is not in the range 1<=x<=1000"),
+    ],
+)
+def test_seed_counts_and_seeds_out_of_range_are_refused(corpus, tmp_path, words, status, message):
+    options = ["--out", tmp_path / "run", *OPTIONS["train-mlm"], *words]
+    result = invoke("train-mlm", corpus, *options)
+    assert result.exit_code == status
+    assert message in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
