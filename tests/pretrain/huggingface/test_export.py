@@ -227,66 +227,60 @@ def test_exporting_leaves_the_model_as_it_is():
     assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
 
 
-REFUSALS = [
-    *(
-        (
-            {"attention_score": score},
+@pytest.mark.parametrize(
+    ("shape", "reason"),
+    [
+        *(
+            ({"attention_score": score}, f"BERT and ModernBERT have no `attention_score={score}`")
+            for score in ("additive", "key-value", "hard")
+        ),
+        *(
+            ({"positions": name}, f"ModernBERT (`norm=pre`) has rotary positions, not {name}")
+            for name in ("relative", "none", "learned")
+        ),
+        *(
             (
-                f"BERT and ModernBERT have no `attention_score={score}`; train with one of "
-                "scaled-dot, dot, bilinear"
-            ),
-        )
-        for score in ("additive", "key-value", "hard")
-    ),
-    ({"positions": "relative"}, "ModernBERT (`norm=pre`) has rotary positions, not relative"),
-    (POST | {"positions": "relative"}, "BERT (`norm=post`) has a table of positions, not relative"),
-    ({"positions": "none"}, "ModernBERT (`norm=pre`) has rotary positions, not none"),
-    ({"positions": "learned"}, "ModernBERT (`norm=pre`) has rotary positions, not learned"),
-    ({"feed_forward": "relu"}, "ModernBERT (`norm=pre`) has a geglu feed-forward, not relu"),
-    (POST | {"positions": "none"}, "BERT (`norm=post`) has a table of positions, not none"),
-    (POST | {"positions": "rotary"}, "BERT (`norm=post`) has a table of positions, not rotary"),
-    (
-        POST | {"feed_forward": "geglu"},
-        "BERT (`norm=post`) has a relu or gelu feed-forward, not geglu",
-    ),
-    (
-        POST | {"attention_span": 4},
-        "BERT (`norm=post`) attends to all, not to `attention_span=4`",
-    ),
-    (
-        {"mixers": ("attention", "lstm", "attention")},
-        "BERT and ModernBERT attend in every layer, and layer 1 is `mixer=lstm`",
-    ),
-]
-
-
-@pytest.mark.parametrize(("shape", "reason"), REFUSALS, ids=[reason for _, reason in REFUSALS])
+                POST | {"positions": name},
+                f"BERT (`norm=post`) has a table of positions, not {name}",
+            )
+            for name in ("relative", "none", "rotary")
+        ),
+        ({"feed_forward": "relu"}, "ModernBERT (`norm=pre`) has a geglu feed-forward, not relu"),
+        (POST | {"feed_forward": "geglu"}, "has a relu or gelu feed-forward, not geglu"),
+        (POST | {"attention_span": 4}, "attends to all, not to `attention_span=4`"),
+        ({"mixers": ("attention", "lstm", "attention")}, "layer 1 is `mixer=lstm`"),
+    ],
+)
 def test_unsupported_encoders_are_refused_with_the_reason(shape, reason, tmp_path):
     run = random_run(tmp_path / "run", **shape)
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
-    assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
+    assert str(caught.value).startswith(f"{run}: has no huggingface form: ")
+    assert reason in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_corpus_segmented_by_jieba_is_refused_with_the_reason(tmp_path):
-    run = random_run(tmp_path / "run")
+def segment_by_jieba(run):
+    """Store that words are found by jieba."""
     jieba = TextSettings(segmenter="jieba")
     save_pieces(open_pieces(run / "tokenizer.json"), run / "tokenizer.json", jieba)
-    with pytest.raises(SettingError) as caught:
-        write_huggingface(run, tmp_path / "out")
-    assert str(caught.value) == f"{run}: has no huggingface form: {why_not_exportable(jieba)}"
 
 
-def test_a_tokenizer_without_pre_tokenizer_is_refused_with_the_reason(tmp_path):
-    run = random_run(tmp_path / "run")
+def forget_segmentation(run):
+    """Store no rule by which text is segmented."""
     tokenizer = read_json(run / "tokenizer.json")
     del tokenizer["pre_tokenizer"]
     write_json(run / "tokenizer.json", tokenizer)
     seal(run)
+
+
+@pytest.mark.parametrize("change", [segment_by_jieba, forget_segmentation])
+def test_text_that_a_tokenizer_cannot_segment_is_refused_with_the_reason(change, tmp_path):
+    run = random_run(tmp_path / "run")
+    change(run)
+    reason = why_not_exportable(TextSettings(segmenter="jieba"))
     with pytest.raises(SettingError) as caught:
         write_huggingface(run, tmp_path / "out")
-    reason = why_not_exportable(TextSettings(segmenter="jieba"))
     assert str(caught.value) == f"{run}: has no huggingface form: {reason}"
 
 
@@ -353,19 +347,15 @@ def test_an_unfinished_run_without_a_checkpoint_is_refused(unfinished, tmp_path)
     assert str(caught.value) == f"{run}: has no checkpoint yet; try again later"
 
 
-def test_an_unfinished_run_of_another_command_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("maker.json", {"command": "train-svd"}), ("config.json", {"method": "svd", "text": None})],
+)
+def test_a_run_without_an_encoder_is_refused(file, content, tmp_path):
     (tmp_path / "run").mkdir()
-    write_json(tmp_path / "run" / "maker.json", {"command": "train-svd"})
+    write_json(tmp_path / "run" / file, content)
     with pytest.raises(ArtifactError, match=r"run: has no encoder; pass a run of `train_mlm\(\)`$"):
         write_huggingface(tmp_path / "run", tmp_path / "out")
-
-
-def test_a_run_without_an_encoder_is_refused(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.json").write_text(json.dumps({"method": "svd", "text": None}))
-    with pytest.raises(ArtifactError) as caught:
-        write_huggingface(tmp_path / "run", tmp_path / "out")
-    assert str(caught.value) == (f"{tmp_path / 'run'}: has no encoder; pass a run of `train_mlm()`")
 
 
 def test_a_span_reaches_as_far_in_the_stock_model(tmp_path):

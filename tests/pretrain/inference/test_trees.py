@@ -39,6 +39,19 @@ def parsed(words, numbers):
 TREES = [*map(parsed, SENTENCES, NUMBERS)]
 
 
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A corpus of the sentences with other trees."""
+    folder = tmp_path_factory.mktemp("corpus")
+    return tree_corpus_of(folder, [" ".join(sentence) for sentence in SENTENCES] * 6)
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    """A run of the encoder."""
+    return write_run(tmp_path_factory.mktemp("run") / "run", ENCODER, corpus)
+
+
 def naive_states(words, numbers, encoder=ENCODER, *, hide=None):
     """Return the last states of the words of one sentence, read alone with its tree."""
     row, owners = [CLS], [-1]
@@ -106,10 +119,8 @@ def test_text_without_trees_is_refused(use):
     assert "edges" in str(layout_problem(ENCODER.model.config))
 
 
-def test_a_text_is_refused_before_it_is_encoded(tmp_path):
+def test_a_text_is_refused_before_it_is_encoded(run, tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
-    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
-    run = write_run(tmp_path / "run", ENCODER, corpus)
     for options in ([], ["--cluster", "local:2"]):
         more = ["--out", str(tmp_path / "out.npz"), *options]
         result = CliRunner().invoke(cli, ["encode", str(run), str(tmp_path / "text.txt"), *more])
@@ -118,9 +129,7 @@ def test_a_text_is_refused_before_it_is_encoded(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_comparison_without_trees_reads_the_vectors_of_words(tmp_path):
-    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
-    run = write_run(tmp_path / "run", ENCODER, corpus)
+def test_a_comparison_without_trees_reads_the_vectors_of_words(run, tmp_path):
     (tmp_path / "pairs.jsonl").write_text('{"sentence_good": "the saw", "sentence_bad": "saw the"}')
     lines = [f"{word}\t{'X' if word < 'm' else 'Y'}" for sentence in SENTENCES for word in sentence]
     tagged = tmp_path / "tags.tsv"
@@ -148,8 +157,7 @@ def test_sentences_with_trees_are_scored():
     assert np.isfinite(ENCODER.score(TREES)).all()
 
 
-def test_words_are_pooled_with_the_trees_of_the_corpus(tmp_path):
-    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
+def test_words_are_pooled_with_the_trees_of_the_corpus(corpus):
     config = PoolConfig(source="states", layers="2", min_count=1, contexts_per_word=1000)
 
     vectors = pool_words(ENCODER, corpus, config).vectors
@@ -168,13 +176,11 @@ def test_words_are_pooled_with_the_trees_of_the_corpus(tmp_path):
         np.testing.assert_allclose(vector, sums[word], atol=1e-4)
 
 
-def test_a_cluster_pools_with_the_trees_of_the_corpus(tmp_path):
-    corpus = tree_corpus_of(tmp_path, [" ".join(sentence) for sentence in SENTENCES] * 6)
-    run_path = write_run(tmp_path / "run", ENCODER, corpus)
+def test_a_cluster_pools_with_the_trees_of_the_corpus(corpus, run, tmp_path):
     config = PoolConfig(source="states", layers="2", min_count=1)
 
     with ThreadPoolExecutor(1) as executor:
-        there = pool_run(run_path, config, tmp_path / "there", cluster=executor)
+        there = pool_run(run, config, tmp_path / "there", cluster=executor)
 
     here = pool_words(ENCODER, corpus, config).vectors
     np.testing.assert_allclose(WordVectors.open(there).matrix, here.matrix, atol=1e-6)

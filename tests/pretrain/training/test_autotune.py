@@ -172,25 +172,15 @@ def test_the_rows_of_a_step_can_be_shared(options, group, rows):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "words"),
     [
-        (
-            {"batch": 7},
-            (
-                "`batch=7` is not divisible by 2 processes; pass a multiple, or to resume start as "
-                "many processes as divide it"
-            ),
-        ),
-        (
-            {"batch": 12, "micro_batch": 4},
-            "`micro_batch=4` does not divide the 6 rows that each of 2 processes has of `batch=12`",
-        ),
+        ({"batch": 7}, "`batch=7` is not divisible by 2 processes"),
+        ({"batch": 12, "micro_batch": 4}, "`micro_batch=4` does not divide the 6 rows that each"),
     ],
 )
-def test_rows_that_cannot_be_shared_are_refused(options, message):
-    with pytest.raises(SettingError) as refused:
+def test_rows_that_cannot_be_shared_are_refused(options, words):
+    with pytest.raises(SettingError, match=words):
         batch_rows(MlmConfig(**options), CPU, ProcessGroup(size=2))
-    assert str(refused.value) == message
 
 
 def never(*arguments):
