@@ -269,6 +269,7 @@ def test_a_png_reports_characters_without_a_font(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_many_squares_do_not_make_a_picture_of_gigabytes():
     pytest.importorskip("matplotlib")
     weights = np.full((1, 12, 120, 120), 1 / 120, np.float32)

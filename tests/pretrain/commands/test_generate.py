@@ -19,6 +19,12 @@ def run(tmp_path_factory):
     return str(small_run(tmp_path_factory.mktemp("generate"), causal=True))
 
 
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory):
+    """A run by the masked objective."""
+    return str(small_run(tmp_path_factory.mktemp("masked")))
+
+
 def invoke(command, *arguments):
     """Run one command."""
     return CliRunner().invoke(cli.main, [command, *arguments])
@@ -68,8 +74,7 @@ def test_an_end_before_the_first_piece_is_said(run, monkeypatch):
         ("generate MASKED king", "MASKED: predicts masked pieces, not the next one; pass a run"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_in_one_line(run, command, words, tmp_path):
-    masked = str(small_run(tmp_path))
+def test_what_does_not_fit_is_refused_in_one_line(run, masked, command, words):
     result = invoke(*command.replace("RUN", run).replace("MASKED", masked).split())
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert words.replace("RUN", run).replace("MASKED", masked) in result.stderr
