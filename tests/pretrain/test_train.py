@@ -388,10 +388,7 @@ def kill(step, stop_at, corpus, config, out, **more):
     planted.undo()
 
 
-PLAIN = {}  # one object, so that its run is made once
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[{}, {"dropout": 0.1}, {"objective": "causal"}], ids=str)
 def whole(request, corpus, tmp_path_factory):
     """Options, and the run of an uninterrupted training."""
     config = small(checkpoint_every="3", evaluate_every="2", micro_batch=4, **request.param)
@@ -399,12 +396,7 @@ def whole(request, corpus, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("whole", "step"),
-    [(PLAIN, 2), (PLAIN, 3), (PLAIN, 11), ({"dropout": 0.1}, 11), ({"objective": "causal"}, 11)],
-    indirect=["whole"],
-    ids=["2", "3", "11", "dropout", "causal"],
-)
+@pytest.mark.parametrize("step", [2, 3, 11])
 def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
     config, whole = whole
     planted = stop_at(step, die)
