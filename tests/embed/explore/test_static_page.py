@@ -22,7 +22,9 @@ LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 def save_run(folder, n_words, dim=6, seed=1):
     """Write vectors of random words and return their folder."""
     rng = np.random.default_rng(seed)
-    words = {"".join(rng.choice(LETTERS, n)): 0 for n in rng.integers(4, 13, 2 * n_words)}
+    lengths = rng.integers(4, 13, 2 * n_words)
+    letters, ends = "".join(rng.choice(LETTERS, lengths.sum())), lengths.cumsum()
+    words = {letters[end - n : end]: 0 for n, end in zip(lengths, ends, strict=True)}
     folder.mkdir()
     counts = np.sort(rng.zipf(1.5, n_words).clip(max=10**6))[::-1]
     matrix = rng.normal(size=(n_words, dim)).astype(np.float32)

@@ -1,5 +1,7 @@
 """Labeling sentences: inputs, probes, held-out parts and notes."""
 
+import contextlib
+import io
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +9,14 @@ import pytest
 import sklearn.linear_model
 from sklearn.linear_model import LogisticRegression
 
+from firth.corpora.common.console import show_progress
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences, read_sentence_parts
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
+from firth.embed.compare.probes import attention_pooling
 from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
@@ -29,7 +33,6 @@ from firth.embed.compare.tasks.sentences.task import SentencesTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
-pytestmark = pytest.mark.usefixtures("brief_attention")
 GOOD, BAD = [f"good{i}" for i in range(8)], [f"bad{i}" for i in range(8)]
 FILL = [f"fill{i}" for i in range(20)]
 VOCABULARY = [*GOOD, *BAD, *FILL]
@@ -52,11 +55,23 @@ def write(path, lines):
     return path
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(autouse=True, scope="module")
+def _brief_attention():
+    """Shorten the training of attention pooling; enough for these easy sentences."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attention_pooling, "RATES", (1e-2,))
+        patch.setattr(attention_pooling, "MARGINS", ((10.0, 0.1),))
+        patch.setattr(attention_pooling, "_ROUNDS", 5)
+        patch.setattr(attention_pooling, "_MIN_BATCHES", 20)
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """TRAIN, DEV and TEST."""
+    folder = tmp_path_factory.mktemp("films")
     return [
-        write(tmp_path / name, sentence_lines(n, seed))
+        write(folder / name, sentence_lines(n, seed))
         for seed, (name, n) in enumerate(
             [("films.train", 240), ("films.dev", 40), ("films.txt", 60)]
         )
@@ -67,7 +82,7 @@ def task_of(*files, **options):
     return SentencesTask.read(Path(",".join(map(str, files))), CompareConfig(**options))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def vectors():
     """Vectors that separate good and bad words; fillers are random."""
     rng = np.random.default_rng(4)
@@ -75,6 +90,14 @@ def vectors():
     matrix[:8, 0] += 4
     matrix[8:16, 0] -= 4
     return WordVectors(VOCABULARY, matrix, name="apart")
+
+
+@pytest.fixture(scope="module")
+def measured(files, vectors):
+    """The measurements of the vectors, and what is printed about them."""
+    shown = io.StringIO()
+    with contextlib.redirect_stderr(shown), show_progress():
+        return ask(task_of(*files), vectors), shown.getvalue()
 
 
 class Layers:
@@ -102,18 +125,16 @@ class Layers:
 
 
 @pytest.mark.slow
-def test_informative_vectors_beat_random_ones(files, vectors, capsys):
-    task = task_of(*files)
+def test_informative_vectors_beat_random_ones(files, measured):
+    found, shown = measured
     random = WordVectors(
         VOCABULARY, np.random.default_rng(1).normal(size=(len(VOCABULARY), 2)).astype(np.float32)
     )
 
-    found_scores = scores(task, vectors)
-
-    assert list(found_scores) == METRICS
-    assert min(found_scores.values()) > 0.8
-    assert scores(task, random)["accuracy"] < 0.75
-    assert "apart on films: " in capsys.readouterr().err
+    assert [m.metric for m in found] == METRICS
+    assert min(map(score, found)) > 0.8
+    assert scores(task_of(*files), random)["accuracy"] < 0.75
+    assert "apart on films: " in shown
 
 
 def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
@@ -124,24 +145,22 @@ def test_one_hot_vectors_are_a_bag_of_words(files, vectors):
 
 
 @pytest.mark.slow
-def test_results_are_the_same_for_the_same_seed(files, vectors):
-    first, again = ([m.statistic.values for m in ask(task_of(*files), vectors)] for _ in range(2))
+def test_results_are_the_same_for_the_same_seed(files, vectors, measured):
+    first, again = (
+        [m.statistic.values.tobytes() for m in found]
+        for found in (measured[0], ask(task_of(*files), vectors))
+    )
 
-    assert [values.tobytes() for values in first] == [values.tobytes() for values in again]
+    assert first == again
 
 
 @pytest.mark.slow
-def test_the_test_part_does_not_affect_training(files, vectors):
+def test_the_test_part_does_not_affect_training(files, vectors, measured, tmp_path):
     flipped = [f"{1 - int(line[0])}{line[1:]}" for line in sentence_lines(60, 2)]
-    other = write(files[2].with_name("flipped"), flipped)
+    other = ask(task_of(*files[:2], write(tmp_path / "flipped", flipped)), vectors)
 
-    as_they_are, all_wrong = (
-        [m.statistic.values for m in ask(task_of(*files[:2], test), vectors)]
-        for test in (files[2], other)
-    )
-
-    for right, wrong in zip(as_they_are, all_wrong, strict=True):
-        assert (right != wrong).all()
+    for right, wrong in zip(measured[0], other, strict=True):
+        assert (right.statistic.values != wrong.statistic.values).all()
 
 
 @pytest.mark.slow
@@ -191,10 +210,10 @@ def test_every_label_keeps_a_training_sentence(tmp_path):
         assert len(some.places(DEV)) == 1
 
 
-def test_labels_unseen_in_training_are_noted_and_count_as_wrong(files, vectors, capsys):
+def test_labels_unseen_in_training_are_noted_and_count_as_wrong(files, vectors, tmp_path, capsys):
     lines = [*sentence_lines(58, 2), f"2 {GOOD[0]}", f"2 {BAD[0]}"]
-    write(files[1], [*sentence_lines(40, 1), f"3 {GOOD[0]} {BAD[0]}"])
-    task = task_of(*files[:2], write(files[2], lines))
+    dev = write(tmp_path / "films.dev", [*sentence_lines(40, 1), f"3 {GOOD[0]} {BAD[0]}"])
+    task = task_of(files[0], dev, write(tmp_path / "films.txt", lines))
 
     found = ask(task, vectors)
 
@@ -208,10 +227,9 @@ def test_labels_unseen_in_training_are_noted_and_count_as_wrong(files, vectors, 
     assert score(found[0]) > 0.8
 
 
-def test_at_most_ten_unseen_labels_are_listed(files, capsys):
-    task_of(
-        *files[:2], write(files[2], [*sentence_lines(4, 2), *(f"x{i:02} y" for i in range(12))])
-    )
+def test_at_most_ten_unseen_labels_are_listed(files, tmp_path, capsys):
+    lines = [*sentence_lines(4, 2), *(f"x{i:02} y" for i in range(12))]
+    task_of(*files[:2], write(tmp_path / "films.txt", lines))
 
     named = ", ".join(f"x{i:02}" for i in range(10))
     assert (
@@ -220,8 +238,8 @@ def test_at_most_ten_unseen_labels_are_listed(files, capsys):
     )
 
 
-def test_sentences_shared_by_two_parts_are_noted(files, capsys):
-    other = write(files[1].with_name("other"), [*sentence_lines(40, 1), *sentence_lines(3, 0)])
+def test_sentences_shared_by_two_parts_are_noted(files, tmp_path, capsys):
+    other = write(tmp_path / "other", [*sentence_lines(40, 1), *sentence_lines(3, 0)])
     task_of(files[0], files[0])
     task_of(files[0], other, other)
 
@@ -233,9 +251,9 @@ def test_sentences_shared_by_two_parts_are_noted(files, capsys):
     )
 
 
-def test_the_frequency_of_a_sentence_ignores_punctuation(files, vectors):
+def test_the_frequency_of_a_sentence_ignores_punctuation(files, vectors, tmp_path):
     lines = [*sentence_lines(2, 2), f"1 {GOOD[0]} , fill1 .", "0 ! ...", f"1 {GOOD[1]} unheard"]
-    task = task_of(*files[:2], write(files[2], lines))
+    task = task_of(*files[:2], write(tmp_path / "films.txt", lines))
 
     bands = frequency_bands(task, vectors)
 
@@ -278,36 +296,36 @@ def test_every_decay_converges(dtype, bound, monkeypatch):
     assert max(slopes) < bound
 
 
-def test_every_sentence_is_scored_and_unknown_words_are_counted(files, vectors):
+def test_every_sentence_is_scored_and_unknown_words_are_counted(files, vectors, tmp_path):
     lines = [*sentence_lines(58, 2), "1 unheard of !", f"0 {BAD[0]} !"]
-    task = task_of(*files[:2], write(files[2], lines))
+    task = task_of(*files[:2], write(tmp_path / "films.txt", lines))
 
     found = ask(task, vectors)
 
     assert task.known(vectors).all()
     assert [len(m.items) for m in found] == [60] * 3
-    assert [m.items_zero for m in found] == [
-        1
-    ] * 3  # punctuation without a vector is not an unknown word
+    # punctuation without a vector is not an unknown word
+    assert [m.items_zero for m in found] == [1] * 3
     assert task.items()[58] == ["unheard", "of"]
 
 
 @pytest.mark.slow
-def test_a_subset_of_items_scores_as_in_the_whole(files, vectors):
+def test_a_subset_of_items_scores_as_in_the_whole(files, vectors, measured):
     task = task_of(*files)
     some = np.arange(60) < 7
 
-    whole, part = ask(task, vectors)[0], task.measure(vectors, some)[0]
+    whole, part = measured[0][0], task.measure(vectors, some)[0]
 
     assert part.statistic.values.tolist() == whole.statistic.values[:7].tolist()
     assert task.measure(vectors, ~task.known(vectors))[0].reason == "no sentence is scored"
 
 
 def test_a_nan_vector_is_refused(files, vectors):
-    vectors.matrix[3, 2] = np.nan
+    matrix = vectors.matrix.copy()
+    matrix[3, 2] = np.nan
 
     with pytest.raises(ArtifactError, match="apart: the vector of 'good3' holds NaN or infinity"):
-        ask(task_of(*files), vectors)
+        ask(task_of(*files), WordVectors(VOCABULARY, matrix, name="apart"))
 
 
 def test_means_match_for_dense_sparse_and_state_inputs(vectors):
@@ -329,8 +347,9 @@ def test_means_match_for_dense_sparse_and_state_inputs(vectors):
 
 
 @pytest.mark.slow
-def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors):
-    task = task_of(*files[:2], write(files[2], [*sentence_lines(58, 2), "1 \x00", "0 \x00"]))
+def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors, tmp_path):
+    lines = [*sentence_lines(58, 2), "1 \x00", "0 \x00"]
+    task = task_of(*files[:2], write(tmp_path / "films.txt", lines))
 
     assert len(ask(task, WithEncoder(vectors, Layers))[0].items) == 60
     assert split_sentence(Layers().words, "\x00") == []
@@ -348,10 +367,10 @@ def test_a_comparison_reads_the_sentences_option(files, vectors):
     assert not found.failures
 
 
-def test_the_fingerprint_depends_on_seed_and_labels(files):
+def test_the_fingerprint_depends_on_seed_and_labels(files, tmp_path):
     lines = files[0].read_text().splitlines()
     lines[0] = f"1{lines[0][1:]}"
-    other = write(files[0].with_name("other"), lines)
+    other = write(tmp_path / files[0].name, lines)
 
     tasks = [task_of(*files), task_of(*files, seed=2), task_of(other, *files[1:])]
 

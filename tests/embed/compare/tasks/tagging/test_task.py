@@ -41,18 +41,21 @@ def written(path, some):
     return path
 
 
-@pytest.fixture(autouse=True)
-def _few_steps(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def _few_steps():
     """Train for a sixteenth of the steps, which is enough here."""
-    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window_probe, "_MAX_STEPS", 256)
+        yield
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """Train, dev and test."""
+    folder = tmp_path_factory.mktemp("tagged")
     sizes = {"train": 400, "dev": 60, "test": 80}
     return [
-        written(tmp_path / f"{name}.txt", sentences(size, seed))
+        written(folder / f"{name}.txt", sentences(size, seed))
         for seed, (name, size) in enumerate(sizes.items())
     ]
 
@@ -61,7 +64,7 @@ def read(*files, **options):
     return TaggingTask.read(Path(",".join(map(str, files))), CompareConfig(**options))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def vectors():
     """Vectors that separate nouns and verbs, with saw in between."""
     rng = np.random.default_rng(4)
@@ -69,6 +72,12 @@ def vectors():
     matrix[3:15, 0] += 5
     matrix[15:, 0] -= 5
     return WordVectors(VOCABULARY, matrix, name="apart")
+
+
+@pytest.fixture(scope="module")
+def measured(files, vectors):
+    """The measurements of the vectors."""
+    return ask(read(*files), vectors)
 
 
 class Positions:
@@ -95,10 +104,9 @@ class Positions:
 
 
 @pytest.mark.slow
-def test_a_window_resolves_ambiguous_words(files, vectors):
+def test_a_window_resolves_ambiguous_words(files, measured):
     task = read(*files)
-
-    found = {each.metric: each for each in ask(task, vectors)}
+    found = {each.metric: each for each in measured}
 
     assert list(found) == [
         "accuracy", "accuracy_window", "accuracy_ambiguous", "accuracy_ambiguous_window",
@@ -117,10 +125,8 @@ def test_a_window_resolves_ambiguous_words(files, vectors):
 
 
 @pytest.mark.slow
-def test_the_bootstrap_draws_sentences(files, vectors):
-    task = read(*files)
-
-    [accuracy, *_] = ask(task, vectors)
+def test_the_bootstrap_draws_sentences(measured):
+    accuracy = measured[0]
 
     assert np.unique(accuracy.units, return_counts=True)[1].tolist() == [4] * 80
     counts = draw_counts(320, 100, 1, "x", accuracy.units)
@@ -334,9 +340,10 @@ def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
     assert alive == [0, 1, 1, 1]
 
 
-def test_padding_is_encoded_as_an_unknown_word(files, vectors):
-    task = read(files[0], files[1], written(files[2], [[("xx", "N"), ("the", "D")]]))
-    task_of_one = read(written(files[0], [*sentences(99, 1), [("xx", "N")]]), *files[1:])
+def test_padding_is_encoded_as_an_unknown_word(files, vectors, tmp_path):
+    test = written(tmp_path / "test.txt", [[("xx", "N"), ("the", "D")]])
+    train = written(tmp_path / "train.txt", [*sentences(99, 1), [("xx", "N")]])
+    task, task_of_one = read(*files[:2], test), read(train, files[1], test)
 
     for each in (task, task_of_one):
         seen = each._train_source("static", static_inputs(vectors, each.words.words)).inputs
@@ -362,10 +369,13 @@ def test_a_vector_that_is_not_finite_is_refused(files, vectors):
 
 
 @pytest.mark.slow
-def test_results_are_reproducible_and_reprs_distinguish_tasks(files, vectors):
+def test_results_are_reproducible_and_reprs_distinguish_tasks(files, vectors, measured):
     once, again, other = (read(*files, seed=seed) for seed in (1, 1, 2))
 
-    values = [[each.statistic.values.tobytes() for each in ask(t, vectors)] for t in (once, again)]
+    values = [
+        [each.statistic.values.tobytes() for each in found]
+        for found in (measured, ask(again, vectors))
+    ]
 
     assert values[0] == values[1]
     assert repr(once) == repr(again) != repr(other)
