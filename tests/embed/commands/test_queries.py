@@ -162,18 +162,6 @@ def test_json_of_a_skipped_query_keeps_its_shape(run):
     assert json.loads(result.stdout) == {}
 
 
-@pytest.mark.parametrize(
-    ("word", "apart"),
-    [("New York", "2 words (new york)"), (" ", "no word"), ("don't", "3 words (don ' t)")],
-)
-def test_a_query_of_several_words_is_refused(run, word, apart):
-    result = invoke("neighbors", run, word)
-    assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: {run}: {word!r} is {apart} under this run's text settings; pass single words\n"
-    )
-
-
 def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
     result = invoke("neighbors", run, "k\udcff")
     assert result.exit_code == 1
@@ -190,32 +178,34 @@ def test_a_byte_order_mark_is_ignored(file):
     assert result.stderr == ""
 
 
-def test_a_line_with_too_few_words_is_refused(run):
-    result = invoke("similarity", run, input="king man\nking\n")
-    assert result.exit_code == 1
-    assert result.stderr == "Error: <stdin>:2: 1 words (king), expected 2\n"
+APART = "under this run's text settings; pass single words"
 
 
 @pytest.mark.parametrize(
-    ("command", "message"),
-    [("similarity", "expected two words, got 1"), ("analogy", "expected three words, got 1")],
-)
-def test_a_wrong_number_of_words_is_a_usage_error(run, command, message):
-    result = invoke(command, run, "king")
-    assert result.exit_code == 2
-    assert result.stderr.endswith(f"Error: {message}\n")
-
-
-def test_k_below_one_is_refused(run):
-    result = invoke("neighbors", run, "king", "-k", "0")
-    assert result.exit_code == 1
-    assert result.stderr == "Error: k must be at least 1, got 0\n"
-
-
-def test_a_missing_run_is_refused():
-    result = invoke("neighbors", "no/such/run", "king")
-    assert result.exit_code == 1
-    assert result.stderr == "Error: no/such/run: no such run or vectors file\n"
+    ("arguments", "text", "status", "message"),
+    [
+        (["similarity", "{run}", "king"], None, 2, "expected two words, got 1"),
+        (["analogy", "{run}", "king"], None, 2, "expected three words, got 1"),
+        (["similarity", "{run}"], "king man\nking\n", 1, "<stdin>:2: 1 words (king), expected 2"),
+        (["neighbors", "{run}", "king", "-k", "0"], None, 1, "k must be at least 1, got 0"),
+        (["neighbors", "no/run", "king"], None, 1, "no/run: no such run or vectors file"),
+        (
+            ["neighbors", "{run}", "New York"], None, 1,
+            f"{{run}}: 'New York' is 2 words (new york) {APART}",
+        ),
+        (["neighbors", "{run}", " "], None, 1, f"{{run}}: ' ' is no word {APART}"),
+        (
+            ["neighbors", "{run}", "don't"], None, 1,
+            f"{{run}}: \"don't\" is 3 words (don ' t) {APART}",
+        ),
+    ],
+    ids=["two", "three", "line", "k", "missing", "phrase", "space", "apostrophe"],
+)  # fmt: skip
+def test_invalid_queries_are_refused(run, arguments, text, status, message):
+    result = invoke(*(argument.format(run=run) for argument in arguments), input=text)
+    assert result.exit_code == status
+    assert result.stderr.endswith(f"Error: {message.format(run=run)}\n")
+    assert status == 2 or result.stderr.count("\n") == 1
 
 
 def test_a_terminal_is_prompted_and_errors_do_not_end_the_session(run, monkeypatch):

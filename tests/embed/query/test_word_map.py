@@ -96,17 +96,29 @@ def test_json_has_groups_only_for_words_with_a_group(random_vectors):
     assert [[word["x"], word["y"]] for word in given["words"]] == found.places.tolist()
 
 
-def test_too_few_words_are_refused(random_vectors):
-    with pytest.raises(SettingError) as refusal:
-        map_words(random_vectors, ["w1", "w2", "w1"])
-    assert str(refusal.value) == "a map needs at least 3 words, got 2; pass more"
-
-
-def test_words_of_equal_direction_are_refused():
-    matrix = np.outer([1, 2, 3], [0.3, 0.1, 0.7]).astype(np.float32)
-    with pytest.raises(SettingError) as refusal:
-        map_words(WordVectors(["a", "b", "c"], matrix), "abc")
-    assert str(refusal.value) == "all 3 words have the same direction; pass others"
+@pytest.mark.parametrize(
+    ("rows", "words", "error", "message"),
+    [
+        ([[1, 0], [0, 1]], "aba", SettingError, "a map needs at least 3 words, got 2; pass more"),
+        (
+            np.outer([1, 2, 3], [0.3, 0.1, 0.7]), "abc",
+            SettingError, "all 3 words have the same direction; pass others",
+        ),
+        (
+            [[1, 0], [0, 0], [0, 1]], "abc",
+            SettingError, "the vector of 'b' is zero and has no direction; remove the word",
+        ),
+        (
+            np.eye(4), ["a", "b", "w1x"],
+            UnknownWordError, "vectors: no vector for 'w1x'; did you mean 'w1'",
+        ),
+    ],
+    ids=["few", "equal", "zero", "unknown"],
+)  # fmt: skip
+def test_refusals(rows, words, error, message):
+    vectors = WordVectors(["a", "b", "c", "w1"][: len(rows)], np.array(rows, np.float32))
+    with pytest.raises(error, match=f"^{message}"):
+        map_words(vectors, words)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -119,15 +131,3 @@ def test_float32_rounding_is_not_a_difference_of_direction(seed):
     matrix[0, 7] += 1e-4 * lengths[0]
     found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
     assert np.abs(found.places).max() == np.abs(found.places[0]).max()
-
-
-def test_a_vector_of_zeros_is_refused():
-    matrix = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
-    with pytest.raises(SettingError) as refusal:
-        map_words(WordVectors(["a", "b", "c"], matrix), "abc")
-    assert str(refusal.value) == "the vector of 'b' is zero and has no direction; remove the word"
-
-
-def test_the_error_for_an_unknown_word_suggests_close_spellings(random_vectors):
-    with pytest.raises(UnknownWordError, match=r"no vector for 'w1x'; did you mean 'w1'"):
-        map_words(random_vectors, ["w1", "w2", "w1x"])

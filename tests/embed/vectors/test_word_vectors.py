@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from firth.corpora.artifacts.artifact import checksums, write_json
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
@@ -76,10 +76,44 @@ def test_a_word_with_a_space_is_found_lower_cased():
     assert vectors.words("New York") == ["new york"]
 
 
-def test_words_must_match_the_matrix():
-    with pytest.raises(ArtifactError) as refusal:
-        WordVectors(["a"], np.zeros((2, 3), np.float32), name="x")
-    assert str(refusal.value) == "x: 1 words do not fit a matrix of shape (2, 3)"
+ONE = np.ones((1, 2), np.float32)
+WIDE = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, longest=6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: WordVectors(["a"], np.zeros((2, 3), np.float32), name="x"),
+            ArtifactError, r"x: 1 words do not fit a matrix of shape \(2, 3\)",
+        ),
+        (
+            lambda: WordVectors(["a"], ONE, subwords=WIDE),
+            ArtifactError, "vectors: n-grams of 3 dimensions do not fit words of 2",
+        ),
+        (
+            lambda: WordVectors(["king"], ONE, name="x")["kings"],
+            KeyError, "x: no vector for 'kings'; did you mean 'king'",
+        ),
+        (
+            lambda: WordVectors(["king"], ONE).nearest(["king", "king"]),
+            SettingError, r"nearest takes one word; pass several to firth\.",
+        ),
+        (
+            lambda: WordVectors(["king"], ONE).nearest(np.zeros(3)),
+            SettingError, r"vector must have shape \(2,\), got \(3,\)$",
+        ),
+        (lambda: load_vectors("no-run"), ArtifactError, "no-run: no such run or vectors file"),
+        (
+            lambda: WordVectors.open("/no-run"),
+            ArtifactError, "/no-run/vectors.npy: no such file; is /no-run a finished run",
+        ),
+    ],
+    ids=["words", "n-grams", "unknown", "several", "width", "missing", "missing matrix"],
+)  # fmt: skip
+def test_refusals(call, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        call()
 
 
 def truncate(run):
@@ -127,6 +161,12 @@ def broken_zip(run):
     return "{run}/vectors.npz: is damaged (File is not a zip file); train the run again"
 
 
+def archive(run):
+    np.savez(run / "other.npz", a=np.eye(2))
+    (run / "other.npz").replace(run / "vectors.npy")
+    return "{run}/vectors.npy: is a zip archive, not an array; train the run again"
+
+
 def foreign_index(run):
     (run / "vectors.npy").unlink()
     matrix = scipy.sparse.csr_matrix(np.eye(8, 5, dtype=np.float32))
@@ -149,7 +189,7 @@ def no_text_settings(run):
     "damage",
     [
         truncate, wrong_kind, pickled, shorter, no_matrix, no_words, unfinished, broken_zip,
-        foreign_index, no_config, no_text_settings,
+        archive, foreign_index, no_config, no_text_settings,
     ],
 )  # fmt: skip
 def test_a_damaged_run_is_refused(run, damage):
@@ -177,17 +217,6 @@ def test_a_vocabulary_that_is_not_utf_8_is_refused_when_it_is_read(run):
         with pytest.raises(ArtifactError) as refusal:
             read(vocabulary)
         assert str(refusal.value) == f"{path}: is not UTF-8; train the run again"
-
-
-def test_a_missing_run_is_refused(tmp_path):
-    with pytest.raises(ArtifactError) as refusal:
-        load_vectors(tmp_path / "none")
-    assert str(refusal.value) == f"{tmp_path / 'none'}: no such run or vectors file"
-    with pytest.raises(ArtifactError) as refusal:
-        WordVectors.open(tmp_path)
-    assert str(refusal.value) == (
-        f"{tmp_path / 'vectors.npy'}: no such file; is {tmp_path} a finished run?"
-    )
 
 
 @pytest.fixture
@@ -239,13 +268,6 @@ def test_without_ngrams_only_words_with_a_row_have_a_vector(vectors):
     assert vectors.vector("kingly") is None
 
 
-def test_ngrams_and_words_must_have_the_same_width():
-    table = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, longest=6)
-    with pytest.raises(ArtifactError) as refusal:
-        WordVectors(["a"], np.ones((1, 2), np.float32), subwords=table)
-    assert str(refusal.value) == "vectors: n-grams of 3 dimensions do not fit words of 2"
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -287,16 +309,6 @@ def test_ngrams_without_their_settings_are_refused(with_subwords, options):
     )
 
 
-def test_an_archive_in_place_of_an_array_is_refused(run):
-    np.savez(run / "other.npz", a=np.eye(2))
-    (run / "other.npz").replace(run / "vectors.npy")
-    with pytest.raises(ArtifactError) as refusal:
-        load_vectors(run)
-    assert str(refusal.value) == (
-        f"{run / 'vectors.npy'}: is a zip archive, not an array; train the run again"
-    )
-
-
 @pytest.fixture
 def small():
     """Three words with two-dimensional vectors."""
@@ -318,25 +330,11 @@ def test_words_index_their_vectors(small):
     assert small[[]].shape == (0, 2)
 
 
-def test_an_unknown_word_is_a_key_error_with_close_spellings(small):
-    with pytest.raises(KeyError) as refusal:
-        small["kings"]
-    assert isinstance(refusal.value, UnknownWordError)
-    assert str(refusal.value) == "small: no vector for 'kings'; did you mean 'king'?"
-
-
 def test_methods_and_functions_give_the_same_answers(small):
     assert small.nearest("king", k=1) == [("<queen>", pytest.approx(0.6))]
     assert [word for word, _ in small.nearest(np.array([0.0, 1.0]), k=2)] == ["man", "<queen>"]
     assert small.similarity("king", "man") == 0
     assert [word for word, _ in small.analogy("king", "man", "king")] == ["<queen>"]
-
-
-def test_a_vector_of_another_width_and_several_words_are_refused(small):
-    with pytest.raises(SettingError, match=r"^nearest takes one word; pass several to firth\."):
-        small.nearest(["king", "man"])
-    with pytest.raises(SettingError, match=r"^vector must have shape \(2,\), got \(3,\)$"):
-        small.nearest(np.zeros(3))
 
 
 def test_vectors_and_neighbors_are_shown_short_and_escaped(small):
