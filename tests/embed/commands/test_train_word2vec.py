@@ -322,26 +322,30 @@ REFUSALS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(("options", "message"), REFUSALS)
-@pytest.mark.parametrize("source", ["{text}", "{corpus}"])
 def test_an_invalid_option_prints_one_line_before_any_work(
-    text, corpus, skipgram, fresh_cache, tmp_path, command, options, message, source
+    text, skipgram, fresh_cache, tmp_path, command, options, message
 ):
-    names = {"text": text, "corpus": corpus, "skipgram": skipgram}
-    words = [word.format(**names) for word in (source, "--out", str(tmp_path / "run"), *options)]
-    result = invoke(command, *words)
+    options = [option.format(skipgram=skipgram) for option in options]
+    result = invoke(command, text, "--out", tmp_path / "run", *options)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == f"Error: {message.format(**names)}\n"
+    assert result.stderr == f"Error: {message.format(skipgram=skipgram)}\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def with_ngrams(corpus, tmp_path_factory):
+    """A run of train-skipgram with n-grams."""
+    old = tmp_path_factory.mktemp("old") / "run"
+    invoke("train-skipgram", corpus, "--out", old, *SMALL, "--subwords", "3-5", "--buckets", "50")
+    return old
 
 
 @pytest.mark.parametrize("source", ["{text}", "{corpus}"])
 @pytest.mark.parametrize("options", [(), ("--subwords", "3-4"), ("--buckets", "99")])
 def test_vectors_with_other_ngrams_are_refused(
-    text, corpus, fresh_cache, tmp_path_factory, tmp_path, source, options
+    text, corpus, with_ngrams, fresh_cache, tmp_path, source, options
 ):
-    old = tmp_path_factory.mktemp("old") / "run"
-    invoke("train-skipgram", corpus, "--out", old, *SMALL, "--subwords", "3-5", "--buckets", "50")
-    source = source.format(text=text, corpus=corpus)
+    old, source = with_ngrams, source.format(text=text, corpus=corpus)
     result = invoke(
         "train-skipgram", source, "--out", tmp_path / "run", *SMALL, "--init", old, *options
     )
