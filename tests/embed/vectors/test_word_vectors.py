@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from firth.corpora.artifacts.artifact import checksums, write_json
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, UnknownWordError
 from firth.corpora.text.segment import TextSettings
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
@@ -93,7 +93,7 @@ WIDE = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, 
         ),
         (
             lambda: WordVectors(["king"], ONE, name="x")["kings"],
-            KeyError, "x: no vector for 'kings'; did you mean 'king'",
+            UnknownWordError, "x: no vector for 'kings'; did you mean 'king'",
         ),
         (
             lambda: WordVectors(["king"], ONE).nearest(["king", "king"]),
@@ -105,15 +105,16 @@ WIDE = SubwordTable(np.ones((4, 3), np.float32), None, n_buckets=4, shortest=3, 
         ),
         (lambda: load_vectors("no-run"), ArtifactError, "no-run: no such run or vectors file"),
         (
-            lambda: WordVectors.open("/no-run"),
-            ArtifactError, "/no-run/vectors.npy: no such file; is /no-run a finished run",
+            lambda: WordVectors.open("/dev"),
+            ArtifactError, "/dev/vectors.npy: no such file; is /dev a finished run",
         ),
     ],
     ids=["words", "n-grams", "unknown", "several", "width", "missing", "missing matrix"],
 )  # fmt: skip
 def test_refusals(call, error, message):
-    with pytest.raises(error, match=f"^{message}"):
+    with pytest.raises(error, match=f"^{message}") as refusal:
         call()
+    assert isinstance(refusal.value, KeyError) == (error is UnknownWordError)
 
 
 def truncate(run):
