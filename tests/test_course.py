@@ -135,7 +135,7 @@ def small_demo(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.parametrize(
     "example",
     [example for example in QUERIES if "demo/mlm" not in example.command],

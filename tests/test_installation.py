@@ -121,11 +121,13 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
     for name in ("embed.py", "pretrain.py", "cli.py", "corpora/__init__.py"):
         (tmp_path / name).write_text("raise SystemExit('another file')\n")
     programs = [environment / "python", "-P", "-m", "firth"], [environment / "firth"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     outputs = {}
     for line, program in zip(COMMANDS.strip().splitlines(), itertools.cycle(programs)):
         done = subprocess.run(
-            [*program, *line.split()], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
+            [*program, *line.split()],
+            cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, (line, done.stderr)
         outputs[line.split()[0]] = done.stdout
     assert outputs["--version"].split()[-1] == firth.__version__
@@ -134,6 +136,6 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
     code = "import firth; print(firth.__file__)"
     done = subprocess.run(
         [environment / "python", "-P", "-c", code],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert Path(done.stdout).is_relative_to(environment.parent)
