@@ -11,7 +11,7 @@ from firth.corpora.common.options import check, describe_settings, setting, spli
 from firth.embed.registry import Chosen
 from firth.pretrain.mixers import ATTENTION, MIXERS
 from firth.pretrain.scores import SCORES
-from firth.pretrain.shape import FEED_FORWARDS, INIT_STD, NORMS, POSITIONS, EncoderConfig, is_number
+from firth.pretrain.shape import FEED_FORWARDS, NORMS, POSITIONS, EncoderConfig, is_number
 
 MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")
 NEARBY, RANDOM = ATTENTION_STARTS = ("nearby", "random")
@@ -431,7 +431,6 @@ class MlmConfig:
             conv_width=self.conv_width or (_CONV_WIDTH if convolves else None),
             # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
             # this is the same proportion without the common factor, which the norm removes
-            sinusoid_scale=INIT_STD if positions == "sinusoidal" else None,
         )
         nearby = shape.can_look_nearby and self.attention_start != RANDOM
         return dataclasses.replace(shape, nearby_heads=nearby)

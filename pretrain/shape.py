@@ -1,7 +1,6 @@
 """The shape of an encoder: everything about it but its weights."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
 NORMS = ("pre", "post")
 FEED_FORWARDS = ("relu", "gelu", "geglu")
 INIT_STD = 0.02  # of the first weights and embeddings
-SINUSOID_SCALE = "sinusoid_scale"  # absent from runs of earlier versions
 TREE = "tree"  # of ``attention_edges``
 _MAX_HEADS = 65_536
 _MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
@@ -37,17 +35,12 @@ class EncoderConfig:
     attention_span: int | None = None
     global_every: int | None = None
     dropout: float = 0.0
-    # factor of the sinusoids, if positions are sinusoidal; None, in runs of earlier versions, is
-    # dim ** -0.5
-    sinusoid_scale: float | None = None
     # per layer, a key of ``firth.pretrain.mixers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
     conv_width: int | None = None  # slots of a filter; None if no layer has filters
-    # whether a slot sees only itself and what is before it; absent from runs of earlier versions
-    causal: bool = False
-    attention_edges: str | None = None  # absent from runs of earlier versions
-    # whether heads started at the slots nearby; absent from runs of earlier versions
-    nearby_heads: bool = False
+    causal: bool = False  # whether a slot sees only itself and what is before it
+    attention_edges: str | None = None
+    nearby_heads: bool = False  # whether heads started at the slots nearby
 
     def __post_init__(self) -> None:
         _check_count("layers", self.layers)
@@ -132,9 +125,6 @@ class EncoderConfig:
         for name in ("causal", "nearby_heads"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        scale = self.sinusoid_scale
-        if scale is not None and not (isinstance(scale, int | float) and 0 < scale < math.inf):
-            raise SettingError(f"sinusoid_scale must be above 0, got {scale!r}")
         if not 0 <= self.dropout < 1:
             raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
@@ -217,11 +207,7 @@ class EncoderConfig:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for ``config.json``."""
-        fields = {**dataclasses.asdict(self), "mixers": list(self.mixers)}
-        for name in (SINUSOID_SCALE, "conv_width", "causal", "attention_edges", "nearby_heads"):
-            if fields[name] is None or fields[name] is False:  # as in runs of earlier versions
-                del fields[name]
-        return fields
+        return {**dataclasses.asdict(self), "mixers": list(self.mixers)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "EncoderConfig":

@@ -40,7 +40,6 @@ from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import look_nearby
 from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
 from firth.pretrain.scores import SCORES
-from firth.pretrain.shape import SINUSOID_SCALE
 from firth.pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
 from firth.pretrain.training.distributed import ProcessGroup, process_group
 from firth.pretrain.training.loop import run_training
@@ -185,8 +184,6 @@ def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
     """Return what identifies a training: an interrupted one with the same is resumed."""
     options = dataclasses.asdict(config)
     kept = {name: value for name, value in options.items() if name not in _CHANGEABLE}
-    shape = config.encoder(n_pieces=1).to_json()  # the scale distinguishes earlier versions
-    kept.update({name: shape[name] for name in (SINUSOID_SCALE,) if name in shape})
     return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
 
 

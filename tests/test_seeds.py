@@ -14,11 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from firth import cli
-from firth.corpora.artifacts.artifact import checksums, new_artifact, verify, write_json
+from firth.corpora.artifacts.artifact import new_artifact, verify, write_json
 from firth.corpora.artifacts.seeds import SeedRuns, read_training
 from firth.corpora.store.corpus import Corpus
 from firth.embed.svd.train import SvdConfig
-from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
+from firth.embed.word2vec.config import SkipGramConfig, Tuning
 from firth.embed.word2vec.train import train_skipgram
 from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
 from tests.pretrain.launched import RUN, launched
@@ -166,28 +166,6 @@ def forget_gradient(file):
     about = json.loads(file.read_text())
     assert about.pop("gradient") == "word2vec.c"
     file.write_text(json.dumps(about))
-
-
-def test_cbow_runs_of_versions_without_the_corrected_gradient_are_kept(corpus, tmp_path):
-    train("train-cbow", corpus, tmp_path / "run", "--seeds", 1)
-    run = tmp_path / "run-seed1"
-    forget_gradient(run / "config.json")
-    write_json(run / "checksums.json", checksums(run))
-    [line, *_] = train("train-cbow", corpus, tmp_path / "run", "--seeds", 1)
-    assert line == f"{run}: kept, already trained with these settings"
-    options = [*OPTIONS["train-cbow"], "--gradient", "corrected", "--seeds", 1]
-    assert refusal("train-cbow", corpus, "--out", tmp_path / "run", *options) == (
-        f"{run}: was trained with different gradient; pass the same values to keep it, choose "
-        "another --out or pass --force"
-    )
-
-
-def test_unfinished_cbow_of_versions_without_the_corrected_gradient_is_resumed(corpus, tmp_path):
-    partial = left_unfinished(tmp_path / "run", CbowConfig)
-    made = json.loads((partial / "maker.json").read_text())
-    forget_gradient(partial / "maker.json")
-    with new_artifact(tmp_path / "run", made, resume="checkpoints") as resumed:
-        assert (resumed / "checkpoints" / "work").is_file()
 
 
 def test_threads_do_not_distinguish_trainings(corpus, copied):

@@ -22,21 +22,6 @@ from firth.corpora.common.reporting import note
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 SCRATCH = "scratch"  # of a partial artifact: the files of tasks, which are removed at the end
-# Options that earlier versions lacked, with the value that they have in their artifacts.
-_ADDED_OPTIONS: dict[str, dict[str, Any]] = {
-    "train-cbow": {"gradient": "word2vec.c"},
-    "train-mlm": {
-        "init": "none",
-        "optimizer": "adamw",
-        "muon_rate": 0.02,
-        "muon_momentum": 0.95,
-        "mixer": "attention",
-        "conv_width": None,
-        "objective": "masked",
-        "attention_edges": None,
-        "attention_start": "random",
-    },
-}
 _LOCK = ".lock"
 _CHUNK = 1 << 22
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
@@ -341,12 +326,7 @@ def _maker_of(partial: Path) -> dict[str, Any] | None:
         maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
     except ValueError:
         return None
-    return with_added_options(maker)
-
-
-def with_added_options(options: dict[str, Any], command: str | None = None) -> dict[str, Any]:
-    """Add the options that an earlier version of the command, by default theirs, lacked."""
-    return {**_ADDED_OPTIONS.get(command or options.get("command", ""), {}), **options}
+    return maker
 
 
 def _remove(directory: Path, mark: str) -> None:

@@ -53,7 +53,7 @@ class HeldOutLoss:
 
     @classmethod
     def from_line(cls, line: Mapping[str, Any]) -> "HeldOutLoss":
-        """Read a line of metrics; earlier versions stored no error."""
+        """Read a line of metrics, in which null is NaN."""
         values = (line.get(f"held_out_{name}") for name in ("loss", "standard_error"))
         mean, error = (math.nan if value is None else float(value) for value in values)
         return cls(mean, error, int(line.get("held_out_units", 0)))
@@ -94,7 +94,7 @@ def write_unit_losses(run: Path, units: np.ndarray) -> None:
 
 
 def read_unit_losses(run: Path) -> np.ndarray | None:
-    """Return the unit losses of a finished run as written; None if it is an earlier version's."""
+    """Return the unit losses of a finished run as written; None if it has none."""
     # float64 (2 or 3, n)
     path, again = run / UNIT_LOSSES, "train the run again"
     if not path.is_file():

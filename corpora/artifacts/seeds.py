@@ -15,7 +15,6 @@ from firth.corpora.artifacts.artifact import (
     read_json,
     refuse_existing,
     verify,
-    with_added_options,
 )
 from firth.corpora.common.console import shell_quoted
 from firth.corpora.common.errors import ArtifactError, SettingError
@@ -60,7 +59,6 @@ def read_training(run: Path) -> Training | None:
         options["batch"] = decided.get("batch")
     if isinstance(made.get(_INIT), str):
         options[_INIT] = made[_INIT]
-    options = with_added_options(options, f"train-{method}")
     return Training(method, corpus, seed, options)
 
 
@@ -184,7 +182,7 @@ def unfinished_maker(run: Path) -> dict[str, Any] | None:
         maker = read_json(artifact_paths(run)[1] / MAKER)
     except ArtifactError:
         return None
-    return with_added_options(maker) if isinstance(maker, dict) else None
+    return maker if isinstance(maker, dict) else None
 
 
 def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:

@@ -30,13 +30,12 @@ class NamedCorpus:
 
 
 def is_named_corpus(name: str) -> bool:
-    """Return whether a corpus has this name, or had it in an earlier version."""
-    return _current_name(name) in NAMED_CORPORA
+    """Return whether a corpus has this name."""
+    return name in NAMED_CORPORA
 
 
 def named_source(name: str, **choices: Any) -> tuple[list[Path], dict[str, Any]]:
     """Return the files of a named corpus and the reading options they need."""
-    name = _current_name(name)
     if name not in NAMED_CORPORA:
         known = ", ".join(NAMED_CORPORA)
         raise SourceError(f"{name}: no named corpus of this name; choose from {known}")
@@ -49,10 +48,6 @@ def synthetic_gold() -> list[Path]:
     from firth.corpora.datasets.synthetic import VERSION, write_gold
 
     return write_gold(cache_directory() / "samples" / f"synthetic-gold-v{VERSION}")
-
-
-def _current_name(name: str) -> str:
-    return _FORMER_NAMES.get(name, name)
 
 
 def _synthetic(**choices: int) -> list[Path]:
@@ -88,4 +83,3 @@ NAMED_CORPORA: dict[str, NamedCorpus] = {
         find=lambda: [fetch(_TEXT8, cache_directory() / "samples")],
     ),
 }
-_FORMER_NAMES = {"planted": "synthetic"}

@@ -446,7 +446,6 @@ class _Builder:
         sources = self._sources()
         content = [source["sha256"] for source in sources]
         sizes = [name for name in self.entries[0] if name != "name"]
-        # the same share held out another slice in earlier versions
         held_out = [self.held_out] if self.held_out["held_out_tokens"] else []
         return {
             "format": FORMAT,
@@ -458,7 +457,6 @@ class _Builder:
             **({"phrases": self.phrases} if self.phrases else {}),
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
-            "reads_heads": True,  # those of earlier versions have none
             "sources": sources,
             "document_sources": list(self.source_numbers),
             "shards": self.entries,

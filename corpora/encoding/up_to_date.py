@@ -1,7 +1,6 @@
 """Whether a corpus has the settings and the sources of a request."""
 
 from pathlib import Path
-from typing import Any
 
 from firth.corpora.artifacts.artifact import checksum
 from firth.corpora.common.errors import ArtifactError
@@ -10,15 +9,12 @@ from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.store.manifest import read_manifest
 
-_FORMER_SHARE = 0.01  # the default of ``held_out`` before corpora recorded their unit
-
 
 def up_to_date(out: Path, request: Request) -> bool:
     """Return whether the corpus at a path has the settings and sources of a request.
 
-    It may keep text without being asked to. One of CoNLL-U must have read the heads of words, as
-    earlier versions did not. Sources are compared by size and time, or else by content; standard
-    input always differs.
+    It may keep text without being asked to. Sources are compared by size and time, or else by
+    content; standard input always differs.
     """
     if not is_corpus(out):
         return False
@@ -26,31 +22,13 @@ def up_to_date(out: Path, request: Request) -> bool:
         manifest = read_manifest(out)
     except ArtifactError:
         return False
-    if not _has_settings(manifest, request.settings()):
+    if manifest["settings"] != request.settings():
         return False
     if request.options.keep_text and not Corpus(out, manifest).keeps_text:
         return False
     files = source_files(request.sources, exclude=out)
-    if "reads_heads" not in manifest and any(".conllu" in file.name for file in files):
-        return False
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
-
-
-def _has_settings(manifest: dict[str, Any], requested: dict[str, Any]) -> bool:
-    """Return whether a corpus has the requested settings.
-
-    A corpus of an earlier version with the default of that version counts as one with the default:
-    it keeps its slice and its lines, so that runs trained on it stay comparable.
-    """
-    settings = manifest["settings"]
-    read = settings.get("read", {})
-    if "skip_unreadable" not in read:  # of a version that did not detect wrapped text
-        read = {**read, "wrapped": read.get("wrapped") or None, "skip_unreadable": False}
-        settings = {**settings, "read": read}
-    if "held_out_unit" not in manifest and settings["held_out"] == _FORMER_SHARE:
-        return requested in (settings, {**settings, "held_out": None})
-    return bool(requested == settings)
 
 
 def _is_unchanged(file: SourceFile, known: dict[str, object]) -> bool:

@@ -190,13 +190,12 @@ class Corpus:
     @property
     def held_out_unit(self) -> Boundary:
         """The unit by which text is held out and sampled, such as ``document``."""
-        # corpora of earlier versions do not record it
-        return cast(Boundary, self.manifest.get("held_out_unit", "document"))
+        return cast(Boundary, self.manifest["held_out_unit"])
 
     @property
     def held_out_units(self) -> int:
         """Number of held-out units."""
-        return int(self.manifest.get("held_out_units", self.manifest["held_out_documents"]))
+        return int(self.manifest["held_out_units"])
 
     @cached_property
     def text(self) -> TextSettings:

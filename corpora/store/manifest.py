@@ -11,7 +11,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 _COUNTS = (
     "tokens", "sentences", "paragraphs", "documents", "types", "held_out_documents",
-    "held_out_tokens",
+    "held_out_tokens", "held_out_units",
 )  # fmt: skip
 _TALLIED = ("characters", "unspaced_characters")
 _MAX_COUNT = 1 << 62
@@ -42,8 +42,7 @@ def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
         ("text", isinstance(manifest.get("text"), dict)),
         ("settings", isinstance(settings, dict) and "held_out" in settings),
         ("sources", isinstance(sources, list) and all(map(_is_source, sources))),
-        ("held_out_unit", manifest.get("held_out_unit", UNITS[0]) in UNITS),
-        ("held_out_units", _is_count(manifest.get("held_out_units", 0))),
+        ("held_out_unit", manifest.get("held_out_unit") in UNITS),
         ("shards", _are_shards(manifest.get("shards"))),
         ("tally", isinstance(tally, dict) and all(map(_is_count, tally.values()))),
         *((name, isinstance(tally, dict) and name in tally) for name in _TALLIED),

@@ -26,7 +26,6 @@ TASKS = {
     "change": "firth.embed.compare.tasks.change:ChangeTask",
     "association": "firth.embed.compare.tasks.associations:AssociationTask",
 }
-_FORMER_NAMES = {"categorisation": "categorization"}  # in comparisons that earlier versions stored
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,13 +185,8 @@ class Task(Protocol):
         """
 
 
-def task_name(name: str) -> str:
-    """Return the key of TASKS for a name, which may be one that earlier versions wrote."""
-    return _FORMER_NAMES.get(name, name)
-
-
 def read_task(name: str, path: Path, config: CompareConfig) -> Task:
     """Import a task by its name and read a set for it."""
-    kind: type[Task] = pkgutil.resolve_name(TASKS[task_name(name)])
+    kind: type[Task] = pkgutil.resolve_name(TASKS[name])
     with fallback_encoding(config.encoding):
         return kind.read(path, config)

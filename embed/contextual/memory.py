@@ -65,7 +65,7 @@ def memory_needed(run: Path, corpus: "Corpus", config: PoolConfig) -> int:
 def _reads_trees(run: Path) -> bool:
     """Return whether the encoder of a run attends along the edges of trees."""
     shape = {} if is_huggingface(run) else run_options(run).get("encoder")
-    return isinstance(shape, dict) and "attention_edges" in shape
+    return isinstance(shape, dict) and shape.get("attention_edges") is not None
 
 
 def _of_encoder(run: Path) -> int:

@@ -17,15 +17,12 @@ def training_corpus(
     recorded: bool = True,
     remedy: str = "pass `corpus`",
 ) -> Corpus:
-    """Open the corpus of a run: one of ``corpora``, or else where it was when the run was trained.
-
-    Runs of earlier versions do not record that place, but the arguments of their command.
-    """
+    """Open the corpus of a run: one of ``corpora``, or else that at its recorded place."""
     file = run / PROVENANCE
     made: Any = read_json(file) if file.is_file() else {}
-    known = [made.get("corpus_path"), *made.get("command", [])] if recorded else []
-    places = [Path(each) for each in known if isinstance(each, str)]
-    for corpus in map(Corpus.open, [*corpora, *filter(is_corpus, places)]):
+    place = made.get("corpus_path") if recorded else None
+    places = [place] if isinstance(place, str) and is_corpus(Path(place)) else []
+    for corpus in map(Corpus.open, [*corpora, *places]):
         found = corpus.restore_sample(made["sample"]) if "sample" in made else corpus
         if found.fingerprint == made.get("corpus"):
             return found

@@ -591,8 +591,8 @@ def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordT
 def open_start(run: Path) -> WordVectors | None:
     """Open what words are without context in a run of a masked LM; None if it started at random.
 
-    Their count vectors, and of other words the mean of their pieces. In runs of earlier versions,
-    and of texts too short to count, of every word the mean of its pieces' vectors before training.
+    Their count vectors, and of other words the mean of their pieces. Of texts too short to count,
+    of every word the mean of its pieces' vectors before training.
     """
     if (run / START).is_dir():
         return WordVectors.open(run / START)

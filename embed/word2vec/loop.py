@@ -168,8 +168,6 @@ class _Training:
         if found is None:
             return Position()
         arrays, state = found
-        if "piece" in state:  # the name of a chunk in older checkpoints
-            state["chunk"] = state.pop("piece")
         for name, table in self._tables.arrays().items():
             table[:] = arrays[name]
         return Position(**state)

@@ -26,7 +26,7 @@ from firth.pretrain.model.weights import (
     load_pieces,
     write_tensors,
 )
-from firth.pretrain.shape import SINUSOID_SCALE, EncoderConfig
+from firth.pretrain.shape import EncoderConfig
 
 _CARD = """\
 ---
@@ -100,8 +100,7 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
         raise ArtifactError(f"{run}: has no encoder; pass a run of `train_mlm()`")
     names = {field.name for field in dataclasses.fields(MlmConfig)}
     config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
-    shape = config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
-    return dataclasses.replace(shape, sinusoid_scale=maker.get(SINUSOID_SCALE))
+    return config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
 
 
 def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:

@@ -139,8 +139,7 @@ class MaskedLanguageModel(nn.Module):
         if config.positions == "learned":
             self.position_table = nn.Embedding(config.max_length, config.dim)
         elif config.positions == "sinusoidal":
-            table, scale = sinusoids(config.max_length, config.dim), config.sinusoid_scale
-            table = table * scale if scale else table / config.dim**0.5
+            table = sinusoids(config.max_length, config.dim) * INIT_STD
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
         # the stepper replaces it by its compiled form, the evaluation by losses of each target

@@ -1,6 +1,5 @@
 """train_mlm: the files of a run, resuming to the same bits, refusals before any work."""
 
-import dataclasses
 import itertools
 import json
 import math
@@ -621,51 +620,6 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
     message = problem(ArtifactError, corpus, small(), run)
     assert message == f"{run}: already exists; choose another `out` or pass `force=True`"
     assert (run / "model.safetensors").stat() == before
-
-
-OF_THE_FIRST_VERSION = (
-    "preset layers heads dim feed_forward_dim attention_score positions attention_span "
-    "global_every norm feed_forward dropout pieces piece_model sequence_length boundary mask_rate "
-    "masking mask_share random_share steps epochs tokens minutes batch micro_batch learning_rate "
-    "schedule warmup weight_decay clip min_count max_vocabulary dtype compile seed"
-)
-
-
-def leave_to_an_earlier_version(corpus, config, out, stop_at, *names):
-    """End a training after its first checkpoint, and take settings out that were added later."""
-    kill(7, stop_at, corpus, config, out)
-    path = out.with_name(f"{out.name}.partial") / "maker.json"
-    maker = json.loads(path.read_text())
-    for name in names:
-        del maker[name]
-    path.write_text(json.dumps(maker))
-    return path.parent
-
-
-def test_a_training_of_an_earlier_version_does_not_go_on_with_another_scale(
-    corpus, tmp_path, stop_at
-):
-    config, out = small(checkpoint_every="5", positions="sinusoidal"), tmp_path / "run"
-    partial = leave_to_an_earlier_version(corpus, config, out, stop_at, "sinusoid_scale")
-    message = problem(ArtifactError, corpus, config, out)
-    assert message.startswith(f"{partial}: left unfinished with different sinusoid_scale;")
-
-
-@pytest.mark.slow
-def test_a_training_of_an_earlier_version_goes_on_with_its_recipe(corpus, tmp_path, stop_at):
-    recipe = {
-        "init": "none", "optimizer": "adamw", "muon_momentum": 0.95, "attention_start": "random"
-    }  # fmt: skip
-    config, out = small(**recipe, checkpoint_every="5"), tmp_path / "run"
-    kept = {*OF_THE_FIRST_VERSION.split(), *train._CHANGEABLE}
-    added = {field.name for field in dataclasses.fields(MlmConfig)} - kept
-    leave_to_an_earlier_version(corpus, config, out, stop_at, *added)
-    message = problem(ArtifactError, corpus, small(), out)
-    assert (
-        "left unfinished with different attention_start, init, muon_momentum, optimizer;" in message
-    )
-    whole = make_mlm_run(corpus, config, tmp_path / "whole")
-    same_weights(make_mlm_run(corpus, config, out), whole)
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 from firth.embed.compare.statistics.ranking import Rank, rank_runs
-from firth.embed.compare.task import task_name
 
 # task, dataset, metric, section, and the number of a set of the same name
 _Key = tuple[str, str, str, str | None, int]
@@ -35,7 +34,7 @@ class ResultGroup:
 
     @property
     def chance(self) -> float | None:
-        """Score of chance; None if it is not stored, as by earlier versions."""
+        """Score of chance; None if the metric has none."""
         found = [result.get("chance") for result in self.results.values()]
         return next((chance for chance in found if chance is not None), None)
 
@@ -115,7 +114,7 @@ def _numbered(
     """Yield entries with the first five fields of their group."""
     seen: Counter[tuple[Any, ...]] = Counter()
     for entry in entries:
-        measured = task_name(entry["task"]), entry["dataset"], entry["metric"], entry.get("section")
+        measured = entry["task"], entry["dataset"], entry["metric"], entry.get("section")
         key = (*measured, entry.get("shared_items"), *(entry[name] for name in names))
         yield (*measured, seen[key]), entry
         seen[key] += 1

@@ -38,11 +38,8 @@ def test_an_unknown_name_is_an_error() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["synthetic", "planted"])  # its name in earlier versions
-def test_synthetic_text_is_generated_once(
-    name: str, fresh_cache: Path, capsys: pytest.CaptureFixture
-) -> None:
-    [path], options = named_source(name, n_tokens=2_000, seed=3)
+def test_synthetic_text_is_generated_once(fresh_cache: Path, capsys: pytest.CaptureFixture) -> None:
+    [path], options = named_source("synthetic", n_tokens=2_000, seed=3)
     made = path.stat()
     again = named_source("synthetic", n_tokens=2_000, seed=3)[0]
 

@@ -14,7 +14,6 @@ from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding.encode import document_keys
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
-from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions, TextBlock
 from firth.corpora.store.corpus import Corpus
 
@@ -308,35 +307,6 @@ def test_a_sample_of_one_file_takes_paragraphs(tmp_path):
     masks = [np.concatenate(sample.sampled) for sample in (small, large)]
     assert (masks[0] <= masks[1]).all()
     assert not (masks[1] & held_out(corpus)).any()
-
-
-def as_earlier_version(corpus: Corpus) -> Corpus:
-    """Rewrite the manifest as versions did that held out 1 % of the documents."""
-    path = corpus.path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    del manifest["held_out_unit"], manifest["held_out_units"]
-    manifest["settings"]["held_out"] = 0.01
-    manifest["settings"]["read"]["wrapped"] = False
-    del manifest["settings"]["read"]["skip_unreadable"]
-    path.write_text(json.dumps(manifest))
-    return Corpus.open(corpus.path)
-
-
-def test_a_corpus_of_an_earlier_version_keeps_its_slice_and_is_up_to_date(tmp_path):
-    text = text_of(np.random.default_rng(11), 200, 2, 2, 6)
-    corpus = build(tmp_path, text, documents="block")
-    before, source = held_out(corpus), tmp_path / "a.txt"
-    assert corpus.held_out_unit == "document"
-    assert not up_to_date(corpus.path, request(source, "block", held_out=0.01))
-
-    old = as_earlier_version(corpus)
-
-    assert held_out(old) == before
-    assert (old.held_out_unit, old.held_out_units) == ("document", corpus.held_out_units)
-    assert old.view(documents="held-out").n_tokens == corpus.manifest["held_out_tokens"]
-    assert up_to_date(old.path, request(source, "block"))
-    assert up_to_date(old.path, request(source, "block", held_out=0.01))
-    assert not up_to_date(old.path, request(source, "block", held_out=0.02))
 
 
 def test_an_unknown_unit_in_a_manifest_is_refused(tmp_path):

@@ -282,18 +282,6 @@ def test_up_to_date_detects_every_change(tmp_path):
     assert not up_to_date(tmp_path / "nowhere", request(source))
 
 
-@pytest.mark.usefixtures("parse_on_threads")
-def test_a_corpus_of_conllu_without_heads_is_not_up_to_date(tmp_path):
-    source = tmp_path / "trees.conllu"
-    source.write_text("1\ta\ta\tX\t_\t_\t0\troot\t_\t_\n\n")
-    made = encode_corpus(request(source), tmp_path / "new")
-    assert up_to_date(made.path, request(source))
-    manifest = json.loads((made.path / "manifest.json").read_text())
-    del manifest["reads_heads"]  # as an earlier version left it
-    (made.path / "manifest.json").write_text(json.dumps(manifest))
-    assert not up_to_date(made.path, request(source))
-
-
 def test_verify_names_a_corrupt_shard(tmp_path):
     corpus = build(tmp_path)
     path = corpus.path / "shards" / "00000" / "ids.npy"

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
 from firth.corpora.common.errors import FirthError
 from firth.embed.word2vec import loop as training_loop
 from firth.embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
@@ -536,20 +535,6 @@ def test_training_killed_after_any_checkpoint_resumes_to_the_same_bytes(mode, tm
         again = Training(tmp_path / str(n), **options).run()
         assert_same_end(again, whole)
         assert [line["tokens"] for line in again.lines] == [line["tokens"] for line in whole.lines]
-
-
-def test_a_checkpoint_that_calls_chunks_pieces_is_resumed(tmp_path):
-    # written by earlier versions
-    whole = Training(tmp_path / "whole").run()
-    with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path / "cut").run(raising(KeyboardInterrupt, 3))
-    arrays, state = load_checkpoint(tmp_path / "cut" / CHECKPOINTS)
-    state["piece"] = state.pop("chunk")
-    save_checkpoint(tmp_path / "cut" / CHECKPOINTS, arrays, state)
-    calls = []
-    training = Training(tmp_path / "cut").run(lambda done, *_: calls.append(done))
-    assert calls == marks_of(1)[3:]
-    assert_same_end(training, whole)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -72,12 +72,10 @@ def test_the_loss_is_over_all_slots_and_their_weights():
     assert float(right) == float(((logits.argmax(-1) == batch.targets) * batch.weights).sum())
 
 
-def test_only_a_causal_shape_says_so_in_json():
-    causal = small_model().config
-    described = causal.to_json()
-    assert described.pop("causal") is True
-    assert EncoderConfig.from_json(described) == bidirectional().config  # as of earlier versions
-    assert "causal" not in bidirectional().config.to_json()
+def test_a_shape_says_in_json_whether_it_is_causal():
+    described = small_model().config.to_json()
+    assert EncoderConfig.from_json(described) == small_model().config
+    assert EncoderConfig.from_json(described | {"causal": False}) == bidirectional().config
     with pytest.raises(SettingError, match="causal must be true or false, got 'yes'"):
         EncoderConfig.from_json(described | {"causal": "yes"})
 

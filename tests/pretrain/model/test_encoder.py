@@ -12,7 +12,6 @@ from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import PRESETS, MlmConfig
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.layers import FeedForward
-from firth.pretrain.model.positions import sinusoids
 from firth.pretrain.shape import EncoderConfig
 
 LENGTH = 24
@@ -142,18 +141,6 @@ def test_sinusoids_begin_smaller_than_embeddings_as_in_vaswani_et_al(dim):
     ratio = model.sinusoids.square().mean().sqrt() / model.pieces.weight.square().mean().sqrt()
     # the standard deviation of 80,000 normal numbers or more is off by 0.25 %; 4 of these
     assert float(ratio.detach()) == pytest.approx(0.5**0.5, rel=0.01)
-
-
-def test_a_model_of_an_earlier_version_keeps_its_scale():
-    described = small_config(positions="sinusoidal").to_json()
-    assert described.pop("sinusoid_scale") == 0.02
-    earlier = MaskedLanguageModel(EncoderConfig.from_json(described))
-    assert torch.equal(earlier.sinusoids, sinusoids(LENGTH, 16) / 16**0.5)  # to the bit
-    assert EncoderConfig.from_json(described).to_json() == described
-
-
-def test_other_positions_have_no_scale():
-    assert "sinusoid_scale" not in small_config(positions="rotary").to_json()
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
@@ -383,8 +370,6 @@ def test_impossible_options_are_refused(options, words):
         ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers but 2 mixers"),
         ({"layers": 1, "mixers": ["spell"]}, "unknown mixer 'spell'; choose from attention, lstm"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
-        ({"sinusoid_scale": 0}, "sinusoid_scale must be above 0, got 0"),
-        ({"sinusoid_scale": "x"}, "sinusoid_scale must be above 0, got 'x'"),
         ({"attention_edges": 1}, "attention_edges must be a text, got 1"),
     ],
 )

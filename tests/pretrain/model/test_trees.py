@@ -214,9 +214,8 @@ def test_settings_that_do_not_fit_edges_are_refused(edges, options, words):
         MlmConfig(attention_edges=edges, **options)
 
 
-def test_the_shape_is_read_back_and_absent_without_edges():
+def test_the_shape_is_read_back():
     with_edges = MlmConfig(attention_edges="tree:2").encoder(n_pieces=9)
     assert EncoderConfig.from_json(with_edges.to_json()) == with_edges
     assert with_edges.tree_heads == 2
     assert MlmConfig(attention_edges="tree").encoder(n_pieces=9).tree_heads == 4
-    assert "attention_edges" not in MlmConfig().encoder(n_pieces=9).to_json()
