@@ -14,13 +14,10 @@ import torch
 from firth.corpora.artifacts.artifact import (
     artifact_paths,
     checksum,
-    new_artifact,
     resumes,
-    write_json,
 )
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import Progress, no_progress, progress
@@ -28,6 +25,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.runs.writer import CONFIG, RunWriter, new_run
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import open_start
@@ -57,9 +55,7 @@ if TYPE_CHECKING:
     from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
 
-FORMAT = 1
 METHOD = "mlm"
-CONFIG = "config.json"
 # settings that may differ when an interrupted training is resumed
 _CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
 
@@ -134,7 +130,7 @@ def make_mlm_run(
 
     A temporary run is not resumable and has no word vectors: pooling reads the whole corpus.
     """
-    started, config = now(), config.resolved()
+    config = config.resolved()
     with (
         process_group(config.device) as group,
         torch_threads(config.threads),
@@ -143,39 +139,32 @@ def make_mlm_run(
         device = choose_device(config.device, group.local_rank)
         maker = _maker(corpus, config)
 
-        def begin() -> tuple[Path, TextSplits]:
+        def begin() -> tuple[RunWriter, TextSplits]:
             text = _checked_text(corpus, config, device, group)
             resume = None if temporary else CHECKPOINTS
             resumed = resumes(out, maker, force=force, resume=resume)
             if not (resumed and (artifact_paths(out)[1] / FIRST_VECTORS).is_file()):
                 check_source(config)
             pieces = _pieces(out, text, config, resumed)
-            partial = stack.enter_context(new_artifact(out, maker, force=force, resume=resume))
-            if not (partial / TOKENIZER).is_file():
+            run = stack.enter_context(new_run(out, maker, force=force, resume=resume))
+            if not (run.path / TOKENIZER).is_file():
                 write_whole(
-                    partial / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
+                    run.path / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
                 )
-            return partial, text
+            return run, text
 
-        def join() -> tuple[Path, TextSplits]:
-            return artifact_paths(out)[1], open_text(corpus, config)
+        def join() -> tuple[RunWriter, TextSplits]:
+            return RunWriter(artifact_paths(out)[1]), open_text(corpus, config)
 
         def end() -> None:
-            _describe(partial, corpus, config, device, pool=not temporary)
-            about: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
-            about.update(threads=torch.get_num_threads(), processes=group.size)
-            if config.init not in (AUTO, NONE):
-                about["init"] = checksum(partial / FIRST_VECTORS)[:16]
-            write_json(
-                partial / "provenance.json", provenance(started, seeds=[config.seed], **about)
-            )
-            clear_checkpoints(partial / CHECKPOINTS)
-            (partial / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
+            _describe(run, corpus, config, device, group, pool=not temporary)
+            clear_checkpoints(run.path / CHECKPOINTS)
+            (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
             stack.close()
 
-        partial, text = group.run_first(begin, join)
-        if not (partial / WEIGHTS).is_file():  # they exist if it was killed while pooling
-            _train(text, config, partial, device, group)
+        run, text = group.run_first(begin, join)
+        if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
+            _train(text, config, run.path, device, group)
         group.run_first(end, lambda: None)
     return out
 
@@ -222,21 +211,25 @@ def _train(
 
 
 def _describe(
-    partial: Path, corpus: "Corpus", config: MlmConfig, device: torch.device, *, pool: bool
+    run: RunWriter,
+    corpus: "Corpus",
+    config: MlmConfig,
+    device: torch.device,
+    group: ProcessGroup,
+    *,
+    pool: bool,
 ) -> None:
-    """Pool word vectors and write ``config.json``, unless an earlier call did."""
-    if (partial / CONFIG).is_file():
+    """Pool word vectors and describe the run, unless an earlier call did."""
+    if (run.path / CONFIG).is_file():
         return
+    partial = run.path
     tuned = read_tuned(partial / TUNED_FILE)
     assert tuned is not None
     torch.set_num_threads(tuned.threads)
     pieces = open_pieces(partial / TOKENIZER)
-    encoder = config.encoder(n_pieces=len(pieces))
-    description = {
-        "format": FORMAT,
-        "method": METHOD,
+    options = {
         **dataclasses.asdict(config),
-        "encoder": encoder.to_json(),
+        "encoder": config.encoder(n_pieces=len(pieces)).to_json(),
         "decided": dataclasses.asdict(tuned),
         "pooling": (
             _write_vectors(partial, corpus, config, pieces, device, tuned.step_settings.dtype)
@@ -244,9 +237,12 @@ def _describe(
             else None
         ),
         "corpus": corpus.reference,
-        "text": corpus.text.to_json(),
     }
-    write_whole(partial / CONFIG, lambda path: write_json(path, description))
+    made: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
+    made |= {"threads": torch.get_num_threads(), "processes": group.size}
+    if config.init not in (AUTO, NONE):
+        made["init"] = checksum(partial / FIRST_VECTORS)[:16]
+    run.describe(METHOD, options, corpus.text, seeds=[config.seed], **made)
 
 
 def _write_vectors(

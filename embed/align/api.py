@@ -10,11 +10,8 @@ import numpy as np
 from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     fingerprint,
-    new_artifact,
     read_json,
-    write_json,
 )
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
@@ -30,10 +27,10 @@ from firth.embed.align.pairs import (
 )
 from firth.embed.align.retrieval import Precision, precision
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors
 
-FORMAT = 1
 METHOD = "align"
 _HELD_OUT = 0.1
 
@@ -140,20 +137,16 @@ class Aligned:
         SettingError
             If the suffixes are missing or unusable, or ``out`` is one of the sources.
         """
-        out, started = Path(out), now()
+        out = Path(out)
         sources = [self.about[side]["path"] for side in "ab"]
         check_output(out, sources, self.about["mapping"], suffixes)
         marks = list(suffixes) if suffixes else None
         stored = self.both(marks) if marks else self.a
-        text = None if stored.text is None or marks else stored.text.to_json()
-        config = {
-            "format": FORMAT, "method": METHOD, **self.to_json(), "suffixes": marks, "text": text,
-        }  # fmt: skip
         maker = {"command": METHOD, **self.about, "suffixes": marks}
-        with new_artifact(out, maker, force=force) as partial:
-            stored.save(partial)
-            write_json(partial / "config.json", config)
-            write_json(partial / "provenance.json", provenance(started))
+        with new_run(out, maker, force=force) as run:
+            stored.save(run.path)
+            text = None if marks else stored.text
+            run.describe(METHOD, {**self.to_json(), "suffixes": marks}, text)
         return out
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.artifact import new_artifact, write_json
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.errors import UnknownWordError
 from firth.corpora.store.concordance import Line
 from firth.embed.change.config import ChangeConfig
@@ -18,12 +16,12 @@ from firth.embed.change.periods import Periods
 from firth.embed.change.sentences import sentences_of
 from firth.embed.change.table import ChangeTable
 from firth.embed.explore.differ import largest
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.change_table import CHANGE
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
 METHOD = "change"
-_FORMAT = 1
 
 
 def compared_row(
@@ -231,19 +229,16 @@ class WordChanges:
         ArtifactError
             ``out`` exists or cannot be written.
         """
-        started, options = now(), dataclasses.asdict(self.config)
+        options = dataclasses.asdict(self.config)
         del options["method"], options["window"]  # that of the run is "change"; see the training
         options["dim"] = self.vectors.shape[2]
         corpora = [corpus.reference for corpus in self.periods.corpora]
         maker = {"command": METHOD, "periods": self.names, **options}
-        with new_artifact(Path(out), maker, force=force) as partial:
-            self.word_vectors().save(partial)
-            self.table.write(partial / CHANGE)
-            head = {"format": _FORMAT, "method": METHOD, "by": self.periods.by}
-            head |= {"periods": self.names}
-            write_json(partial / "config.json", {**head, **options, **self.recipe})
-            about = provenance(started, seeds=[self.config.seed], corpora=corpora)
-            write_json(partial / "provenance.json", about)
+        with new_run(Path(out), maker, force=force) as run:
+            self.word_vectors().save(run.path)
+            self.table.write(run.path / CHANGE)
+            options |= {"by": self.periods.by, "periods": self.names, **self.recipe}
+            run.describe(METHOD, options, None, seeds=[self.config.seed], corpora=corpora)
         return WordVectors.open(out)
 
     def _described(

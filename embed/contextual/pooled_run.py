@@ -10,11 +10,8 @@ from firth.corpora.artifacts.artifact import (
     SCRATCH,
     artifact_paths,
     clear_partial,
-    new_artifact,
     refuse_existing,
-    write_json,
 )
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
@@ -30,6 +27,7 @@ from firth.embed.contextual.memory import pooling_scratch
 from firth.embed.contextual.pooling import TABLE, PoolConfig, pool_words
 from firth.embed.formats.huggingface import is_huggingface
 from firth.embed.protocols import ContextualEncoder
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.run_files import run_options
 
 if TYPE_CHECKING:
@@ -98,17 +96,16 @@ def pool_run(
     Deterministic on CPUs of one kind with the same number of threads; a worker of a cluster has
     one. Queries for words in context open ``run`` again, so keep it.
     """
-    run, out, started = encoder_run(Path(run).resolve()), Path(out), now()
-    if out.resolve() == run:
+    source, out = encoder_run(Path(run).resolve()), Path(out)
+    if out.resolve() == source:
         raise SettingError(
             f"`out={out}`: contains the encoder and would be overwritten; choose another"
         )
-    corpus = corpus or open_training_corpus(run)
-    _refuse_other_text(corpus, run)
-    large = pooling_scratch(run, corpus, config, memory, out.absolute().parent)
-    source = encoder_fingerprint(run)
-    options = dataclasses.asdict(config)
-    maker = {"command": "pool", ENCODER: source, CORPUS: corpus.fingerprint, **options}
+    corpus = corpus or open_training_corpus(source)
+    _refuse_other_text(corpus, source)
+    large = pooling_scratch(source, corpus, config, memory, out.absolute().parent)
+    options, mark = dataclasses.asdict(config), encoder_fingerprint(source)
+    maker = {"command": "pool", ENCODER: mark, CORPUS: corpus.fingerprint, **options}
     if cluster is not None:
         device = cluster_device(device)
         if config.source == TABLE:
@@ -116,30 +113,21 @@ def pool_run(
         refuse_existing(out, force)  # before workers start
     with (
         open_executor(cluster) as executor,
-        new_artifact(out, maker, force=force, resume=SCRATCH if executor else None) as partial,
+        new_run(out, maker, force=force, resume=SCRATCH if executor else None) as writer,
     ):
-        encoder, there = open_encoder(run, device), None
+        encoder, there = open_encoder(source, device), None
         if executor:
-            clear_partial(partial, SCRATCH)
-            there = EncodingTasks(executor, run, artifact_paths(out)[1] / SCRATCH)
+            clear_partial(writer.path, SCRATCH)
+            there = EncodingTasks(executor, source, artifact_paths(out)[1] / SCRATCH)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
             sum_blocks = there.sums if there else None
             pooled = pool_words(encoder, corpus, config, show, scratch=large, sum_blocks=sum_blocks)
-        pooled.vectors.save(partial)
-        run_config: dict[str, Any] = {
-            "format": FORMAT,
-            "method": POOLED,
-            **options,
-            ENCODER: {"path": str(run), "fingerprint": source},
-            CORPUS: corpus.reference,
-            "pooling": pooled.info,
-            "text": corpus.text.to_json(),
-        }
-        write_json(partial / "config.json", run_config)
-        about = there.finish() if there else {}
-        made = provenance(started, seeds=[config.seed], **corpus.trained_on, **about)
-        write_json(partial / "provenance.json", made)
+        pooled.vectors.save(writer.path)
+        options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
+        options |= {CORPUS: corpus.reference, "pooling": pooled.info}
+        made = {**corpus.trained_on, **(there.finish() if there else {})}
+        writer.describe(POOLED, options, corpus.text, seeds=[config.seed], **made)
     return out
 
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from firth.corpora.artifacts.artifact import new_artifact, write_json
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import CODES, save_int8
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
@@ -16,14 +15,8 @@ def write_int8_run(vectors: WordVectors, out: Path, force: bool) -> None:
         raise SettingError(f"{out}: is the run to export; choose another OUT")
     if force and out.is_dir() and any(out.iterdir()) and not (out / CODES).is_file():
         raise ArtifactError(f"{out}: not an int8 export; choose another OUT")
-    source, started = str(vectors.path or vectors.name), now()
-    config = {
-        "method": "int8",
-        "source": source,
-        "text": None if vectors.text is None else vectors.text.to_json(),
-    }
-    with new_artifact(out, {"command": "export", **config}, force=force) as partial:
-        write_words(partial / VOCABULARY, vectors.vocabulary, vectors.counts)
-        save_int8(partial, vectors.matrix, vectors.vocabulary, vectors.name)
-        write_json(partial / "config.json", config)
-        write_json(partial / "provenance.json", provenance(started))
+    source = {"source": str(vectors.path or vectors.name)}
+    with new_run(out, {"command": "export", **source}, force=force) as run:
+        write_words(run.path / VOCABULARY, vectors.vocabulary, vectors.counts)
+        save_int8(run.path, vectors.matrix, vectors.vocabulary, vectors.name)
+        run.describe("int8", source, vectors.text)

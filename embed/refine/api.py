@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from firth.corpora.artifacts.provenance import now, provenance
+from firth.corpora.artifacts.artifact import refuse_existing
+from firth.corpora.artifacts.provenance import now
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
@@ -25,11 +25,11 @@ from firth.embed.refine.steps import (
     whitening,
     without_top,
 )
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
 
-FORMAT = 1
 METHOD = "refine"
 _COMPONENT_STEPS: dict[str, Callable[[Moments, int], np.ndarray]] = {  # in this order
     "remove_top": without_top,
@@ -114,12 +114,9 @@ def refine_vectors(
     if out is None:
         return refined
     recipe = {"source": describe_source(source), "steps": steps}
-    text = None if source.text is None else source.text.to_json()
-    run = {"format": FORMAT, "method": METHOD, **recipe, "settings": asdict(config), "text": text}
-    with new_artifact(Path(out), {"command": METHOD, **recipe}, force=force) as partial:
-        refined.save(partial)
-        write_json(partial / "config.json", run)
-        write_json(partial / "provenance.json", provenance(started))
+    with new_run(Path(out), {"command": METHOD, **recipe}, force=force, started=started) as run:
+        refined.save(run.path)
+        run.describe(METHOD, {**recipe, "settings": asdict(config)}, source.text)
     return WordVectors.open(out)
 
 

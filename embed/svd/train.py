@@ -22,12 +22,9 @@ from firth.corpora.artifacts.artifact import (
     SCRATCH,
     artifact_paths,
     clear_partial,
-    new_artifact,
     refuse_existing,
-    write_json,
 )
 from firth.corpora.artifacts.metrics import METRICS
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.artifacts.tasks import TaskFolder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.device import DEVICES
@@ -37,6 +34,7 @@ from firth.corpora.common.options import check, config_of, describe_settings, se
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.registry import METHODS, Chosen
+from firth.embed.runs.writer import new_run
 from firth.embed.svd import ppmi
 from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
 from firth.embed.svd.inverted_text import CountableView
@@ -52,7 +50,6 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
     from firth.corpora.store.corpus import Corpus, View
     from firth.corpora.tokenizer.pieces import Pieces
 
-FORMAT = 1
 METHOD = "svd"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
@@ -240,39 +237,37 @@ def make_svd_run(
     if cluster is not None:
         _check_fits_cluster(config)
         refuse_existing(out, force)  # before workers start
-    started, config = now(), with_width(config, corpus)
+    config = with_width(config, corpus)
     options = dataclasses.asdict(config)
     maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
     with (
         open_executor(cluster) as executor,
-        new_artifact(out, maker, force=force, resume=SCRATCH if executor else None) as partial,
+        new_run(out, maker, force=force, resume=SCRATCH if executor else None) as run,
     ):
         choose_device(config.device)
         view, n_words = checked_view(corpus, config)
         tasks = None
         if executor:
-            clear_partial(partial, SCRATCH)
+            clear_partial(run.path, SCRATCH)
             tasks = TaskFolder(executor, artifact_paths(out)[1] / SCRATCH)
         if config.pieces is None:
             vectors, n_alone = text_vectors(
-                view, config, n_words, name=str(corpus.path), directory=partial,
-                metrics=partial / METRICS, there=ClusterMatrix(tasks, corpus) if tasks else None,
+                view, config, n_words, name=str(corpus.path), directory=run.path,
+                metrics=run.path / METRICS, there=ClusterMatrix(tasks, corpus) if tasks else None,
             )  # fmt: skip
         else:
-            vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], partial)
+            vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], run.path)
         if n_alone:
             have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
             lacks = "context words" if config.pieces is None else "pieces with contexts"
             note(f"{corpus.path}: {have} no {lacks} and a zero vector")
         words, tokens = view.words[:n_words], view.counts[:n_words]
-        WordVectors(words, vectors, counts=tokens).save(partial)
-        head = {"format": FORMAT, "method": METHOD}
-        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
+        WordVectors(words, vectors, counts=tokens).save(run.path)
         about = {"threads": thread_count(config.threads), **corpus.trained_on}
         if tasks:
             about["cluster"] = sorted(tasks.cpus)
             tasks.remove()
-        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
+        run.describe(METHOD, options, corpus.text, seeds=[config.seed], **about)
     return out
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
+from firth.corpora.artifacts.artifact import refuse_existing
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.device import choose_device
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 if TYPE_CHECKING:  # imports numba
@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # imports numba
     from firth.corpora.store.corpus import Corpus
 
 _MAY_CHANGE = ("threads", "device", "memory")  # when a training is resumed
-_FORMAT = 1
 _ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance
 
 
@@ -92,20 +91,20 @@ def make_network_run(
 
     ``train`` gets an unfinished run, with the checkpoints of an interrupted training, and a device.
     """
-    started, options = now(), dataclasses.asdict(config)
+    options = dataclasses.asdict(config)
     fixed = {name: value for name, value in options.items() if name not in _MAY_CHANGE}
     maker = {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}
     resume = CHECKPOINTS if resumable else None
-    with new_artifact(out, maker, force=force, resume=resume) as partial:
-        device, checkpoints = choose_device(config.device), partial / CHECKPOINTS
-        if checkpoints.exists() or not (partial / MATRIX).is_file():
+    with new_run(out, maker, force=force, resume=resume) as run:
+        device, checkpoints = choose_device(config.device), run.path / CHECKPOINTS
+        if checkpoints.exists() or not (run.path / MATRIX).is_file():
             checkpoints.mkdir(exist_ok=True)  # its existence means that the run is not complete
             with torch_threads(config.threads):
-                vectors = train(partial, device)
-            vectors.save(partial)
+                vectors = train(run.path, device)
+            vectors.save(run.path)
         clear_checkpoints(checkpoints)
-        head = {"format": _FORMAT, "method": method}
-        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
-        about = {"threads": thread_count(config.threads), "device": device, **corpus.trained_on}
-        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
+        run.describe(
+            method, options, corpus.text, seeds=[config.seed],
+            threads=thread_count(config.threads), device=device, **corpus.trained_on,
+        )  # fmt: skip
     return out

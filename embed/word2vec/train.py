@@ -6,16 +6,14 @@ Corrado and Dean 2013 (arXiv:1310.4546).
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from firth.corpora.artifacts.arrays import save_array
-from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import progress
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.training import train_vectors
 from firth.embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
@@ -23,8 +21,6 @@ from firth.embed.word2vec.gensim_engine import train_gensim
 from firth.embed.word2vec.loop import run_training
 from firth.embed.word2vec.memory import require_memory
 from firth.embed.word2vec.trainer import Trainer, build_trainer
-
-FORMAT = 1
 
 
 def train_skipgram(
@@ -138,7 +134,6 @@ def _train(
 def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     require_memory(trainer.text, trainer.config, trainer.init)
-    started = now()
     corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
     options = dataclasses.asdict(config)
     maker = {
@@ -146,16 +141,15 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
     }  # fmt: skip
     del maker["threads"], maker["memory"]  # a resumed training may use more or less
     resume = CHECKPOINTS if resumable else None
-    with new_artifact(out, maker, force=force, resume=resume) as partial:
+    with new_run(out, maker, force=force, resume=resume) as run:
         if config.engine == "gensim":
-            _train_with_gensim(trainer, partial)
+            _train_with_gensim(trainer, run.path)
         else:
-            _train_with_kernels(trainer, partial)
-        head = {"format": FORMAT, "method": config.method}
-        write_json(partial / "config.json", {**head, **options, "text": corpus.text.to_json()})
-        about: dict[str, Any] = {"threads": trainer.threads}
-        about |= {**corpus.trained_on, "init": resolved["init"]}
-        write_json(partial / "provenance.json", provenance(started, seeds=[config.seed], **about))
+            _train_with_kernels(trainer, run.path)
+        run.describe(
+            config.method, options, corpus.text, seeds=[config.seed], threads=trainer.threads,
+            **corpus.trained_on, init=resolved["init"],
+        )  # fmt: skip
     return out
 
 

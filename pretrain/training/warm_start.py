@@ -5,13 +5,13 @@ import dataclasses
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from firth.corpora.artifacts.arrays import map_array, save_array
-from firth.corpora.artifacts.artifact import artifact_paths, new_artifact, write_json
+from firth.corpora.artifacts.artifact import artifact_paths
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
@@ -20,6 +20,7 @@ from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import save_pieces
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.writer import RunWriter, new_run
 from firth.embed.svd.piece_text import PieceText
 from firth.embed.svd.train import METHOD as SVD
 from firth.embed.svd.train import (
@@ -69,7 +70,8 @@ def write_first_vectors(
         words = words_from_run(config.init, text.train, config.dim)
         vectors = vectors_from_words(words, pieces, run=config.init)
         with _new_start(run) as start:
-            _save_words(start, words, PieceTable(pieces, vectors), text.settings, {})
+            _save_words(start.path, words, PieceTable(pieces, vectors), text.settings)
+            start.describe("init", {"source": config.init}, text.settings)
     write_whole(path, lambda new: save_array(new, vectors))
 
 
@@ -87,11 +89,12 @@ def count_words(
     try:
         with _new_start(run) as start:
             view, n_words = checked_view(corpus, svd)
-            matrix, _ = text_vectors(view, svd, n_words, name=str(corpus.path), directory=start)
+            name = str(corpus.path)
+            matrix, _ = text_vectors(view, svd, n_words, name=name, directory=start.path)
             words = WordVectors(view.words[:n_words], matrix, counts=view.counts[:n_words])
             rows = rows_from_words(words.vocabulary, view.counts[:n_words], matrix, pieces)
-            options = {"method": SVD, **dataclasses.asdict(svd)}
-            _save_words(start, words, PieceTable(pieces, rows), corpus.text, options)
+            _save_words(start.path, words, PieceTable(pieces, rows), corpus.text)
+            start.describe(SVD, dataclasses.asdict(svd), corpus.text)
     except NothingCountedError:
         note("too few words occur together to count, so they have the mean of their pieces")
 
@@ -108,23 +111,20 @@ def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None
 
 
 @contextlib.contextmanager
-def _new_start(run: Path) -> Iterator[Path]:
-    """Yield a folder that becomes the run of the words without context."""
+def _new_start(run: Path) -> Iterator[RunWriter]:
+    """Yield what becomes the run of the words without context."""
     start = run / START
     # of a training that was killed; this one has the lock of the whole run
     shutil.rmtree(artifact_paths(start)[1], ignore_errors=True)
-    with new_artifact(start, {"command": "train-mlm"}, force=True) as partial:
-        yield partial
+    with new_run(start, {"command": "train-mlm"}, force=True) as writer:
+        yield writer
 
 
-def _save_words(
-    start: Path, words: WordVectors, table: PieceTable, text: TextSettings, options: dict[str, Any]
-) -> None:
+def _save_words(start: Path, words: WordVectors, table: PieceTable, text: TextSettings) -> None:
     """Write words and their pieces, of which unseen words have the mean."""
     words.save(start)
     save_pieces(table.pieces, start / TOKENIZER, text)
     save_array(start / PIECE_VECTORS, table.rows)
-    write_json(start / "config.json", {"format": 1, **options, "text": text.to_json()})
 
 
 def open_first_vectors(directory: Path) -> np.ndarray:

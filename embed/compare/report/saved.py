@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.artifacts.artifact import new_artifact, refuse_existing, write_json
-from firth.corpora.artifacts.provenance import provenance
+from firth.corpora.artifacts.artifact import refuse_existing, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.csv_table import write_csv
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.run_files import run_options
 
-FORMAT = 1
 METHOD = "compare"
 DOCUMENT, TABLE = "comparison.json", "scores.csv"
 
@@ -41,14 +40,12 @@ def store_comparison(
     options = dataclasses.asdict(config)
     compared = {run["run"]: run["fingerprint"] for run in document["runs"] if run["fingerprint"]}
     maker = {"command": METHOD, "runs": compared, **options}
-    with new_artifact(out, maker, force=force) as partial:
-        write_json(partial / DOCUMENT, document)
+    with new_run(out, maker, force=force, started=started) as run:
+        write_json(run.path / DOCUMENT, document)
         # file names need not be valid UTF-8
         with open(
-            partial / TABLE, "w", encoding="utf-8", errors="backslashreplace", newline=""
+            run.path / TABLE, "w", encoding="utf-8", errors="backslashreplace", newline=""
         ) as file:
             write_csv(document["results"], file)
-        write_json(partial / "config.json", {"format": FORMAT, "method": METHOD, **options})
-        made = provenance(started, seeds=[config.seed], compared=compared)
-        write_json(partial / "provenance.json", made)
+        run.describe(METHOD, options, None, seeds=[config.seed], compared=compared)
     return out

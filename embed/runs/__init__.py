@@ -1,0 +1,1 @@
+"""What every run has: a description of itself, and how it was made."""

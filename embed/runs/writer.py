@@ -1,0 +1,49 @@
+"""Write a run: the files of its method, and then what it is and how it was made."""
+
+import contextlib
+import datetime
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from firth.corpora.artifacts.artifact import new_artifact, write_json
+from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.provenance import PROVENANCE, now, provenance
+from firth.corpora.text.segment import TextSettings
+
+FORMAT = 1
+CONFIG = "config.json"
+
+
+class RunWriter:
+    """An unfinished run, to write in."""
+
+    def __init__(self, path: Path, started: datetime.datetime | None = None) -> None:
+        self.path = path
+        self._started = started or now()
+
+    def describe(
+        self, method: str, options: Mapping[str, Any], text: TextSettings | None, /, **made: Any
+    ) -> None:
+        """Write the method, its options and the text settings, and how the run was ``made``."""
+        write_json(self.path / PROVENANCE, provenance(self._started, **made))
+        config = {"format": FORMAT, "method": method, **options}
+        config["text"] = None if text is None else text.to_json()
+        write_whole(self.path / CONFIG, lambda path: write_json(path, config))
+
+
+@contextlib.contextmanager
+def new_run(
+    out: Path,
+    maker: Mapping[str, Any],
+    *,
+    force: bool = False,
+    resume: str | None = None,
+    started: datetime.datetime | None = None,
+) -> Iterator[RunWriter]:
+    """Yield a run to write in, as :func:`firth.corpora.artifacts.artifact.new_artifact` does.
+
+    Its work ``started`` now, or before.
+    """
+    with new_artifact(out, maker, force=force, resume=resume) as partial:
+        yield RunWriter(partial, started)
