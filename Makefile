@@ -1,7 +1,7 @@
 # Each target does the whole set-up by itself and is cheap to repeat.
 #   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
-#   make test-fast   the tests that start no process and take less than half a second, in 1.5 minutes
+#   make test-fast   the tests that start no process and take less than half a second, in two minutes
 #   make test-install   install Firth into an empty environment and use it there
 #   make bench   the benchmarks (minutes; they want a quiet machine); make bench-test: their tests
 #   make docs    the pages of docs/ that follow from the program
