@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firth.embed.compare.probes import attention_pooling
+from firth.embed.compare.probes import attention_pooling, window
 from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = ["the", "king", "queen", "man", "woman", "Paris", "naïve", "図書館"]
@@ -32,6 +32,14 @@ def run(vectors, tmp_path):
     folder.mkdir()
     vectors.save(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def brief_probes():
+    """Train window probes for a sixteenth of the steps; enough for easy data."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window, "_MAX_STEPS", 256)
+        yield
 
 
 @pytest.fixture

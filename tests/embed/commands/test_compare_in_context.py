@@ -13,19 +13,12 @@ from firth.cli import main
 from firth.corpora.artifacts.artifact import checksums, write_json
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
-from firth.embed.compare.probes import window as window_probe
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.vectors.onehot import random_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_run
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_steps():
-    """Train probes for a sixteenth of the steps, which is enough here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window_probe, "_MAX_STEPS", 256)
-        yield
+pytestmark = pytest.mark.usefixtures("brief_probes")
 
 
 @pytest.fixture(scope="module")

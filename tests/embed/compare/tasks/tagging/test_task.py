@@ -13,13 +13,14 @@ from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.datasets.tagged_words import read_parts
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.probes import window as window_probe
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
 from firth.embed.compare.tasks.tagging.items import TaggingSet
 from firth.embed.compare.tasks.tagging.task import TaggingTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
+
+pytestmark = pytest.mark.usefixtures("brief_probes")
 
 NOUNS, VERBS = [f"n{i}" for i in range(12)], [f"v{i}" for i in range(12)]
 VOCABULARY = ["the", "they", "saw", *NOUNS, *VERBS]
@@ -39,14 +40,6 @@ def sentences(n, seed):
 def written(path, some):
     path.write_text("\n\n".join("\n".join(f"{w} {t}" for w, t in s) for s in some) + "\n")
     return path
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_steps():
-    """Train for a sixteenth of the steps, which is enough here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window_probe, "_MAX_STEPS", 256)
-        yield
 
 
 @pytest.fixture(scope="module")
