@@ -288,7 +288,7 @@ def resumes(out: Path, maker: Mapping[str, Any], *, force: bool, resume: str | N
     partial = artifact_paths(out)[1]
     maker = json.loads(json.dumps(maker))
     begun = (partial / MAKER).is_file()
-    other = (_maker_of(partial) if begun else None) or maker
+    other = (unfinished_maker(out) if begun else None) or maker
     if begun and resume and other == maker and (out.exists() or not force):
         return True  # if out exists, --force refers to it, not to its partial successor
     if not force:
@@ -320,13 +320,13 @@ def _refuse_complete(partial: Path, out: Path) -> None:
     raise ArtifactError(f"{partial}: complete, but not yet renamed; move it to {out}")
 
 
-def _maker_of(partial: Path) -> dict[str, Any] | None:
-    """Return the maker of a partial directory; None if the record was cut short."""
+def unfinished_maker(out: Path) -> dict[str, Any] | None:
+    """Return the maker of an unfinished artifact; None if there is none, or its record is cut."""
     try:
-        maker: dict[str, Any] = json.loads((partial / MAKER).read_bytes())
-    except ValueError:
+        maker = read_json(artifact_paths(out)[1] / MAKER)
+    except ArtifactError:
         return None
-    return maker
+    return maker if isinstance(maker, dict) else None
 
 
 def _remove(directory: Path, mark: str) -> None:

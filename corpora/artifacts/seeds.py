@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 
 from firth.corpora.artifacts.artifact import (
     MAKER,
-    artifact_paths,
     new_artifact,
     read_json,
     refuse_existing,
+    unfinished_maker,
     verify,
 )
 from firth.corpora.common.console import shell_quoted
@@ -174,15 +174,6 @@ def check_can_start(
 
 class _AbandonedError(Exception):
     """Ends a trial start."""
-
-
-def unfinished_maker(run: Path) -> dict[str, Any] | None:
-    """Return the maker of an unfinished run; None if there is none."""
-    try:
-        maker = read_json(artifact_paths(run)[1] / MAKER)
-    except ArtifactError:
-        return None
-    return maker if isinstance(maker, dict) else None
 
 
 def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:

@@ -11,11 +11,12 @@ from firth.corpora.artifacts.artifact import (
     MAKER,
     artifact_paths,
     read_json,
+    unfinished_maker,
     verify,
     write_json,
 )
 from firth.corpora.artifacts.atomic import write_whole
-from firth.corpora.artifacts.seeds import check_can_start, read_training, unfinished_maker
+from firth.corpora.artifacts.seeds import check_can_start, read_training
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.corpora.common.reporting import note
 from firth.embed.compare.curves.learning_curve import CURVE
