@@ -146,13 +146,14 @@ def _may_be_path(text: str) -> bool:
 
 
 def _exists(text: str) -> bool:
-    """Return whether a path exists; text may be too long for one, or contain NUL."""
-    return len(text) <= _LONGEST_NAME and "\0" not in text and os.path.exists(text)
+    """Return whether a path exists; text may be too long for one."""
+    return len(text) <= _LONGEST_NAME and os.path.exists(text)
 
 
 def _names_file(text: str) -> bool:
     """Return whether a string is the path of a file, with a folder or an extension."""
-    return bool(_FILE_NAME.search(text)) and _exists(text) and os.path.isfile(text)
+    may_be = len(text) <= _LONGEST_NAME and _FILE_NAME.search(text)
+    return bool(may_be) and os.path.isfile(text)
 
 
 def _write(

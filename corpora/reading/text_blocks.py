@@ -97,7 +97,7 @@ class TextBlock:
     source: str  # SourceFile.name
     fields: dict[str, list[str]]  # the kept fields, one value per document
     continues: bool = False  # the first document continues the last one of the previous block
-    # tokens and sentences have separators, see ``tokenized``; None if there is no text
+    # whether tokens and sentences are separated as by ``tokenized``; None if there is no text
     pretokenized: bool | None = False
     # int32 (n_tokens,), of pretokenized text: the signed distance of each token to its syntactic
     # head in the sentence, in tokens; 0 for a root or if it is unknown. None if none is known

@@ -11,7 +11,7 @@ from firth.embed.runs.writer import new_run
 def test_a_run_says_what_it_is_and_how_it_was_made(tmp_path):
     started, text = now() - datetime.timedelta(hours=1), TextSettings(keep_case=True)
     with new_run(tmp_path / "run", {"command": "train-svd"}, started=started) as run:
-        # ``text`` is also what is told of the text that was read
+        # ``text`` in the provenance is about the text that was read
         run.describe("svd", {"dim": 3}, text, seeds=[1], text={"tokens": 5})
     verify(tmp_path / "run")
     config, made = (
