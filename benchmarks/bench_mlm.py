@@ -46,8 +46,8 @@ from firth.corpora.common.console import print_table
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.config import CompareConfig
 from firth.embed.contextual.encoders import open_encoder
-from firth.embed.contextual.pooled_run import open_training_corpus
 from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.runs.run import Run
 from firth.pretrain.device import choose_device, device_name, matmul_peak
 from firth.pretrain.huggingface.export import write_huggingface
 from firth.pretrain.shape import NORMS
@@ -232,7 +232,7 @@ def run_pool(arguments: argparse.Namespace, device: torch.device) -> Iterator[tu
             encoders = {"own": run, "export": export}
             speeds: dict[str, list[float]] = {name: [] for name in encoders}
             for name in harness.turns(list(encoders), arguments.repeats):
-                speeds[name].append(pool_speed(encoders[name], open_training_corpus(run)))
+                speeds[name].append(pool_speed(encoders[name], Run.open(run).corpus()))
         means = {name: statistics.mean(each) for name, each in speeds.items()}
         print(f"{run.name}: " + ", ".join(f"{name} {mean:,.0f}" for name, mean in means.items()))
         yield run.name, {"words_per_second": means, "runs": speeds}

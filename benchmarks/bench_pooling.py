@@ -20,8 +20,8 @@ import roles
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.contextual import joined
-from firth.embed.contextual.pooled_run import open_training_corpus
 from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import FIRST_VECTORS, PieceTable
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.inference.mlm_encoder import MlmEncoder, open_run
@@ -71,7 +71,7 @@ def join(
 def main() -> None:
     """Pool and score."""
     arguments = harness.parse(__doc__, more=_own_options)
-    encoder, corpus = open_run(arguments.run, "cpu"), open_training_corpus(arguments.run)
+    encoder, corpus = open_run(arguments.run, "cpu"), Run.open(arguments.run).corpus()
     first = PieceTable.open(arguments.run, FIRST_VECTORS)
     assert first is not None, f"{arguments.run} was trained with --init none"
     tasks, seconds = roles.read_sets(SETS, role=ROLE), {}

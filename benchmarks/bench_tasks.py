@@ -25,13 +25,13 @@ import harness
 import roles
 
 from firth.corpora.artifacts.artifact import read_json, write_json
-from firth.corpora.artifacts.seeds import read_training
 from firth.corpora.common.console import TerminalReporter
 from firth.corpora.common.reporting import reporting_to
 from firth.embed.compare.api import Compared, compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.run import trained
 
 ROLE = roles.REPORTING
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -226,7 +226,7 @@ def probe_seconds(path: Path, runs: Mapping[str, Sequence[Path]]) -> dict[str, d
 
 def described(runs: Sequence[Path]) -> dict[str, Any]:
     """Return sizes, text and training time of the runs of a row."""
-    matrix, training = load_vectors(runs[0]).matrix, read_training(runs[0])
+    matrix, training = load_vectors(runs[0]).matrix, trained(runs[0])
     return {
         "words": matrix.shape[0],
         "dimensions": matrix.shape[1],

@@ -10,7 +10,7 @@ import torch
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
-from firth.embed.vectors.run_files import run_options
+from firth.embed.runs.run import Run
 
 KEPT = ("run", "task", "dataset", "metric", "score", "low", "high", "items_used", "items_total")
 
@@ -43,7 +43,7 @@ def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[st
     ]
     return {
         "run": run.name,
-        "options": run_options(run),
+        "options": Run.open(run).options,
         "training": last_scores(run),
         "results": results,
     }
@@ -67,7 +67,7 @@ def held_out_score(run: Path, corpus: Path, device: str) -> dict[str, Any]:
     from firth.pretrain.training.evaluation import evaluate
     from firth.pretrain.training.prepare import held_out_batches
 
-    encoder, options = open_masked(run, device), run_options(run)
+    encoder, options = open_masked(run, device), Run.open(run).options
     text = open_text(open_or_build(corpus), MlmConfig(boundary=options["boundary"])).held_out
     place = encoder.model.pieces.weight.device
     length, tree = options["sequence_length"], encoder.model.config.attention_edges is not None
@@ -91,7 +91,7 @@ def curve(run: Path, minutes: float) -> dict[str, Any]:
     kept = ("step", "tokens", "held_out_loss", "held_out_perplexity", "held_out_accuracy",
             "held_out_targets", "unigram_loss", "unigram_accuracy")  # fmt: skip
     return {
-        "options": run_options(run),
+        "options": Run.open(run).options,
         "held_out": [
             {"minute": minutes * line["step"] / n_steps, **{name: line[name] for name in kept}}
             for line in scores

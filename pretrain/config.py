@@ -62,9 +62,6 @@ class MlmConfig:
         settings=(),  # what was chosen is how vectors are pooled, not how the model is trained
         date="2026-11-22",
     )
-    chosen_for_states = Chosen(  # of runs whose vectors are mean states
-        sets=("WS-353", "SimLex-999", "MTurk-287", "RG-65"), settings=(), date="2026-11-21"
-    )
     # besides text and pieces; losses of runs that differ in them are not comparable
     loss_settings = ("boundary", "sequence_length")
     preset: str = setting(

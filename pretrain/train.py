@@ -236,7 +236,6 @@ def _describe(
             if pool
             else None
         ),
-        "corpus": corpus.reference,
     }
     made: dict[str, Any] = {**corpus.trained_on, "device": device_name(device)}
     made |= {"threads": torch.get_num_threads(), "processes": group.size}

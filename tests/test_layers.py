@@ -326,7 +326,7 @@ OPTIONS_ALLOWED = {
     "corpora/common/estimate.py": "declares the options --dry-run and --json",
     "corpora/common/memory.py": "declares the option --memory of the commands that refuse",
     "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
-    "corpora/artifacts/seeds.py": "declares the option --seeds of the training commands",
+    "embed/runs/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/choices.py": "a command line that it runs",
     "embed/study/steps.py": "command lines that it runs",
     "embed/study/study.py": "command lines that it runs",

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.artifacts.artifact import new_artifact, verify, write_json
-from firth.corpora.artifacts.seeds import SeedRuns, read_training
 from firth.corpora.store.corpus import Corpus
+from firth.embed.runs.run import trained
+from firth.embed.runs.seeds import SeedRuns
 from firth.embed.svd.train import SvdConfig
 from firth.embed.word2vec.config import SkipGramConfig, Tuning
 from firth.embed.word2vec.train import train_skipgram
@@ -102,7 +103,7 @@ def test_every_run_equals_a_single_run_with_its_seed(corpus, tmp_path, command):
     if command != "train-svd":  # SVD of few words is exact for any seed
         assert vectors(tmp_path / "alone") != vectors(tmp_path / "run-seed3")
     verify(tmp_path / "run-seed4")
-    assert read_training(tmp_path / "run-seed4") == read_training(tmp_path / "alone")
+    assert trained(tmp_path / "run-seed4") == trained(tmp_path / "alone")
 
 
 def test_one_seed_is_appended_too(corpus, tmp_path):

@@ -16,8 +16,8 @@ from firth.embed.change.periods import Periods, read_periods, read_texts, two_co
 from firth.embed.change.result import WordChanges, compared_row
 from firth.embed.change.routes import Compared, measure
 from firth.embed.change.table import ChangeTable, top_shares
-from firth.embed.explore.own_corpus import training_corpus
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 
 
@@ -90,7 +90,7 @@ def word_changes(
     runs = _open_runs(corpus, other, settings)
     if runs:
         remedy = "pass the corpora instead of the runs"
-        corpus, other = (training_corpus(Path(str(run.path)), remedy=remedy) for run in runs)
+        corpus, other = (Run.open(Path(str(run.path))).corpus(remedy=remedy) for run in runs)
     chosen = _choose(corpus, other, by, periods)
     training = settings.training
     view = chosen.view(training.boundary, training.punctuation)

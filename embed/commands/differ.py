@@ -35,7 +35,7 @@ _SHOWN = 5  # neighbors of each run in the table
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="CORPUS",
-    help="Where the corpus of A or B is, if it was moved; repeatable.",
+    help="The corpus of A or B, or a folder of corpora, if it was moved; repeatable.",
 )
 @click.option(
     "--seed",

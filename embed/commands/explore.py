@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
-    help="The corpus to search; by default that of the first RUN.",
+    help="The corpus to search, or a folder of corpora; by default that of the first RUN.",
 )
 @click.option(
     "--port",

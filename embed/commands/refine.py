@@ -38,14 +38,14 @@ def command(
         firth refine out/svd --related synonyms.txt --out out/svd-synonyms
         firth compare out/skipgram out/skipgram-refined
     """
-    from firth.corpora.artifacts.artifact import read_json
     from firth.corpora.common.console import print_json
     from firth.corpora.common.options import take
     from firth.embed.refine.api import refine_vectors
+    from firth.embed.runs.run import Run
 
     config = take(RefineConfig, options)
     made = refine_vectors(run, config, related=related, out=out, force=force)
-    recipe = read_json(out / "config.json")
+    recipe = Run.open(out).options
     if as_json:
         print_json({name: recipe[name] for name in ("source", "steps")})
         return

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import click
 
-from firth.corpora.artifacts.seeds import SeedRuns, seeds_option
 from firth.corpora.common.estimate import Estimate, dry_run_options, print_dry_run, require_out
 from firth.corpora.common.options import click_options, take
+from firth.embed.runs.seeds import SeedRuns, seeds_option
 
 ConfigT = TypeVar("ConfigT")
 

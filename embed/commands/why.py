@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
-    help="The corpus of the run, if it was moved.",
+    help="The corpus of the run, or a folder of corpora, if it was moved.",
 )
 @click.option("-n", "--contexts", default=10, show_default=True, help="Contexts to show.")
 @click.option(

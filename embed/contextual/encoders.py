@@ -3,7 +3,6 @@
 import os
 import pkgutil
 from pathlib import Path
-from typing import Any
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
 from firth.corpora.artifacts.kinds import RUN, wrong_kind
@@ -16,7 +15,7 @@ from firth.embed.formats.huggingface import (
 )
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.registry import ENCODERS
-from firth.embed.vectors.run_files import require_run, run_options
+from firth.embed.runs.run import Run
 
 POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"
@@ -45,16 +44,17 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
         If the device does not exist or a package that the encoder needs is not installed.
     """
     run = encoder_run(Path(run))
-    encoder: ContextualEncoder = pkgutil.resolve_name(ENCODERS[_method(run)])(run, device)
+    method = str(_method(Run.open(run)))
+    encoder: ContextualEncoder = pkgutil.resolve_name(ENCODERS[method])(run, device)
     return encoder
 
 
 def encoder_run(run: Path) -> Path:
     """Return the run that contains the encoder: this one, or the one it was pooled from."""
-    require_run(run)
-    method = _method(run)
+    opened = Run.finished(run)
+    method = _method(opened)
     if method == POOLED:
-        return encoder_run(_pooled_from(run, run_options(run)))
+        return encoder_run(_pooled_from(opened))
     if method not in ENCODERS:
         static = f"{run}: has only static vectors; for words in context pass a run of `train_mlm()`"
         raise ArtifactError(wrong_kind(run, RUN, "mlm") or static)
@@ -68,24 +68,26 @@ def encoder_fingerprint(run: Path) -> str:
     return fingerprint(model_checksums(run))
 
 
-def _method(run: Path) -> str:
-    """Return the ``method`` of a run, or "huggingface" for a Hugging Face folder."""
-    if not is_huggingface(run):
-        return str(run_options(run).get("method"))
-    require_files(run)
+def _method(run: Run) -> str | None:
+    """Return the method of a run, or "huggingface" for a Hugging Face folder."""
+    if not is_huggingface(run.path):
+        return run.method
+    require_files(run.path)
     return HUGGINGFACE
 
 
-def _pooled_from(run: Path, options: dict[str, Any]) -> Path:
+def _pooled_from(run: Run) -> Path:
     """Return the run that this one was pooled from; raise if it is missing or has changed."""
-    recorded = options.get(ENCODER)
-    if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():
-        raise ArtifactError(f"{run / 'config.json'}: names no {ENCODER}; train the run again")
-    source = Path(str(recorded["path"]))
+    recorded = run.entries(ENCODER)
+    if not {"path", "fingerprint"} <= recorded.keys():
+        raise ArtifactError(f"{run.path}: names no {ENCODER}; train the run again")
+    source = run.moved(Path(str(recorded["path"])))
     if not (source / CHECKSUMS).is_file() and not is_huggingface(source):
-        raise ArtifactError(f"{source}: missing, but {run} was pooled from it; pass another run")
+        raise ArtifactError(
+            f"{source}: missing, but {run.path} was pooled from it; pass another run"
+        )
     if encoder_fingerprint(source) != recorded["fingerprint"]:
         raise ArtifactError(
-            f"{source}: has changed since {run} was pooled from it; run `pool_run()` again"
+            f"{source}: has changed since {run.path} was pooled from it; run `pool_run()` again"
         )
     return source

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.joined import joined
 from firth.embed.contextual.pooling import MASKING, parse_layers
 from firth.embed.protocols import ContextualEncoder, JoinableEncoder
+from firth.embed.runs.run import Run
 from firth.embed.vectors.neighbors import Neighbor, nearest_to
-from firth.embed.vectors.run_files import run_options
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -212,8 +212,6 @@ def _pooled_layers(run: Path) -> tuple[str, bool]:
 
     As ``--layers`` takes them; "" if they were not pooled from states.
     """
-    pooling: Any = run_options(run).get("pooling")
-    if not isinstance(pooling, dict):
-        return "", False
+    pooling = Run.open(run).entries("pooling")
     masked = pooling.get("source") in MASKING
     return ",".join(map(str, pooling.get("layers") or ())), masked

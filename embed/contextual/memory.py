@@ -8,8 +8,8 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory, require_memory
 from firth.embed.contextual.pooling import MASKED_CONTEXTS, PoolConfig
 from firth.embed.formats.huggingface import CONFIG, is_huggingface, weights_size
+from firth.embed.runs.run import Run
 from firth.embed.svd.scratch import Scratch
-from firth.embed.vectors.run_files import run_options
 
 if TYPE_CHECKING:  # numba comes with it
     from firth.corpora.store.corpus import Corpus
@@ -64,14 +64,14 @@ def memory_needed(run: Path, corpus: "Corpus", config: PoolConfig) -> int:
 
 def _reads_trees(run: Path) -> bool:
     """Return whether the encoder of a run attends along the edges of trees."""
-    shape = {} if is_huggingface(run) else run_options(run).get("encoder")
-    return isinstance(shape, dict) and shape.get("attention_edges") is not None
+    shape = {} if is_huggingface(run) else Run.open(run).entries("encoder")
+    return shape.get("attention_edges") is not None
 
 
 def _of_encoder(run: Path) -> int:
     """Return the bytes of an encoder's weights, while they are read, and of its batches."""
     other = is_huggingface(run)
-    options: Any = read_json(run / CONFIG) if other else run_options(run).get("encoder")
+    options: Any = read_json(run / CONFIG) if other else Run.open(run).entries("encoder")
     try:
         dim, layers, inner, heads, length = (
             int(options[name]) for name in (_THEIR_SHAPE if other else _SHAPE)

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from firth.corpora.artifacts.artifact import (
     SCRATCH,
@@ -27,14 +27,13 @@ from firth.embed.contextual.memory import pooling_scratch
 from firth.embed.contextual.pooling import TABLE, PoolConfig, pool_words
 from firth.embed.formats.huggingface import is_huggingface
 from firth.embed.protocols import ContextualEncoder
+from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
-from firth.embed.vectors.run_files import run_options
 
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
 
 FORMAT = 1
-CORPUS = "corpus"
 
 
 def pool_run(
@@ -101,11 +100,13 @@ def pool_run(
         raise SettingError(
             f"`out={out}`: contains the encoder and would be overwritten; choose another"
         )
-    corpus = corpus or open_training_corpus(source)
+    if corpus is None:
+        corpus = Run.open(source).corpus()
+        corpus.verify()
     _refuse_other_text(corpus, source)
     large = pooling_scratch(source, corpus, config, memory, out.absolute().parent)
     options, mark = dataclasses.asdict(config), encoder_fingerprint(source)
-    maker = {"command": "pool", ENCODER: mark, CORPUS: corpus.fingerprint, **options}
+    maker = {"command": "pool", ENCODER: mark, "corpus": corpus.fingerprint, **options}
     if cluster is not None:
         device = cluster_device(device)
         if config.source == TABLE:
@@ -125,38 +126,17 @@ def pool_run(
             pooled = pool_words(encoder, corpus, config, show, scratch=large, sum_blocks=sum_blocks)
         pooled.vectors.save(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
-        options |= {CORPUS: corpus.reference, "pooling": pooled.info}
+        options["pooling"] = pooled.info
         made = {**corpus.trained_on, **(there.finish() if there else {})}
         writer.describe(POOLED, options, corpus.text, seeds=[config.seed], **made)
     return out
-
-
-def open_training_corpus(run: Path) -> "Corpus":
-    """Open and verify the corpus that a run was trained on, at its recorded path."""
-    from firth.corpora.store.corpus import Corpus, is_corpus
-
-    recorded: Any = run_options(run).get(CORPUS)
-    if not isinstance(recorded, dict) or not {"path", "fingerprint"} <= recorded.keys():
-        raise ArtifactError(f"{run}: does not record its training corpus; pass `corpus`")
-    path = Path(str(recorded["path"]))
-    if not is_corpus(path):
-        raise ArtifactError(f"{path}: the training corpus of {run} is missing; pass `corpus`")
-    corpus = Corpus.open(path)
-    if "sample" in recorded:
-        corpus = corpus.restore_sample(recorded["sample"])
-    if corpus.fingerprint != recorded["fingerprint"]:
-        raise ArtifactError(
-            f"{path}: has changed since {run} was trained on it; pass `corpus` to use it anyway"
-        )
-    corpus.verify()
-    return corpus
 
 
 def _refuse_other_text(corpus: "Corpus", run: Path) -> None:
     """Raise if the corpus splits text into words differently than the encoder expects."""
     if is_huggingface(run):  # splits any word into pieces
         return
-    there, here = run_options(run).get("text"), corpus.text.to_json()
+    there, here = Run.open(run).text, corpus.text.to_json()
     if there != here:
         raise ArtifactError(
             f"{corpus.path}: splits text into words by {here}, but {run} by {there}; "

@@ -18,9 +18,8 @@ from firth.embed.explore.drawn_text import (
     joined_text,
     training_documents,
 )
-from firth.embed.explore.own_corpus import training_corpus
 from firth.embed.registry import METHODS
-from firth.embed.vectors.run_files import run_options
+from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 
 _METHODS = ("svd", "skipgram", "cbow")  # those that train in minutes
@@ -141,19 +140,15 @@ def _recipe(vectors: WordVectors, corpora: Sequence[str | Path]) -> _Recipe:
     """Find out how a run was made; raise FirthError if it cannot be made again."""
     if vectors.path is None:
         raise ArtifactError(f"{vectors.name}: does not say what text it was trained on")
-    options = run_options(vectors.path)
-    method = options.get("method")
-    if method not in _METHODS:
+    run = Run.open(vectors.path)
+    if run.method not in _METHODS:
         raise ArtifactError(f"{vectors.name}: only {', '.join(_METHODS)} are trained again")
-    config_class = METHODS[method].config_class()
-    names = {field.name for field in dataclasses.fields(config_class)}
-    config = config_class(**{name: value for name, value in options.items() if name in names})
-    corpus = training_corpus(vectors.path, corpora)
+    corpus = run.corpus(corpora)
     if corpus.sampled is not None:
         raise ArtifactError(
             f"{vectors.name}: was trained on a sample of a corpus, not on all of it"
         )
-    return _Recipe(corpus, method, config)
+    return _Recipe(corpus, run.method, run.settings(METHODS[run.method].config_class()))
 
 
 def surprise(observed: Pair, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:

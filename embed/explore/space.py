@@ -17,14 +17,13 @@ from firth.embed.contextual.encoders import encoder_run
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ, largest
 from firth.embed.explore.maps import plane, row_blocks, umap_places
-from firth.embed.explore.own_corpus import training_corpus
 from firth.embed.explore.why import Explainer, as_json
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
+from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
-from firth.embed.vectors.run_files import run_options
 from firth.embed.vectors.search import unit_rows
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -83,7 +82,7 @@ class Space:
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the run."""
         try:
-            method = str(run_options(self.path).get("method") or "vectors")
+            method = Run.open(self.path).method or "vectors"
         except ArtifactError:
             method = "vectors"
         return {
@@ -296,6 +295,6 @@ def _by_frequency(counts: np.ndarray) -> np.ndarray:
 def _own_corpus(run: Path, given: Path | None) -> Corpus | None:
     """Return the corpus that a run was trained on; None if it is not found."""
     try:
-        return training_corpus(run, [] if given is None else [given])
+        return Run.open(run).corpus([] if given is None else [given])
     except ArtifactError:
         return None

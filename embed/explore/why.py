@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.common.options import take
 from firth.corpora.store.concordance import Line, lines_of, require_at_least
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.search import Hits, Search
 from firth.embed.contextual.encoders import open_encoder
-from firth.embed.explore.own_corpus import training_corpus
 from firth.embed.protocols import ContextualEncoder, MaskFiller
+from firth.embed.runs.run import Run
 from firth.embed.svd.train import METHOD as SVD
 from firth.embed.svd.train import SvdConfig, weighted_matrix
 from firth.embed.vectors.neighbors import similarity
-from firth.embed.vectors.run_files import run_options
 from firth.embed.vectors.word_vectors import WordVectors
 
 _MASK = "[MASK]"
@@ -168,9 +166,9 @@ class Explainer:
     def _corpus(self) -> Corpus:
         """What the run was trained on, which may be a sample."""
         if self._given is None:
-            return training_corpus(self._run)
+            return Run.open(self._run).corpus()
         given = self._given.path if isinstance(self._given, Corpus) else self._given
-        return training_corpus(self._run, [given], recorded=False)
+        return Run.open(self._run).corpus([given], recorded=False)
 
     @cached_property
     def _search(self) -> Search | None:
@@ -189,7 +187,7 @@ class Explainer:
 
     def _weights(self, words: tuple[str, str], seed: int) -> _Weights:
         """Return the weights of contexts by the method of the run."""
-        if run_options(self._run).get("method") == SVD:
+        if Run.open(self._run).method == SVD:
             return self._of_counts(words)
         if self._vectors.contexts is not None:
             return _of_predictions(self._vectors, words)
@@ -206,7 +204,7 @@ class Explainer:
 
     def _of_counts(self, words: tuple[str, str]) -> _Weights:
         """Return the rows of two words of the matrix that the run factored."""
-        config = take(SvdConfig, run_options(self._run))
+        config = Run.open(self._run).settings(SvdConfig)
         if config.pieces is not None:
             raise SettingError(f"{self._run}: counts pieces of words; pass a run without `pieces`")
         names, matrix = self._matrix
@@ -217,7 +215,7 @@ class Explainer:
     @cached_property
     def _matrix(self) -> tuple[list[str], Any]:
         """The matrix that the run factored, float32 CSR (V, V), with the words of its rows."""
-        config = take(SvdConfig, run_options(self._run))
+        config = Run.open(self._run).settings(SvdConfig)
         return weighted_matrix(self._corpus, config)
 
 

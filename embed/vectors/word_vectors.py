@@ -14,6 +14,7 @@ from firth.corpora.artifacts.artifact import MAKER
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.common.reporting import note
+from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
 from firth.embed.vectors.neighbors import (
     Neighbors,
@@ -29,7 +30,7 @@ from firth.embed.vectors.piece_table import (
     START,
     PieceTable,
 )
-from firth.embed.vectors.run_files import open_array, run_options
+from firth.embed.vectors.run_files import open_array
 from firth.embed.vectors.search import unit_length, zero_rows
 from firth.embed.vectors.subwords import SubwordTable, parse_subwords
 from firth.embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
@@ -152,13 +153,13 @@ class WordVectors:
             raise ArtifactError(f"{run}: is unfinished; run its command again to complete it")
         matrix = _open_matrix(run)
         vocabulary = StoredVocabulary(run / VOCABULARY)
-        options = run_options(run)
+        settings = Run.open(run)
         return cls(
             vocabulary,
             matrix,
-            text=options.get("text"),
+            text=settings.text,
             name=str(run),
-            subwords=_open_subwords(run, options, matrix.shape[0]),
+            subwords=_open_subwords(run, settings.options, matrix.shape[0]),
             path=run.absolute(),
             pieces=PieceTable.open(run, PIECE_VECTORS),
         )

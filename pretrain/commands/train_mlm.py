@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from firth.corpora.artifacts.seeds import SeedRuns, seeds_option
 from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options
+from firth.embed.runs.seeds import SeedRuns, seeds_option
 from firth.pretrain.config import MASKED, PRESETS, MlmConfig
 from firth.pretrain.mixers import ATTENTION
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,7 +10,7 @@ import torch
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
-from firth.embed.vectors.run_files import run_options
+from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.device import choose_device
 from firth.pretrain.inference.causal_encoder import CausalEncoder
@@ -179,9 +178,8 @@ def open_run(run: str | os.PathLike[str], device: str = "auto") -> TrainedEncode
     """Open the encoder of a finished run of ``train-mlm``, in evaluation mode."""
     run = Path(run)
     model = load_model(run, choose_device(device))
-    text: dict[str, Any] = run_options(run).get("text") or {}
     pieces = load_pieces(run, model.config)
-    settings = TextSettings.from_json(text)
+    settings = TextSettings.from_json(Run.open(run).text or {})
     opened = encoder_class(model.config)
     return opened(
         model, pieces, settings, name=str(run), path=run.absolute(), start=open_start(run)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -14,8 +13,8 @@ from firth.corpora.artifacts.kinds import RUN, wrong_kind
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.corpora.tokenizer.pieces import Pieces
+from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import TOKENIZER
-from firth.embed.vectors.run_files import require_run, run_options
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.shape import EncoderConfig
 
@@ -70,12 +69,10 @@ def read_model(
 
 def encoder_config(run: Path) -> EncoderConfig:
     """Read the shape of a finished run's encoder."""
-    require_run(run)
-    options = run_options(run)
-    described: Any = options.get("encoder")
-    if not isinstance(described, dict):
-        source = options.get("encoder_run")  # a pooled run names the run of its encoder
-        other = source.get("path") if isinstance(source, dict) else "a run of `train_mlm()`"
+    opened = Run.finished(run)
+    if not (described := opened.entries("encoder")):
+        # a pooled run names the run of its encoder
+        other = opened.entries("encoder_run").get("path", "a run of `train_mlm()`")
         missing = f"{run}: has no encoder; pass {other}"
         raise ArtifactError(wrong_kind(run, RUN, "mlm") or missing)
     try:

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from firth.corpora.artifacts.artifact import new_artifact, write_json
-from firth.corpora.artifacts.provenance import now, provenance
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import save_pieces
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces, learn_pieces
 from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.runs.writer import new_run
 from firth.pretrain.inference.mlm_encoder import encoder_class
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -59,24 +58,13 @@ def small_corpus(folder: Path, text: str = TEXT) -> Corpus:
 
 def write_run(out: Path, encoder: TrainedEncoder, corpus: Corpus, **pooling) -> Path:
     """Write an encoder as train-mlm does, with vectors pooled over a corpus."""
-    started = now()
     pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))
-    with new_artifact(out, {"command": "train-mlm"}) as partial:
-        pooled.vectors.save(partial)
-        save_model(encoder.model, partial / WEIGHTS)
-        save_pieces(encoder.pieces, partial / TOKENIZER, corpus.text)
-        config = {
-            "format": 1,
-            "method": "mlm",
-            "encoder": encoder.model.config.to_json(),
-            "text": corpus.text.to_json(),
-            "pooling": pooled.info,
-            "corpus": {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint},
-        }
-        write_json(partial / "config.json", config)
-        write_json(
-            partial / "provenance.json", provenance(started, seeds=[1], corpus=corpus.fingerprint)
-        )
+    with new_run(out, {"command": "train-mlm"}) as run:
+        pooled.vectors.save(run.path)
+        save_model(encoder.model, run.path / WEIGHTS)
+        save_pieces(encoder.pieces, run.path / TOKENIZER, corpus.text)
+        options = {"encoder": encoder.model.config.to_json(), "pooling": pooled.info}
+        run.describe("mlm", options, corpus.text, seeds=[1], **corpus.trained_on)
     return out
 
 

@@ -19,8 +19,8 @@ from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.scoring.held_out import held_out_losses
 from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig
+from firth.embed.runs.run import Run
 from firth.embed.svd.train import SvdConfig, make_svd_run
-from firth.embed.vectors.run_files import run_options
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
@@ -110,10 +110,7 @@ def test_the_config_holds_every_resolved_setting(corpus, run):
     assert stored["pooling"]["source"] == "joined"
     assert stored["pooling"]["layers"] == [1]
     assert stored["text"] == corpus.text.to_json()
-    assert stored["corpus"] == {
-        "path": str(corpus.path.resolve()),
-        "fingerprint": corpus.fingerprint,
-    }
+    assert Run.open(run).corpus().path == corpus.path.resolve()
     about = json.loads((run / "provenance.json").read_text())
     assert (about["corpus"], about["seeds"], about["threads"]) == (corpus.fingerprint, [1], 1)
     assert "torch" in about["packages"]
@@ -257,7 +254,7 @@ def test_vectors_pooled_in_half_precision_are_near_the_exact_ones(corpus, tmp_pa
 def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
     vectors, start = WordVectors.open(run), WordVectors.open(run).start
     counted = WordVectors.open(run / "start")  # what train-svd makes, as wide as there are words
-    assert run_options(run / "start")["method"] == "svd"
+    assert Run.open(run / "start").method == "svd"
     assert start.name == f"{run} start"
     width = start.dim
     assert width == len(counted) <= len(vectors)

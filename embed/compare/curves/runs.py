@@ -16,10 +16,11 @@ from firth.corpora.artifacts.artifact import (
     write_json,
 )
 from firth.corpora.artifacts.atomic import write_whole
-from firth.corpora.artifacts.seeds import check_can_start, read_training
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.corpora.common.reporting import note
 from firth.embed.compare.curves.learning_curve import CURVE
+from firth.embed.runs.run import trained
+from firth.embed.runs.seeds import check_can_start
 
 if TYPE_CHECKING:  # numba comes with it
     from firth.corpora.store.corpus import Corpus
@@ -140,7 +141,7 @@ def _read_records(out: Path) -> dict[str, Any]:
 
 def _check_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
     """Raise if an existing run is not the one that would be made now."""
-    made = read_training(point.run)
+    made = trained(point.run)
     if known is None or made is None:
         raise ArtifactError(f"{point.run}: was not made by learning-curve; {_ELSEWHERE}")
     there = {"method": made.method, "corpus": made.corpus, "seed": made.seed, **made.options}

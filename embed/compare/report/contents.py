@@ -16,8 +16,8 @@ from firth.embed.compare.intrinsic.shared_words import shared_words
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.protocols import StaticVectors
 from firth.embed.query.word_map import WordMap, map_words
+from firth.embed.runs.run import Run
 from firth.embed.vectors.neighbors import Neighbor, nearest
-from firth.embed.vectors.run_files import run_options
 
 N_WORDS = 24  # words shown by default
 _SHARED = 5_000  # choose among this many words shared by all runs
@@ -138,10 +138,10 @@ def read_facts(runs: Mapping[str, Path]) -> dict[str, RunFacts]:
     """Read settings and provenance of Firth runs; other files and folders are skipped."""
     facts = {}
     for name, path in runs.items():
-        config = run_options(path)
-        if "method" in config:  # a Firth run
-            provenance = path / "provenance.json"
-            facts[name] = RunFacts(config, read_json(provenance) if provenance.is_file() else {})
+        run = Run.open(path)
+        if run.method is not None:
+            config = {"method": run.method, **run.options, "text": run.text}
+            facts[name] = RunFacts(config, run.provenance)
     return facts
 
 

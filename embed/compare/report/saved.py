@@ -10,8 +10,8 @@ from firth.corpora.artifacts.artifact import refuse_existing, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.csv_table import write_csv
+from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
-from firth.embed.vectors.run_files import run_options
 
 METHOD = "compare"
 DOCUMENT, TABLE = "comparison.json", "scores.csv"
@@ -20,7 +20,7 @@ DOCUMENT, TABLE = "comparison.json", "scores.csv"
 def check_out(out: Path, read: Sequence[Path], *, force: bool) -> None:
     """Raise if a comparison must not be written to ``out``: occupied, or inside what is read."""
     refuse_existing(out, force)
-    if out.exists() and any(out.iterdir()) and run_options(out).get("method") != METHOD:
+    if out.exists() and any(out.iterdir()) and Run.open(out).method != METHOD:
         raise ArtifactError(f"{out}: not a comparison; `force=True` will not overwrite it")
     target = out.resolve()
     for path in (each.resolve() for each in read):

@@ -10,8 +10,8 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.artifacts.metrics import HeldOutLoss, read_unit_losses
-from firth.corpora.artifacts.seeds import read_training
 from firth.embed.registry import METHODS
+from firth.embed.runs.run import trained
 
 # Files that hold what is predicted; a masked LM predicts pieces, its words are for its vectors.
 _ENTRIES = ("tokenizer.json", "vocabulary.tsv")
@@ -92,7 +92,7 @@ def _variance(values: np.ndarray) -> float:
 
 def _key(run: Path, counts: np.ndarray, bits: bool) -> Hashable | None:
     """Return what comparable losses have in common; None if a run does not say it."""
-    training = read_training(run)
+    training = trained(run)
     if training is None or training.method not in METHODS or not (run / CHECKSUMS).is_file():
         return None
     files = read_json(run / CHECKSUMS)

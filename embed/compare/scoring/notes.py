@@ -4,13 +4,13 @@ import dataclasses
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from firth.corpora.common.reporting import note
 from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, looks_foreign
 from firth.embed.compare.scoring.results import Score
 from firth.embed.compare.task import Task
 from firth.embed.registry import METHODS, Chosen
+from firth.embed.runs.run import Run
 
 # Published sets by :func:`words_digest`: copies differ in file name and form.
 PUBLISHED = {
@@ -92,19 +92,15 @@ def join_notes(note: str | None, further: str | None) -> str | None:
     return "; ".join(filter(None, (note, further))) or None
 
 
-def chosen_defaults(options: Mapping[str, Any]) -> Chosen | None:
+def chosen_defaults(run: Run) -> Chosen | None:
     """Return how the settings of a run were chosen; None if not on sets, or if one was changed."""
-    method = options.get("method")
-    if method not in METHODS:
+    if run.method not in METHODS:
         return None
-    config_class = METHODS[method].config_class()
-    pooling = options.get("pooling")
-    of_states = isinstance(pooling, Mapping) and pooling.get("source") == "states"
-    name = "chosen_for_states" if of_states else "chosen"
-    chosen: Chosen | None = getattr(config_class, name, None)
+    config_class = METHODS[run.method].config_class()
+    chosen: Chosen | None = getattr(config_class, "chosen", None)
     defaults = {field.name: field.default for field in dataclasses.fields(config_class)}
     if chosen is None or any(
-        options.get(name, defaults[name]) != defaults[name] for name in chosen.settings
+        run.options.get(name, defaults[name]) != defaults[name] for name in chosen.settings
     ):
         return None
     return chosen

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, checksum, checksums, fingerprint, read_json
-from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.embed.compare.config import CompareConfig
@@ -27,8 +26,8 @@ from firth.embed.formats.huggingface import is_huggingface, model_checksums, mod
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
 from firth.embed.registry import Chosen
+from firth.embed.runs.run import Run
 from firth.embed.vectors.context_vectors import with_contexts
-from firth.embed.vectors.run_files import run_options
 from firth.embed.vectors.word_vectors import WordVectors
 
 IN_MEMORY = "in memory"  # instead of the method of a run
@@ -118,20 +117,19 @@ def describe_run(path: Path) -> dict[str, str]:
     if is_huggingface(path):
         return {"method": model_type(path), "fingerprint": fingerprint(model_checksums(path))}
     kept = _kept_checksums(path)
-    method = str(run_options(path).get("method") or "vectors folder")
+    method = Run.open(path).method or "vectors folder"
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
 
 
 def _describe_defaults(path: Path) -> dict[str, Any]:
     """Return how the settings of a run were chosen, if they are defaults chosen on sets."""
-    chosen = chosen_defaults(run_options(path))
+    chosen = chosen_defaults(Run.open(path))
     return {} if chosen is None else {_CHOSEN: asdict(chosen)}
 
 
 def _describe_text(path: Path) -> dict[str, Any]:
     """Return which text a run was trained on, and how large it is, if the run records that."""
-    file = path / PROVENANCE
-    text = read_json(file).get("text") if file.is_file() else None
+    text = Run.open(path).provenance.get("text")
     return {"text": text} if isinstance(text, dict) else {}
 
 
@@ -142,11 +140,10 @@ def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
     try:
         run = encoder_run(path)
     except ArtifactError as error:
-        if path.is_dir() and run_options(path).get("method") == POOLED:
+        if path.is_dir() and Run.open(path).method == POOLED:
             note(f"{error}; scored by its static vectors")
         return vectors
-    pooling = run_options(path).get("pooling")
-    pooling = pooling if isinstance(pooling, dict) else {}
+    pooling = Run.open(path).entries("pooling")
     layers = tuple(pooling.get("layers") or ()) or None
     masked = pooling.get("source") in MASKING
     return WithEncoder(

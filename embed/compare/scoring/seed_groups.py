@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from firth.corpora.artifacts.seeds import Training, read_training
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.contextual.encoders import ENCODER, encoder_run
+from firth.embed.runs.run import Training, trained
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
     """
     seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, path in runs.items():
-        training = read_training(path)
+        training = trained(path)
         if training is not None:
             options, seed = _without_encoder(path, training)
             key = json.dumps([training.method, training.corpus, options], sort_keys=True)
@@ -51,12 +51,12 @@ def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int
         encoder = encoder_run(run) if known is not None else None
     except ArtifactError:
         encoder = None
-    source = read_training(encoder) if encoder is not None else None
+    source = trained(encoder) if encoder is not None else None
     if source is None:
         fingerprint = known.get("fingerprint", known) if isinstance(known, dict) else known
         return {**training.options, ENCODER: fingerprint}, training.seed
-    trained = [source.method, source.corpus, source.options]
-    return {**training.options, ENCODER: trained}, source.seed
+    pooled_from = [source.method, source.corpus, source.options]
+    return {**training.options, ENCODER: pooled_from}, source.seed
 
 
 def _common_name(names: Sequence[str]) -> str:

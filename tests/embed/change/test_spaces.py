@@ -166,7 +166,9 @@ def test_refusals_of_runs(runs, config, message):
 
 def test_runs_need_their_corpora(runs, tmp_path):
     refine_vectors(runs[1], RefineConfig(center=True), out=tmp_path / "refined")
-    with pytest.raises(ArtifactError, match="its corpus was not found; pass the corpora instead"):
+    with pytest.raises(
+        ArtifactError, match="does not record its training corpus; pass the corpora instead"
+    ):
         word_changes(runs[0], tmp_path / "refined", ChangeConfig(route="procrustes"))
 
 

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from firth import cli
-from firth.corpora.artifacts.artifact import fingerprint, verify
+from firth.corpora.artifacts.artifact import fingerprint, read_json, verify, write_json
 from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import open_encoder
+from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_encoder, small_run
 
@@ -51,11 +52,11 @@ def test_a_pooled_run_has_vectors_and_names_encoder_corpus_and_layers(run, tmp_p
     config, vectors = config_of(out), WordVectors.open(out)
     assert config["method"] == "pool"
     assert config["encoder_run"]["path"] == str(run)
-    assert config["corpus"] == config_of(run)["corpus"]
+    assert Run.open(out).corpus().fingerprint == Run.open(run).corpus().fingerprint
     assert config["pooling"]["layers"] == [2]
     assert "." not in vectors.vocabulary
 
-    sentences = sentences_of(config["corpus"]["path"])
+    sentences = sentences_of(Run.open(out).corpus().path)
     assert any("." in sentence for sentence in sentences)
     states = small_encoder().encode(sentences, (2,))
     found = [s[i] for words, s in zip(sentences, states, strict=True)
@@ -68,7 +69,7 @@ def test_masked_words_are_the_mean_of_what_their_contexts_say(run, tmp_path):
     out = tmp_path / "pooled"
     options = ("--source", "masked", "--layers", "2", "--contexts-per-word", "1000")
     assert invoke(run, out, *options).exit_code == 0
-    sentences = sentences_of(config_of(out)["corpus"]["path"])
+    sentences = sentences_of(Run.open(out).corpus().path)
     vectors = WordVectors.open(out)
     words = np.array([word for sentence in sentences for word in sentence])
     tokens = np.flatnonzero([word in vectors for word in words.tolist()])
@@ -138,27 +139,24 @@ def refusal(*arguments):
 
 
 def test_a_corpus_that_moved_must_be_given(run, tmp_path):
-    config = config_of(run)
-    moved = tmp_path / "moved"
-    shutil.copytree(config["corpus"]["path"], moved)
-    config["corpus"]["path"] = str(tmp_path / "gone")
-    (run / "config.json").write_text(json.dumps(config))
-
+    made = read_json(run / "provenance.json")
+    moved, gone = tmp_path / "moved", tmp_path / "gone"
+    shutil.copytree(made["corpus_path"], moved)
+    write_json(run / "provenance.json", {**made, "corpus_path": str(gone)})
     assert refusal(run, tmp_path / "pooled") == (
-        f"Error: {tmp_path / 'gone'}: the training corpus of {run} is missing; pass --corpus\n"
+        f"Error: {run}: its corpus {gone} (checksum {made['corpus']}) was not found; "
+        "pass --corpus\n"
     )
     assert invoke(run, tmp_path / "pooled", "--corpus", str(moved)).exit_code == 0
-    assert config_of(tmp_path / "pooled")["corpus"]["path"] == str(moved)
+    assert Run.open(tmp_path / "pooled").corpus().path == moved
 
 
 def test_a_changed_corpus_is_refused(run, tmp_path):
-    config = config_of(run)
-    config["corpus"]["fingerprint"] = "0" * 16
-    (run / "config.json").write_text(json.dumps(config))
-    path = config["corpus"]["path"]
+    made = read_json(run / "provenance.json")
+    write_json(run / "provenance.json", {**made, "corpus": "0" * 16})
     assert refusal(run, tmp_path / "pooled") == (
-        f"Error: {path}: has changed since {run} was trained on it; pass --corpus to use it "
-        "anyway\n"
+        f"Error: {run}: its corpus {made['corpus_path']} (checksum {'0' * 16}) has changed; "
+        "pass --corpus\n"
     )
 
 

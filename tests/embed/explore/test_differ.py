@@ -261,7 +261,9 @@ def test_runs_that_cannot_be_trained_again_have_distances_and_a_reason(runs, fol
     made = json.loads((alone / "provenance.json").read_text())
     (alone / "provenance.json").write_text(json.dumps({**made, "corpus_path": "moved"}))
     lost = differ(alone, b, k=8)
-    assert lost.no_chance == f"{alone}: its corpus was not found; pass `corpus`"
+    assert lost.no_chance == (
+        f"{alone}: its corpus moved (checksum {made['corpus']}) was not found; pass `corpus`"
+    )
     assert lost.words == differ(a, b, k=8, resamples=0).words
     moved = shutil.copytree(corpus.path, folder / "moved")
     assert differ(a, b, k=8, resamples=1, corpora=[moved, runs[0][1].path]).no_chance is None

@@ -163,7 +163,12 @@ def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
     made = json.loads((moved / "provenance.json").read_text())
     (moved / "provenance.json").write_text(json.dumps({**made, "corpus_path": "moved"}))
     for run, given, error, message in (
-        (moved, None, ArtifactError, "its corpus was not found; pass `corpus`"),
+        (
+            moved,
+            None,
+            ArtifactError,
+            r"its corpus moved \(checksum .{16}\) was not found; pass `corpus`",
+        ),
         (svd, other, ArtifactError, "is not the corpus of"),
         (skipgram, other, ArtifactError, "is not the corpus of"),
         (pieces, corpus, SettingError, "counts pieces of words"),

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from firth.corpora.artifacts.artifact import new_artifact, write_json
-from firth.corpora.artifacts.seeds import read_training
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
@@ -30,6 +29,7 @@ from firth.embed.compare.report.html.page import make_page
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.compare.task import read_task
+from firth.embed.runs.run import trained
 from firth.embed.vectors.word_vectors import WordVectors
 
 SIZES = [300, 1_000]
@@ -160,7 +160,7 @@ def test_an_unseeded_method_is_trained_once(corpus, tmp_path):
     recipes = {**RECIPES, "that": Recipe(Options, pretend, seeded=False)}
     document = curve_of(corpus, tmp_path, recipes=recipes, seeds=(4, 5), sizes=[])
     assert runs_in(tmp_path) == {"this-all-seed4", "this-all-seed5", "that-all"}
-    assert read_training(tmp_path / "that-all").seed == 4
+    assert trained(tmp_path / "that-all").seed == 4
     this, that = document["results"][:2]
     assert (this["seeds"], this["run"]) == (2, f"{tmp_path}/this-all-seed*")
     assert ("seeds" in that, that["run"]) == (False, f"{tmp_path}/that-all")

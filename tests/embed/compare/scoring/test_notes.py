@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from firth.embed.compare.scoring.notes import (
 )
 from firth.embed.compare.task import read_task
 from firth.embed.registry import METHODS
+from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 
@@ -73,15 +75,7 @@ def test_chosen_settings_exist_and_their_sets_are_recognized(method):
     assert set(chosen.settings) <= {field.name for field in dataclasses.fields(config_class)}
     assert set(chosen.sets) <= set(PUBLISHED.values())
     assert np.datetime64(chosen.date) > np.datetime64("2026-11-01")
-    assert chosen_defaults(options_of(method)) == chosen
-
-
-def test_mean_states_of_earlier_versions_were_chosen_on_other_sets_than_joined_vectors():
-    joined = chosen_defaults({"method": "mlm", "pooling": {"source": "joined"}})
-    states = chosen_defaults({"method": "mlm", "pooling": {"source": "states"}})
-    assert "WS-353" in states.sets
-    assert "WS-353" not in joined.sets
-    assert joined == chosen_defaults({"method": "mlm", "pooling": None})
+    assert chosen_defaults(Run(Path(), options_of(method))) == chosen
 
 
 @pytest.mark.parametrize(
@@ -99,20 +93,14 @@ def test_mean_states_of_earlier_versions_were_chosen_on_other_sets_than_joined_v
     ids=lambda value: str(value),
 )
 def test_a_changed_setting_is_no_chosen_default(method, changed, applies):
-    assert (chosen_defaults(options_of(method, **changed)) is not None) == applies
+    assert (chosen_defaults(Run(Path(), options_of(method, **changed))) is not None) == applies
 
 
 @pytest.mark.parametrize(
     "options", [{}, {"method": "compare"}, {"model_type": "bert"}], ids=["none", "other", "hf"]
 )
 def test_other_runs_have_no_chosen_defaults(options):
-    assert chosen_defaults(options) is None
-
-
-def test_options_missing_from_old_runs_are_defaults():
-    options = options_of("svd")
-    del options["context_smoothing"]
-    assert chosen_defaults(options) is not None
+    assert chosen_defaults(Run(Path(), options)) is None
 
 
 def test_the_digest_of_a_set_ignores_order_case_and_repetition():

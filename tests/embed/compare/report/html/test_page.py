@@ -544,7 +544,7 @@ def test_facts_are_read_from_runs_only(tmp_path):
     (tmp_path / "v.vec").write_text("1 1\na 1\n")
     facts = read_facts({"run": run, "file": tmp_path / "v.vec"})
     assert {name: (f.config, f.provenance) for name, f in facts.items()} == {
-        "run": ({"method": "svd", "dim": 3}, {})
+        "run": ({"method": "svd", "dim": 3, "text": None}, {})
     }
 
 

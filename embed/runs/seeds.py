@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from firth.corpora.artifacts.artifact import (
-    MAKER,
     new_artifact,
-    read_json,
     refuse_existing,
     unfinished_maker,
     verify,
@@ -19,47 +17,12 @@ from firth.corpora.artifacts.artifact import (
 from firth.corpora.common.console import shell_quoted
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.options import take
+from firth.embed.runs.run import FREE, INIT, trained
 
 ConfigT = TypeVar("ConfigT")
 
-# Options that may differ between runs of one training: the seed, and those without effect.
-_FREE = frozenset({
-    "seed", "threads", "memory", "device", "checkpoint_every", "keep_checkpoints", "evaluate_every",
-})  # fmt: skip
-_NO_OPTIONS = frozenset({"method", "corpus", "decided", "pooling"})  # in config.json
 _MAX_SEEDS = 1_000
 _FEW = 3  # runs that the hint lists by name
-_INIT = "init"  # a path in config.json, a fingerprint in provenance.json
-
-
-@dataclass(frozen=True)
-class Training:
-    """The training behind the vectors of a finished run."""
-
-    method: str  # as in ``config.json``: ``svd``, ``skipgram``, ``pool``
-    corpus: str  # fingerprint of the text
-    seed: int
-    options: dict[str, Any]  # as JSON; all other options that affect the vectors
-
-
-def read_training(run: Path) -> Training | None:
-    """Return the training of a run; None if it is unfinished, damaged or not trained."""
-    try:
-        config, made = read_json(run / "config.json"), read_json(run / "provenance.json")
-    except ArtifactError:
-        return None
-    if not (isinstance(config, dict) and isinstance(made, dict)) or (run / MAKER).is_file():
-        return None
-    method, seed, corpus = config.get("method"), config.get("seed"), made.get("corpus")
-    if not (isinstance(method, str) and isinstance(seed, int) and isinstance(corpus, str)):
-        return None
-    options = {name: config[name] for name in config.keys() - _FREE - _NO_OPTIONS}
-    decided = config.get("decided")
-    if isinstance(decided, dict):  # the automatic batch size depends on the device
-        options["batch"] = decided.get("batch")
-    if isinstance(made.get(_INIT), str):
-        options[_INIT] = made[_INIT]
-    return Training(method, corpus, seed, options)
 
 
 def seeds_option(command: Any) -> Any:
@@ -147,7 +110,7 @@ class SeedRuns(Generic[ConfigT]):
             name: (value, chosen.get(name, value))
             for name, value in options.items()
             # these depend on the text if they are not set
-            if name not in _FREE and not (corpus is None and (value is None or name == _INIT))
+            if name not in FREE and not (corpus is None and (value is None or name == INIT))
         }
         known = {} if corpus is None else {"corpus": (corpus,)}
         return {"command": (self.command,), **known, **values, "seed": (options["seed"],)}
@@ -178,7 +141,7 @@ class _AbandonedError(Exception):
 
 def _was_made_by(wanted: Mapping[str, tuple[Any, ...]], run: Path) -> bool:
     """Return whether the wanted training made this run; raise if one with other settings did."""
-    found = read_training(run)
+    found = trained(run)
     if found is None or f"train-{found.method}" not in wanted["command"]:
         return False
     made = {"command": f"train-{found.method}", "corpus": found.corpus, "seed": found.seed}

@@ -1,0 +1,152 @@
+"""Read what a run says of itself, and find the corpus that it was trained on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from firth.corpora.artifacts.artifact import MAKER, artifact_paths, read_json
+from firth.corpora.artifacts.provenance import PROVENANCE
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.options import take
+from firth.corpora.store.corpus import Corpus, is_corpus
+from firth.embed.runs.writer import CONFIG, FORMAT
+
+ConfigT = TypeVar("ConfigT")
+
+_UNFINISHED = "is unfinished; run its command again to complete it"
+# Options that may differ between runs of one training: the seed, and those without effect.
+FREE = frozenset({
+    "seed", "threads", "memory", "device", "checkpoint_every", "keep_checkpoints", "evaluate_every",
+})  # fmt: skip
+_NO_OPTIONS = frozenset({"decided", "pooling"})  # what a training found out
+INIT = "init"  # a path in the options, a fingerprint in the provenance
+
+
+@dataclass(frozen=True)
+class Training:
+    """The training behind the vectors of a finished run."""
+
+    method: str  # ``svd``, ``skipgram``, ``pool``
+    corpus: str  # fingerprint of the text
+    seed: int
+    options: dict[str, Any]  # as JSON; all other options that affect the vectors
+
+
+class Run:
+    """A folder of vectors, and what it says of itself; nothing if it has no ``config.json``."""
+
+    def __init__(self, path: Path, config: Mapping[str, Any]) -> None:
+        self.path = path
+        self.options = dict(config)  # as JSON
+        self.options.pop("format", None)
+        self.method: str | None = self.options.pop("method", None)
+        self.text: dict[str, Any] | None = self.options.pop("text", None)  # of TextSettings
+
+    @classmethod
+    def open(cls, path: Path) -> "Run":
+        """Read the settings of a run; raise ArtifactError if they are damaged."""
+        file = path / CONFIG
+        config = read_json(file) if file.is_file() else {}
+        if not isinstance(config, dict) or not isinstance(config.get("text"), dict | None):
+            raise ArtifactError(f"{file}: not the configuration of a run; train the run again")
+        # other programs have files of this name, which name no method
+        if "method" in config and config.get("format", FORMAT) != FORMAT:
+            raise ArtifactError(
+                f"{file}: has format {config['format']}, not {FORMAT}; use the version of "
+                "Firth that wrote it, or train the run again"
+            )
+        return cls(path, config)
+
+    @classmethod
+    def finished(cls, path: Path) -> "Run":
+        """Read the settings of a run; raise ArtifactError unless it is there and finished."""
+        if not (path / MAKER).is_file():
+            if path.is_dir():
+                return cls.open(path)
+            if path.exists():
+                raise ArtifactError(f"{path}: is a file; pass the directory of a run")
+            if not artifact_paths(path)[1].is_dir():
+                raise ArtifactError(f"{path}: no such run")
+        raise ArtifactError(f"{path}: {_UNFINISHED}")
+
+    def settings(self, config_class: type[ConfigT]) -> ConfigT:
+        """Return the options as a config."""
+        return take(config_class, self.options)
+
+    def entries(self, name: str) -> dict[str, Any]:
+        """Return an option that has entries of its own, such as ``pooling``; empty without it."""
+        value = self.options.get(name)
+        return value if isinstance(value, dict) else {}
+
+    @cached_property
+    def provenance(self) -> dict[str, Any]:
+        """How the run was made; empty if it does not say so."""
+        file = self.path / PROVENANCE
+        made = read_json(file) if file.is_file() else {}
+        return made if isinstance(made, dict) else {}
+
+    @property
+    def training(self) -> Training | None:
+        """The training of a run; None if it was not trained."""
+        made, seed = self.provenance, self.options.get("seed")
+        corpus = made.get("corpus")
+        if not (isinstance(self.method, str) and isinstance(seed, int) and isinstance(corpus, str)):
+            return None
+        options = {name: self.options[name] for name in self.options.keys() - FREE - _NO_OPTIONS}
+        if decided := self.entries("decided"):  # the automatic batch size depends on the device
+            options["batch"] = decided.get("batch")
+        if isinstance(made.get(INIT), str):
+            options[INIT] = made[INIT]
+        return Training(self.method, corpus, seed, options)
+
+    def moved(self, path: Path) -> Path:
+        """Return a recorded path, or what has its name beside this run if nothing is there."""
+        beside = self.path.absolute().parent / path.name
+        return beside if beside.exists() and not path.exists() else path
+
+    def corpus(
+        self,
+        places: Sequence[str | Path] = (),
+        *,
+        recorded: bool = True,
+        remedy: str = "pass `corpus`",
+    ) -> Corpus:
+        """Find the corpus, or sample, of this run by its checksum.
+
+        Each of the ``places`` is a corpus or a folder of corpora. After them, if ``recorded``,
+        comes the place where it was trained on, and what has that name beside this run.
+        """
+        made = self.provenance
+        wanted, path = made.get("corpus"), made.get("corpus_path")
+        if not isinstance(wanted, str) or not isinstance(path, str):
+            raise ArtifactError(f"{self.path}: does not record its training corpus; {remedy}")
+        checksum, last = wanted.partition(":")[0], self.moved(Path(path))  # less that of a sample
+        for corpus in _corpora([*places, *([last] if recorded and is_corpus(last) else [])]):
+            if corpus.fingerprint == checksum:
+                return corpus.restore_sample(made["sample"]) if "sample" in made else corpus
+        if not recorded:
+            raise ArtifactError(
+                f"{places[0]}: is not the corpus of {self.path}, which has checksum {checksum}; "
+                "pass that one"
+            )
+        problem = "has changed" if is_corpus(last) else "was not found"
+        raise ArtifactError(
+            f"{self.path}: its corpus {path} (checksum {checksum}) {problem}; {remedy}"
+        )
+
+
+def trained(path: Path) -> Training | None:
+    """Return the training of a run; None if it is unfinished, damaged or not trained."""
+    try:
+        return Run.finished(path).training
+    except ArtifactError:
+        return None
+
+
+def _corpora(places: Sequence[str | Path]) -> Iterator[Corpus]:
+    """Yield the corpora at some places, or in those folders; raise for a place without any."""
+    for place in map(Path, places):
+        inside = sorted(filter(is_corpus, place.iterdir())) if place.is_dir() else []
+        yield from map(Corpus.open, [place] if is_corpus(place) or not inside else inside)
