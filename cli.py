@@ -56,6 +56,7 @@ COMMANDS = {
     "attention": "firth.pretrain.commands.attention",
     "attend": "firth.embed.commands.attend",
     "export": "firth.embed.commands.export",
+    "caches": "firth.corpora.commands.caches",
 }
 
 # Said here a second time (a test holds it true) so that --help imports no command.
@@ -92,6 +93,7 @@ SUMMARIES = {
     "attention": "Show what each piece of a sentence attends to, by layer and head.",
     "attend": "Show how much each word of a sentence contributes to its label.",
     "export": "Write a run's vectors or model in another program's format.",
+    "caches": "Show what is cached, and remove it with --empty.",
 }
 
 

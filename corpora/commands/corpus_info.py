@@ -62,7 +62,7 @@ def held_out_text(stats: Mapping[str, Any]) -> str:
 
 def _print_tables(stats: dict[str, Any]) -> None:
     """Print the statistics as tables."""
-    from firth.corpora.common.console import print_table
+    from firth.corpora.common.console import human, print_table
 
     text = ", ".join(
         f"{name}={value}" for name, value in stats["text"].items() if value is not False
@@ -87,6 +87,9 @@ def _print_tables(stats: dict[str, Any]) -> None:
         *([("syntactic heads", f"of {share:.1%} of tokens")] if share else []),
     ]
     print_table(("", stats["path"]), rows)
+    total = f"{human(sum(stats['on_disk'].values()))}B"
+    sizes = [(part, f"{human(size)}B") for part, size in stats["on_disk"].items()]
+    print_table(("on disk", total), sizes)
     frequent = [
         (entry["word"], f"{entry['count']:,}", f"{entry['documents']:,}")
         for entry in stats["most_frequent"]

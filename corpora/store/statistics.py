@@ -1,5 +1,7 @@
 """Corpus statistics: sizes, frequent words, vocabulary growth, duplicates."""
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,14 @@ from firth.corpora.store.view_kernels import count_new_types, hash_parts
 from firth.corpora.store.vocabulary import PRUNED
 
 _CURVE_POINTS = 20
+_PARTS = {  # of the bytes on disk, by the start of a file's name
+    "ids": "ids",
+    "texts": "original text",
+    "field": "kept fields",
+    "heads": "syntactic heads",
+    "vocabulary": "vocabulary",
+    "occurrences": "index of occurrences",
+}
 
 
 def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
@@ -25,7 +35,8 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
     -------
     dict
         JSON with ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``,
-        ``hapaxes`` (types that occur once), ``type_token_ratio``, ``unknown_bytes`` (share of
+        ``hapaxes`` (types that occur once), ``type_token_ratio``, ``on_disk`` (bytes by part,
+        ``ids`` for one), ``bytes`` (those that were read), ``unknown_bytes`` (share of
         bytes dropped, including U+FFFD from replacement), ``duplicate_lines`` (paragraphs with
         the same tokens as an earlier one), ``most_frequent`` and ``type_token_curve``, among
         others.
@@ -41,6 +52,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         **{name: manifest[name] for name in sizes},
         "hapaxes": int((vocabulary.counts == 1).sum()),
         "type_token_ratio": manifest["types"] / manifest["tokens"],
+        "on_disk": bytes_by_part(corpus.path),
         "bytes": tally["bytes"],
         "unknown_bytes": tally["dropped_bytes"] / tally["bytes"],
         "duplicate_lines": _count_duplicates(corpus),
@@ -63,6 +75,17 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         ],
         "type_token_curve": type_token_curve(corpus),
     }
+
+
+def bytes_by_part(directory: Path) -> dict[str, int]:
+    """Return how many bytes of a corpus are ids, text, vocabulary and others, most first."""
+    sizes: Counter[str] = Counter()
+    for path in directory.rglob("*"):
+        if path.is_file():
+            shard = path.relative_to(directory).parts[0] == "shards"
+            start = path.name if shard else path.relative_to(directory).parts[0]
+            sizes[_PARTS.get(start.partition(".")[0], "bounds and records")] += path.stat().st_size
+    return dict(sizes.most_common())
 
 
 def frequent_words(corpus: Corpus, n_words: int) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ class Call:
     makes: tuple[str, ...] = ()  # outputs in the working folder, besides the cache
     resumes: bool = False  # whether it keeps partial work when it is interrupted
     only_runs_commands: bool = False  # runs other commands of this table, which are tested instead
-    writes_in_place: bool = False  # beside its input, and with an extra; has tests of its own
+    writes_in_place: bool = False  # beside its input, or in the cache; has tests of its own
 
     def line(self, inputs: object, workdir: object) -> list[str]:
         """Return the arguments for given folders."""
@@ -141,6 +141,7 @@ CALLS = {
         reads=("run",),
         makes=("vectors.kv", "vectors.kv.vectors.npy", "vectors.kv.vocabulary.tsv"),
     ),
+    "caches": Call(words="", writes_in_place=True),
 }
 
 SINGLE = [

@@ -79,3 +79,7 @@ def test_options_of_corpus_info(folder):
     found = json.loads(run("corpus-info", folder / "corpus", "--top", 2, "--json"))
 
     assert len(found["most_frequent"]) == 2
+    files = [path for path in (folder / "corpus").rglob("*") if path.is_file()]
+    assert sum(found["on_disk"].values()) == sum(path.stat().st_size for path in files)
+    ids = sum(path.stat().st_size for path in files if path.name == "ids.npy")
+    assert found["on_disk"]["ids"] == ids

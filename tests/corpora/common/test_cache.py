@@ -1,0 +1,48 @@
+"""What is in the cache is shown by name, and removed by name or as a whole."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from firth.cli import main
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache with a table and three files of scores."""
+    for name, text in {"table.npz": "12345", "scores/a": "1", "scores/b": "22"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def caches(*words):
+    """Run ``firth caches``, and return what it printed."""
+    done = CliRunner().invoke(main, ["caches", *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_cache_is_shown_and_nothing_is_removed(cache):
+    lines = [line.split() for line in caches().splitlines()]
+    assert ["scores", "3B", *["measurements", "of", "runs", "on", "evaluation", "sets"]] in lines
+    assert lines[-1] == ["8B"]
+    assert sorted(path.name for path in cache.iterdir()) == ["scores", "table.npz"]
+
+
+def test_what_is_named_is_removed_and_then_the_rest(cache):
+    emptied = json.loads(caches("scores", "--empty", "--json"))
+    assert emptied == {"path": str(cache), "emptied": True, "bytes": {"scores": 3}}
+    assert [path.name for path in cache.iterdir()] == ["table.npz"]
+    assert caches("--empty").endswith("5B removed\n")
+    assert list(cache.iterdir()) == []
+    assert caches().endswith("0B\n")
+
+
+def test_an_unknown_name_removes_nothing(cache):
+    done = CliRunner().invoke(main, ["caches", "scores", "maps", "--empty"])
+    known = "which has scores, table.npz"
+    assert done.stderr == f"Error: maps: not in the cache {cache}, {known}\n"
+    assert sorted(path.name for path in cache.iterdir()) == ["scores", "table.npz"]
