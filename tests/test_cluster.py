@@ -194,8 +194,7 @@ def test_any_number_of_workers_makes_the_same_bytes(
     assert (tmp_path / "pooled" / "vectors.npy").read_bytes() == pooled
     assert (tmp_path / "lines.jsonl").read_bytes() == encoded
     # as the dashboard shows them
-    assert names >= {"encode", "shard", "count", "add", "weigh", "transpose", "multiply"}
-    assert names >= {"pool", "encode-lines"}
+    assert names >= {"encode", "count", "pool", "encode-lines"}
     assert not (made / "scratch").exists()
     assert json.loads((made / "provenance.json").read_text())["cluster"] == [jit.cpu()]
 
@@ -235,7 +234,7 @@ def written_and_killed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def test_killed_workers_change_no_byte(processes, sources, corpus, vectors, small_blocks, tmp_path):
-    killed = ["encode-00001", "shard-00000", "count-00001", "multiply-004-00000"]
+    killed = ["encode-00001", "encode-00003", "count-00000", "count-00001"]
     when = random.Random(5)
 
     def kill(attempt: Any) -> Any:
@@ -333,51 +332,52 @@ def stop_at(name: str) -> Callable[[Any], Any]:
 def test_a_stopped_build_goes_on_with_what_is_missing(sources, corpus, tmp_path):
     out, request = tmp_path / "corpus", make_request(sources)
     with ThreadPoolExecutor(1) as threads, pytest.raises(Stopped):
-        build_there(request, out, Named(threads, stop_at("shard-00003")))
+        build_there(request, out, Named(threads, stop_at("encode-00003")))
     with ThreadPoolExecutor(1) as threads:
         tasks = artifact_paths(out)[1] / SCRATCH / "tasks"
-        done = len(list(tasks.glob("shard-*/task.json")))
+        done = len(list(tasks.glob("encode-*/task.json")))
         again = Named(threads, lambda attempt: attempt)
         built = build_there(request, out, again)
 
     assert contents(built.path) == contents(corpus.path)
-    assert again.count("encode") == 0
-    assert again.count("shard") == len(built.shards) - done
+    assert done + again.count("encode") == 5
 
 
-def test_a_build_that_is_stopped_after_its_shards_were_moved_goes_on(
+def test_a_build_that_is_stopped_while_its_shards_are_written_goes_on(
     sources, corpus, tmp_path, monkeypatch
 ):
     def stop(*_: Any, **__: Any) -> None:
         raise Stopped
 
     out, request = tmp_path / "corpus", make_request(sources)
-    with monkeypatch.context() as planted, ThreadPoolExecutor(1) as threads:
-        planted.setattr(pipeline, "hold_out", stop)
-        with pytest.raises(Stopped):
-            build_there(request, out, threads)
+    for step in ("write_array", "hold_out"):  # ids are being replaced; all but the held-out slice
+        with monkeypatch.context() as planted, ThreadPoolExecutor(1) as threads:
+            planted.setattr(pipeline, step, stop)
+            with pytest.raises(Stopped):
+                build_there(request, out, threads)
     with ThreadPoolExecutor(1) as threads:
         again = Named(threads, lambda attempt: attempt)
         built = build_there(request, out, again)
 
     assert contents(built.path) == contents(corpus.path)
-    assert (again.count("encode"), again.count("shard")) == (0, len(built.shards))
+    assert again.count("encode") == 0
 
 
-def test_a_changed_source_is_encoded_again(sources, tmp_path):
+def test_a_changed_source_is_encoded_again(sources, tmp_path, monkeypatch):
     own = [tmp_path / path.name for path in sources]
     for source, path in zip(sources, own, strict=True):
         path.write_bytes(source.read_bytes())
     out, request = tmp_path / "corpus", make_request(own)
     with ThreadPoolExecutor(1) as threads:
         with pytest.raises(Stopped):
-            build_there(request, out, Named(threads, stop_at("shard-00003")))
+            build_there(request, out, Named(threads, stop_at("encode-00004")))
         # the first coordinator's tasks may still run beside those of the second
         own[0].write_text(own[0].read_text().replace("york", "cork"))
         again = Named(threads, lambda attempt: attempt)
         built = build_there(request, out, again)
 
-    assert (again.count("encode"), again.count("shard")) == (1, len(built.shards))
+    assert again.names[0] == "encode-00000"
+    assert again.names[-1] == "encode-00004"
     here = encode_corpus(request, tmp_path / "here", **SIZES)
     assert contents(built.path) == contents(here.path)
 

@@ -1,13 +1,9 @@
-"""Tasks of a build on a cluster: one encodes files into blocks, another writes a shard of them.
+"""Tasks of a build on a cluster: each encodes some files, and writes blocks and tables of types."""
 
-What they do with a block is what a build on one machine does; only the order of the work differs.
-"""
-
-import collections
 import itertools
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,38 +14,17 @@ from firth.corpora.artifacts.artifact import fingerprint
 from firth.corpora.artifacts.tasks import Task
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.threads import worker_threads
-from firth.corpora.encoding.encode import EncodedBlock, encode, parse
-from firth.corpora.encoding.encode_kernels import count_documents, renumber
+from firth.corpora.encoding.encode import EncodedBlock, parse
 from firth.corpora.encoding.keep_text import CompressedText
 from firth.corpora.encoding.request import Request
-from firth.corpora.encoding.shard_writer import ShardWriter
 from firth.corpora.encoding.table_pool import TablePool
-from firth.corpora.encoding.type_table import TypeTable
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import TextBlock
 from firth.corpora.store.corpus import FORMAT
-from firth.corpora.store.shards import FORMS
 
 PART_BYTES = 1 << 25  # of stored files encoded by one task, at least: about one shard, as text
-
-
-@dataclass
-class PlannedShard:
-    """A shard that a worker will write."""
-
-    directory: Path
-    # of each block: folder, number in it, run of its types, source, whether it continues a document
-    blocks: list[tuple[Path, int, int, int, bool]] = field(default_factory=list)
-    n_tokens: int = 0
-    segments: list[tuple[int, int, int]] = field(default_factory=list)  # as of ShardWriter
-
-    def close(self) -> dict[str, Any]:
-        """Do nothing: the worker closes it and returns the entry."""
-        return {}
-
-    def discard(self) -> None:
-        """Do nothing: no file is open."""
+_ABOUT = ("source", "fields", "continues", "pretokenized", "counts")  # of a TextBlock
 
 
 def encoding_tasks(
@@ -67,9 +42,7 @@ def encoding_tasks(
         for file in files
     ]
     tasks = []
-    for number, (first, stop) in enumerate(
-        zip(first_of_part, [*first_of_part[1:], len(files)], strict=True)
-    ):
+    for number, (first, stop) in enumerate(itertools.pairwise([*first_of_part, len(files)])):
         part = files[first:stop]
         about = [{**asdict(file), "path": str(file.path)} for file in part]
         settings = request.settings(), request.options.keep_text, block_bytes
@@ -82,114 +55,83 @@ def encoding_tasks(
 def encode_part(
     folder: Path, files: Sequence[SourceFile], request: Request, block_bytes: int
 ) -> dict[str, Any]:
-    """Encode files, writing each block and each table of types; return what is to know of them."""
+    """Encode files, writing each block and each table of types; return what is known of them."""
     records: list[dict[str, Any]] = []
-    blocks: list[list[Any]] = []
-    tally: collections.Counter[str] = collections.Counter()
-    n_tables = 0
-
-    def close(number: int, table: TypeTable) -> None:
-        nonlocal n_tables
-        for name, values in zip(
-            _table(number), (table.text, table.offsets, table.counts()), strict=True
-        ):
-            write_array(folder, name, values)
-        n_tables += 1
-
     text = request.text.before_lemmas
-    tables = TablePool(replace(request.options, threads=1), close)
+    store, n_blocks = _TableFolder(folder), 0
+    tables = TablePool(replace(request.options, threads=1), store)
     for raw in read(files, request.read, records=records, block_bytes=block_bytes):
         parsed, prepared = parse(raw, text)
-        number, table = tables.take()
-        block = encode(prepared, text, table, keep_text=request.options.keep_text)
-        tables.put_back(number, table)
-        _save_block(folder / f"{len(blocks)}.npz", block, parsed)
-        about = len(block.token_ids), number, parsed.source, parsed.continues, parsed.pretokenized
-        blocks.append([*about])
-        tally.update(block.tally)
-        tally.update(parsed.counts)
+        block, table = tables.encode(prepared, text, keep_text=request.options.keep_text)
+        _save_block(folder / f"{n_blocks}.npz", block, parsed, table)
+        n_blocks += 1
     with worker_threads(1) as thread:
         tables.close_all(thread)
     n_bytes = sum(file.size or 0 for file in files)
-    return {
-        "records": records, "blocks": blocks, "tally": tally, "tables": n_tables, "bytes": n_bytes,
-    }  # fmt: skip
+    return {"records": records, "bytes": n_bytes, "blocks": n_blocks, "tables": store.n_tables}
 
 
-def read_table(folder: Path, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return text, offsets and counts of a table of types that a part has written."""
-    text, offsets, counts = (open_array(folder, name) for name in _table(number))
-    return text, offsets, counts
+class _TableFolder:
+    """Writes tables of types in the folder of a part, in the order of their numbers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.n_tables = 0
+
+    def add(self, text: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> int:
+        """Write a table; return its number."""
+        number, self.n_tables = self.n_tables, self.n_tables + 1
+        for name, values in {"text": text, "offsets": offsets, "counts": counts}.items():
+            write_array(self._folder, f"types-{number}.{name}", values)
+        return number
 
 
-def write_shard(
-    folder: Path,
-    name: str,
-    blocks: Sequence[tuple[Path, int, int, int, bool]],
-    ids: Path,
-    lemmatized: bool,
-    n_types: int,
-) -> dict[str, Any]:
-    """Write one shard with final ids, and the documents of each of its types; return its entry."""
-    writer = ShardWriter(folder / name)
-    for part, number, run, source, continues in blocks:
-        block, positions, fields = _read_block(part / f"{number}.npz")
-        writer.append(block, run, source, positions, fields, continues)
-    entry = writer.close()
-    runs = {run: np.array(open_array(ids, str(run))) for run in {block[2] for block in blocks}}
-    lemma_of_form = open_array(ids, FORMS) if lemmatized else None
-    documents, last_seen = np.zeros((2, n_types), dtype=np.int64)
-    renumber_shard(writer.directory, writer.segments, runs, lemma_of_form, documents, last_seen)
-    types = np.flatnonzero(documents)
-    write_array(folder, "types", types)
-    write_array(folder, "documents", documents[types])
-    return entry
+def read_tables(folder: Path, n_tables: int) -> Iterator[list[np.ndarray]]:
+    """Yield text, offsets and counts of the tables of a part, in the order of their numbers."""
+    for number in range(n_tables):
+        names = (f"types-{number}.{name}" for name in ("text", "offsets", "counts"))
+        yield [open_array(folder, name) for name in names]
 
 
-def renumber_shard(
-    directory: Path,
-    segments: Sequence[tuple[int, int, int]],
-    new_ids: dict[int, np.ndarray],
-    lemma_of_form: np.ndarray | None,
-    document_counts: np.ndarray,
-    last_seen: np.ndarray,
-) -> None:
-    """Replace the ids of each segment's table by final ones; add the documents of each type."""
-    # document_counts, last_seen: int64 (n_types,); of the second the contents are overwritten
-    ids = open_array(directory, "ids", writable=True)
-    for first, stop, table in segments:
-        renumber(ids[first:stop], new_ids[table])
-    if lemma_of_form is not None:
-        write_array(directory, FORMS, ids)
-        renumber(ids, lemma_of_form)
-    last_seen.fill(-1)
-    count_documents(ids, open_array(directory, "documents"), last_seen, document_counts)
+def read_blocks(folder: Path, n_blocks: int) -> Iterator[tuple[EncodedBlock, TextBlock, int]]:
+    """Yield the blocks of a part, what is known of their text, and the numbers of their tables."""
+    for number in range(n_blocks):
+        arrays = load_arrays(folder / f"{number}.npz")
+        about = json.loads(arrays["about"].tobytes())
+        texts = None
+        if "text" in arrays:
+            text, bounds = arrays["text"].tobytes(), arrays["text_bounds"].tolist()
+            blocks = [text[a:b] for a, b in itertools.pairwise(bounds)]
+            texts = CompressedText(blocks, arrays["text_sentences"])
+        block = EncodedBlock(
+            token_ids=arrays["token_ids"],
+            sentences=arrays["sentences"],
+            paragraphs=arrays["paragraphs"],
+            documents=arrays["documents"],
+            keys=arrays["keys"],
+            tally=about["tally"],
+            texts=texts,
+            heads=arrays.get("heads"),
+        )
+        parsed = TextBlock(
+            text=b"",
+            documents=np.zeros(1, dtype=np.int64),
+            positions=arrays["positions"],
+            **{name: about[name] for name in _ABOUT},
+        )
+        yield block, parsed, about["table"]
 
 
-def add_documents(folders: Sequence[Path], n_types: int) -> np.ndarray:
-    """Return the documents of each type, int64 (n_types,), from the folders of all shards."""
-    documents = np.zeros(n_types, dtype=np.int64)
-    for folder in folders:
-        documents[open_array(folder, "types")] += open_array(folder, "documents")
-    return documents
-
-
-def _table(number: int) -> Iterator[str]:
-    """Yield the names of the arrays of a table of types."""
-    return (f"types-{number}.{name}" for name in ("text", "offsets", "counts"))
-
-
-def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock) -> None:
+def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock, table: int) -> None:
     """Write what a shard gets of a block."""
+    about = {name: getattr(parsed, name) for name in _ABOUT}
+    about |= {"tally": block.tally, "table": table}
     arrays: dict[str, Any] = {
-        "ids": block.token_ids,
-        "sentences": block.sentences,
-        "paragraphs": block.paragraphs,
-        "documents": block.documents,
-        "keys": block.keys,
-        "positions": parsed.positions,
-        "fields": np.frombuffer(json.dumps(parsed.fields).encode(), dtype=np.uint8),
+        name: getattr(block, name)
+        for name in ("token_ids", "sentences", "paragraphs", "documents", "keys")
     }
+    arrays["positions"] = parsed.positions
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     if block.heads is not None:
         arrays["heads"] = block.heads
     if block.texts is not None:
@@ -198,24 +140,3 @@ def _save_block(path: Path, block: EncodedBlock, parsed: TextBlock) -> None:
         arrays["text_sentences"] = block.texts.n_sentences
     with open(path, "wb") as file:  # np.savez(path) would ignore an error on close
         np.savez(file, **arrays)
-
-
-def _read_block(path: Path) -> tuple[EncodedBlock, np.ndarray, dict[str, list[str]]]:
-    """Return a block, its positions and its kept fields."""
-    arrays = load_arrays(path)
-    texts = None
-    if "text" in arrays:
-        text, bounds = arrays["text"].tobytes(), arrays["text_bounds"].tolist()
-        blocks = [text[a:b] for a, b in itertools.pairwise(bounds)]
-        texts = CompressedText(blocks, arrays["text_sentences"])
-    block = EncodedBlock(
-        token_ids=arrays["ids"],
-        sentences=arrays["sentences"],
-        paragraphs=arrays["paragraphs"],
-        documents=arrays["documents"],
-        keys=arrays["keys"],
-        tally={},
-        texts=texts,
-        heads=arrays.get("heads"),
-    )
-    return block, arrays["positions"], json.loads(arrays["fields"].tobytes())

@@ -1,18 +1,16 @@
 """Builds a corpus: blocks are mapped to token ids, then the types are reduced to a vocabulary.
 
-Blocks are read in order, encoded by threads that each hold a type table, and written in order.
-Then the tables are merged, types numbered by count, and the ids on disk renumbered. The result
-does not depend on which thread encodes which block.
+Blocks are encoded by threads that each hold a type table, or by the workers of a cluster, and
+written in the order of the text. Then the tables are merged, types numbered by count, and the ids
+on disk renumbered. The result does not depend on which thread or worker encodes which block.
 """
 
-import os
 import queue
 import shutil
 from collections import Counter, deque
 from collections.abc import Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -29,29 +27,21 @@ from firth.corpora.artifacts.artifact import (
     write_json,
 )
 from firth.corpora.artifacts.provenance import now, provenance
-from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.artifacts.tasks import TaskFolder
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import worker_threads
-from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
+from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, parse
+from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
-from firth.corpora.encoding.parts import (
-    PART_BYTES,
-    PlannedShard,
-    add_documents,
-    encoding_tasks,
-    read_table,
-    renumber_shard,
-    write_shard,
-)
+from firth.corpora.encoding.parts import PART_BYTES, encoding_tasks, read_blocks, read_tables
 from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
 from firth.corpora.encoding.processes import worker_processes
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
 from firth.corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
 from firth.corpora.encoding.table_pool import TablePool
-from firth.corpora.encoding.type_table import TypeTable
 from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.sources import SourceFile, source_files
@@ -64,16 +54,6 @@ _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
 # A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is
 # kept.
 _SHARES, _SHARES_IF_KEPT = 7, 14
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """The result of encoding one block."""
-
-    block: EncodedBlock
-    parsed: TextBlock
-    table: int  # number of the type table whose ids the block has
-    consumed: int  # bytes of source
 
 
 def encode_corpus(
@@ -90,9 +70,9 @@ def encode_corpus(
     """Encode sources into the corpus directory ``out``, written as ``out.partial`` until complete.
 
     The bytes of its arrays depend on sources and settings alone, not on threads, memory or
-    ``executor``, which runs a task for each ``part_bytes`` of source and for each shard. A
-    shard ends with the first document that brings it to ``shard_tokens``; ``progress`` receives
-    bytes of source done, and in all (None for pipes).
+    ``executor``, which runs a task for each ``part_bytes`` of source. A shard ends with the first
+    document that brings it to ``shard_tokens``; ``progress`` receives bytes of source done, and in
+    all (None for pipes).
     """
     started = now()
     maker = {"command": "build-corpus", "settings": request.settings()}
@@ -104,16 +84,16 @@ def encode_corpus(
     resume = SCRATCH if executor else None
     with new_artifact(out, maker, force=force, resume=resume) as directory:
         builder = _Builder(directory, request, files, progress, shard_tokens, block_bytes)
+        tasks = None
         if executor:
             clear_partial(directory, SCRATCH)
-            builder.tasks = TaskFolder(executor, directory / SCRATCH / "tasks")
-            builder.part_bytes = part_bytes
-        manifest = builder.run()
+            tasks = TaskFolder(executor, directory / SCRATCH / "tasks")
+        manifest = builder.run(tasks, part_bytes)
         read_files = dict(zip(files, manifest["sources"], strict=True))
         manifest["sources"] = [
             read_files.get(file) or _record(file, unreadable=unreadable[file]) for file in all_files
         ]
-        cpus = {"cluster": sorted(builder.tasks.cpus)} if builder.tasks else {}
+        cpus = {"cluster": sorted(tasks.cpus)} if tasks else {}
         _write_about(directory, manifest, started, request, **cpus)
     return Corpus.open(out)
 
@@ -168,160 +148,112 @@ class _Builder:
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)
         self.run_of_table: dict[int, int] = {}
-        self.tasks: TaskFolder | None = None  # on a cluster
-        self.part_bytes = PART_BYTES
-        self.shards: list[ShardWriter | PlannedShard] = []
+        self.shards: list[ShardWriter] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
         self.pretokenized: bool | None = None
         self.phrases: list[dict[str, int]] = []  # types and tokens that each pass joined
         self.held_out: dict[str, Any] = {}  # what the manifest says about the held-out slice
 
-    def run(self) -> dict[str, Any]:
+    def run(self, tasks: TaskFolder | None = None, part_bytes: int = PART_BYTES) -> dict[str, Any]:
         """Build everything and return the manifest; discard open files on failure."""
         try:
-            return self._run()
+            with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
+                if tasks:
+                    self._encode_on_cluster(tasks, part_bytes, threads)
+                else:
+                    self._encode_on_threads(threads)
+                self._close_shard()
+                self._check_not_empty()
+                self._renumber(threads, *self._merge())
+                for left in reversed(range(self.request.n_phrase_passes)):
+                    self._join_phrases(threads, last=left == 0)
         except BaseException:
             self.runs.discard()
             for shard in self.shards:
                 shard.discard()
             raise
-
-    def _run(self) -> dict[str, Any]:
-        """Run the stages in order."""
-        with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
-            if self.tasks:
-                key = self._encode_on_cluster(self.tasks, threads)
-                self._check_not_empty()
-                self._write_on_cluster(self.tasks, key, *self._merge())
-            else:
-                tables = TablePool(self.options, self._close_table)
-                self._map(threads, tables)
-                tables.close_all(threads)
-                self._check_not_empty()
-                self._renumber(threads, *self._merge())
-            for left in reversed(range(self.request.n_phrase_passes)):
-                self._join_phrases(threads, last=left == 0)
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
         shutil.rmtree(self.directory / SCRATCH)  # with the tasks of a cluster
         return self._manifest()
 
-    def _map(self, threads: ThreadPoolExecutor, tables: TablePool) -> None:
-        """Encode blocks on threads and write them in order."""
-        waiting: deque[tuple[int, Future[_Encoded]]] = deque()
+    def _encode_on_threads(self, threads: ThreadPoolExecutor) -> None:
+        """Read blocks, encode them on threads and write them in order."""
+        waiting: deque[tuple[int, int, Future[tuple[EncodedBlock, TextBlock, int]]]] = deque()
         most = most_at_once(self.options, self.block_bytes)
-        with ExitStack() as stack:
-            processes = stack.enter_context(worker_processes(self.options.n_threads))
+        tables = TablePool(self.options, self.runs)
+
+        def write_next() -> None:
+            _, consumed, encoded = waiting.popleft()
+            self._write(*encoded.result())
+            self._add_consumed(consumed)
+
+        with worker_processes(self.options.n_threads) as processes:
             for raw in self.blocks:
                 prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
                 if raw.heavy or self.text.segmenter == "jieba":
                     prepared = processes.submit(parse, raw, self.text.before_lemmas)
                 size = len(raw.data) if isinstance(raw.data, bytes) else self.block_bytes
-                waiting.append((size, threads.submit(self._encode, raw, prepared, tables)))
+                encoded = threads.submit(self._encode, raw, prepared, tables)
+                waiting.append((size, raw.consumed, encoded))
                 # a third, since the next piece may be as long as fits
                 while len(waiting) > 2 * self.options.n_threads or (
-                    sum(each for each, _ in waiting) > most // 3
+                    sum(each for each, *_ in waiting) > most // 3
                 ):
-                    self._write(waiting.popleft()[1].result())
+                    write_next()
             while waiting:
-                self._write(waiting.popleft()[1].result())
-        self._close_shard()
+                write_next()
+        tables.close_all(threads)
+        self.run_of_table = tables.run_of_table
 
     def _encode(
         self,
         raw: RawBlock,
         prepared: Future[tuple[TextBlock, PreparedBlock]] | None,
         tables: TablePool,
-    ) -> _Encoded:
-        """Encode one block on the calling thread, with a type table from the pool."""
+    ) -> tuple[EncodedBlock, TextBlock, int]:
+        """Encode one block on the calling thread; return the number of its table, too."""
         text = self.text.before_lemmas
         parsed, block = prepared.result() if prepared else parse(raw, text)
-        number, table = tables.take()
-        try:
-            encoded = encode(block, text, table, keep_text=self.options.keep_text)
-        finally:
-            tables.put_back(number, table)
-        return _Encoded(encoded, parsed, number, raw.consumed)
+        encoded, table = tables.encode(block, text, keep_text=self.options.keep_text)
+        return encoded, parsed, table
 
-    def _write(self, done: _Encoded) -> None:
-        """Append one block to the current shard; a full shard ends at the next document start."""
-        parsed = done.parsed
-        if self._starts_shard(parsed.continues):
-            self._close_shard()
-            self.shards.append(ShardWriter(self._next_shard()))
-        shard = self.shards[-1]
-        assert isinstance(shard, ShardWriter)
-        source = self._number_source(parsed.source, parsed.pretokenized)
-        shard.append(
-            done.block, done.table, source, parsed.positions, parsed.fields, parsed.continues
-        )
-        self.tally.update(done.block.tally)
-        self.tally.update(parsed.counts)
-        self._add_consumed(done.consumed)
-
-    def _encode_on_cluster(self, tasks: TaskFolder, threads: ThreadPoolExecutor) -> str:
-        """Encode parts on workers and plan the shards; return a key of all that was encoded."""
-        parts = encoding_tasks(self.files, self.request, self.part_bytes, self.block_bytes)
-        results: list[Any] = [None] * len(parts)
+    def _encode_on_cluster(
+        self, tasks: TaskFolder, part_bytes: int, threads: ThreadPoolExecutor
+    ) -> None:
+        """Encode parts of the files on workers, then write their blocks in order."""
+        parts = encoding_tasks(self.files, self.request, part_bytes, self.block_bytes)
+        results: dict[int, dict[str, Any]] = {}
         for number, result in tasks.run(parts):
             results[number] = result
             self._add_consumed(result["bytes"])
-        folders = [tasks.path_of(part) for part in parts]
 
-        def add_tables(folder: Path, n_tables: int) -> list[int]:
-            return [self.runs.add(*read_table(folder, number)) for number in range(n_tables)]
+        def add_tables(number: int) -> list[int]:
+            tables = read_tables(tasks.path_of(parts[number]), results[number]["tables"])
+            return [self.runs.add(*table) for table in tables]
 
-        runs = threads.map(add_tables, folders, [result["tables"] for result in results])
-        for folder, result, run_of_table in zip(folders, results, runs, strict=True):
+        for number, runs in enumerate(threads.map(add_tables, range(len(parts)))):
+            folder, result = tasks.path_of(parts[number]), results[number]
             self.records += result["records"]
-            self.tally.update(result["tally"])
-            for number, (tokens, table, name, continues, pretokenized) in enumerate(
-                result["blocks"]
-            ):
-                source = self._number_source(name, pretokenized)
-                if self._starts_shard(continues):
-                    self.shards.append(PlannedShard(self._next_shard()))
-                shard = self.shards[-1]
-                assert isinstance(shard, PlannedShard)
-                block = folder, number, run_of_table[table], source, continues
-                shard.blocks.append(block)
-                shard.n_tokens += tokens
-        return fingerprint([[part.key for part in parts], results])
+            for block, parsed, table in read_blocks(folder, result["blocks"]):
+                self._write(block, parsed, runs[table])
+            self.run_of_table |= zip(runs, runs, strict=True)
 
-    def _write_on_cluster(
-        self, tasks: TaskFolder, key: str, new_ids: list[np.ndarray], lemmas: np.ndarray | None
-    ) -> None:
-        """Write shards with final ids on workers, and count the documents of each type."""
-        ids = tasks.new_folder("ids")
-        for run, values in enumerate(new_ids):
-            write_array(ids, str(run), values)
-        if lemmas is not None:
-            write_array(ids, FORMS, lemmas)
-        n_types = len(open_array(self.directory / "vocabulary", "counts"))
-        writing, there = [], set(os.listdir(tasks.path))  # for NFS, as in TaskFolder.run
-        for shard in self.shards:
-            assert isinstance(shard, PlannedShard)
-            name = shard.directory.name
-            arguments = name, shard.blocks, ids, lemmas is not None, n_types
-            task = Task(f"shard-{name}", write_shard, arguments, key)
-            if task.folder in there and not (tasks.path_of(task) / name).is_dir():
-                shutil.rmtree(tasks.path_of(task))  # a build that was stopped moved the shard out
-            writing.append(task)
-        self.entries = tasks.results(writing)
-        folders = [tasks.path_of(task) for task in writing]
-        documents = add_documents(folders, n_types)
-        write_array(self.directory / "vocabulary", "document_counts", documents)
-        (self.directory / "shards").mkdir()
-        for folder, shard in zip(folders, self.shards, strict=True):
-            (folder / shard.directory.name).rename(shard.directory)
-
-    def _number_source(self, name: str, pretokenized: bool | None) -> int:
-        """Return the number of the source of a block, after a check that it fits the others."""
-        if pretokenized is not None:
-            self._check_pretokenized(name, pretokenized)
-        return self.source_numbers.setdefault(name, len(self.source_numbers))
+    def _write(self, block: EncodedBlock, parsed: TextBlock, table: int) -> None:
+        """Append one block to the current shard; a full shard ends at the next document start."""
+        full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
+        if not self.shards or (full and not parsed.continues):
+            self._close_shard()
+            name = f"{len(self.shards):05}"
+            self.shards.append(ShardWriter(self.directory / "shards" / name))
+        if parsed.pretokenized is not None:
+            self._check_pretokenized(parsed.source, parsed.pretokenized)
+        source = self.source_numbers.setdefault(parsed.source, len(self.source_numbers))
+        self.shards[-1].append(block, parsed, table, source)
+        self.tally.update(block.tally)
+        self.tally.update(parsed.counts)
 
     def _add_consumed(self, n_bytes: int) -> None:
         """Report bytes of source done."""
@@ -348,24 +280,10 @@ class _Builder:
                 "build two corpora or pass `segmenter=whitespace`"
             )
 
-    def _starts_shard(self, continues: bool) -> bool:
-        """Return whether the next block starts a shard; ``continues``: inside a document."""
-        if not self.shards:
-            return True
-        return self.shards[-1].n_tokens >= self.shard_tokens and not continues
-
-    def _next_shard(self) -> Path:
-        """Return the directory of the next shard."""
-        return self.directory / "shards" / f"{len(self.shards):05}"
-
     def _close_shard(self) -> None:
         """Close the current shard, if there is one."""
         if self.shards:
             self.entries.append(self.shards[-1].close())
-
-    def _close_table(self, number: int, table: TypeTable) -> None:
-        """Write a table to disk as a sorted run."""
-        self.run_of_table[number] = self.runs.add(table.text, table.offsets, table.counts())
 
     def _check_not_empty(self) -> None:
         """Raise if the corpus is empty."""
@@ -405,10 +323,17 @@ class _Builder:
 
         ids_of_table = {table: new_ids[run] for table, run in self.run_of_table.items()}
 
-        def work(shard: ShardWriter | PlannedShard) -> None:
-            taken = arrays.get()
+        def work(shard: ShardWriter) -> None:
+            documents, last_seen = taken = arrays.get()
             try:
-                renumber_shard(shard.directory, shard.segments, ids_of_table, lemma_of_form, *taken)
+                ids = open_array(shard.directory, "ids", writable=True)
+                for first, stop, table in shard.segments:
+                    renumber(ids[first:stop], ids_of_table[table])
+                if lemma_of_form is not None:
+                    write_array(shard.directory, FORMS, ids)
+                    renumber(ids, lemma_of_form)
+                last_seen.fill(-1)
+                count_documents(ids, open_array(shard.directory, "documents"), last_seen, documents)
             finally:
                 arrays.put(taken)
 

@@ -9,6 +9,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import ArrayWriter, StringWriter, array_path
 from firth.corpora.encoding.encode import EncodedBlock
 from firth.corpora.encoding.keep_text import TextWriter
+from firth.corpora.reading.text_blocks import TextBlock
 from firth.corpora.store.shards import HEADS, field_array
 
 # Small enough to balance threads, large enough that 10G tokens need few files.
@@ -43,22 +44,10 @@ class ShardWriter:
         """Numbers of sentences, paragraphs and documents written so far."""
         return {level: writer.length for level, writer in self._levels.items()}
 
-    def append(
-        self,
-        block: EncodedBlock,
-        table: int,
-        source: int,
-        positions: np.ndarray,
-        fields: Mapping[str, Sequence[str]],
-        continues: bool,
-    ) -> None:
-        """Append a block; ``table`` is the number of the type table of its ids.
-
-        ``continues``: its first document is a continuation of the last one written.
-        """
-        # positions: int64 (n_documents,), line or record in the source, from 1
+    def append(self, block: EncodedBlock, parsed: TextBlock, table: int, source: int) -> None:
+        """Append a block with the numbers of the type table of its ids and of its source."""
         first = self.n_tokens
-        skip = 1 if continues else 0
+        skip = 1 if parsed.continues else 0  # the first document was written in part
         self.segments.append((first, first + len(block.token_ids), table))
         self._append_heads(block)
         self._ids.append(block.token_ids)
@@ -67,8 +56,8 @@ class ShardWriter:
         self._levels["documents"].append(block.documents[skip:] + first)
         self._keys.append(block.keys[skip:])
         self._sources.append(np.full(len(block.documents) - skip, source, dtype=np.int32))
-        self._positions.append(np.asarray(positions)[skip:])
-        self._append_fields(fields, len(block.documents) - skip, skip)
+        self._positions.append(np.asarray(parsed.positions)[skip:])
+        self._append_fields(parsed.fields, len(block.documents) - skip, skip)
         if block.texts is not None:
             self._texts = self._texts or TextWriter(self.directory)
             self._texts.append(block.texts)
@@ -79,28 +68,20 @@ class ShardWriter:
         end = np.array([self.n_tokens], dtype=np.int64)
         for writer in self._levels.values():
             writer.append(end)
-        for writer in (self._ids, self._keys, self._sources, self._positions):
-            writer.close()
-        for writer in self._levels.values():
-            writer.close()
-        for strings in self._fields.values():
-            strings.close()
-        for optional in (self._texts, self._heads):
-            if optional:
-                optional.close()
+        for file in self._writers():
+            file.close()
         return entry
 
     def discard(self) -> None:
         """Close the files of a failed build."""
-        for writer in (self._ids, self._keys, self._sources, self._positions):
-            writer.discard()
-        for writer in self._levels.values():
-            writer.discard()
-        for strings in self._fields.values():
-            strings.discard()
-        for optional in (self._texts, self._heads):
-            if optional:
-                optional.discard()
+        for file in self._writers():
+            file.discard()
+
+    def _writers(self) -> list[ArrayWriter | StringWriter | TextWriter]:
+        """Return the writers of all files of the shard."""
+        optional = [writer for writer in (self._texts, self._heads) if writer]
+        always = [self._ids, *self._levels.values(), self._keys, self._sources, self._positions]
+        return [*always, *self._fields.values(), *optional]
 
     def _append_fields(self, fields: Mapping[str, Sequence[str]], n_new: int, skip: int) -> None:
         """Append kept fields; sources without a field that others have get empty values."""

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
-from firth.corpora.encoding import parts
+from firth.corpora.encoding import pipeline
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.encoding.pipeline import TypeRuns, encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
@@ -184,7 +184,7 @@ def test_an_interrupted_build_waits_for_its_threads_before_it_removes_its_files(
         (tmp_path / "out.partial/late").mkdir(parents=True, exist_ok=True)
         ended.append(1)
 
-    monkeypatch.setattr(parts, "count_documents", slow)
+    monkeypatch.setattr(pipeline, "count_documents", slow)
     wanted = request(source, documents="line", threads=2)
     with pytest.raises(KeyboardInterrupt):
         encode_corpus(wanted, tmp_path / "out", shard_tokens=3, block_bytes=30)
