@@ -77,13 +77,11 @@ def new_mapped(path: Path, dtype: Any, length: int) -> np.memmap:
     return array
 
 
-def open_array(
-    directory: Path, name: str, *, writable: bool = False, private: bool = False
-) -> np.ndarray:
-    """Memory-map a named array; changes to a ``private`` one stay in memory."""
+def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
+    """Memory-map a named array."""
     again = "build the corpus again"
     missing = f"the file is missing; {again}"
-    mode = "c" if private else "r+" if writable else "r"
+    mode = "r+" if writable else "r"
     return map_array(array_path(directory, name), again=again, missing=missing, mode=mode)
 
 

@@ -40,30 +40,24 @@ class TaskFolder:
         self.path = path
         self._executor = executor
         self.cpus: set[str] = set()  # of the workers
-        self._volatile = self.new_folder("volatile")
 
     def new_folder(self, name: str) -> Path:
         """Return a new path for files that a resumed run does not use."""
         return self.path / f"{name}-{os.urandom(4).hex()}"
 
-    def path_of(self, task: Task, *, kept: bool = True) -> Path:
+    def path_of(self, task: Task) -> Path:
         """Return the folder that a task fills."""
-        return (self.path if kept else self._volatile) / task.folder
+        return self.path / task.folder
 
-    def run(
-        self, tasks: Sequence[Task], *, exact: bool = True, kept: bool | None = None
-    ) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[Task], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
         """Run tasks, yielding number and result of each as it ends.
 
-        Unless ``exact``, they compute in floating point and must run on CPUs of one kind, since the
-        result depends on it. If ``kept``, by default the exact ones, those that were completed
-        before with the same key are not run again.
+        Those that were completed before with the same key are not run again. Unless ``exact``, they
+        compute in floating point and must run on CPUs of one kind, since the result depends on it.
         """
-        kept = exact if kept is None else kept
-        home = self.path if kept else self._volatile
-        home.mkdir(parents=True, exist_ok=True)
-        # what is not there is not opened: NFS would remember for a minute that it is not there
-        there = set(os.listdir(home))
+        self.path.mkdir(parents=True, exist_ok=True)
+        # what is missing is not opened: NFS would remember for a minute that it is missing
+        complete = set(os.listdir(self.path))
         attempts: dict[Future[Any], int] = {}
         kinds: set[str] = set()
 
@@ -71,19 +65,19 @@ class TaskFolder:
             self.cpus.add(record["cpu"])
             kinds.add(record["cpu"])
             if not exact and len(kinds) > 1:
-                remedy = ", or pass `force=True` to start again" if kept else ""
                 raise FirthError(
                     f"workers have CPUs of two kinds ({', '.join(sorted(kinds))}), on which sums "
-                    f"differ in the last digits; start workers on machines of one kind{remedy}"
+                    f"differ in the last digits; start workers on machines of one kind, or pass "
+                    "`force=True` to start again"
                 )
             return record["result"]
 
         try:
             for number, task in enumerate(tasks):
-                if task.folder in there:
-                    yield number, result_of(read_json(home / task.folder / _MANIFEST))
+                if task.folder in complete:
+                    yield number, result_of(read_json(self.path_of(task) / _MANIFEST))
                 else:
-                    attempt = _Attempt(task.name, task, home, kept)
+                    attempt = _Attempt(task.name, task, self.path)
                     attempts[self._executor.submit(attempt)] = number
             for future in as_completed(attempts):
                 outcome = future.result()
@@ -93,11 +87,6 @@ class TaskFolder:
         finally:
             for future in attempts:
                 future.cancel()
-
-    def results(self, tasks: Sequence[Task], *, exact: bool = True) -> list[Any]:
-        """Run tasks and return their results in order."""
-        found = dict(self.run(tasks, exact=exact))
-        return [found[number] for number in range(len(tasks))]
 
     def remove(self) -> None:
         """Remove the folders of all tasks."""
@@ -111,7 +100,6 @@ class _Attempt:
     name: str
     task: Task
     home: Path
-    kept: bool
 
     def __call__(self) -> dict[str, Any] | FirthError:
         """Run the task in a folder of its own, then rename that; return its manifest.
@@ -121,22 +109,21 @@ class _Attempt:
         from firth.corpora.common.jit import cpu
 
         task, final = self.task, self.home / self.task.folder
-        own = self.home / f"{task.folder}.{os.urandom(4).hex()}"
+        attempted = self.home / f"{task.folder}.{os.urandom(4).hex()}"
         try:
-            own.mkdir()
+            attempted.mkdir()
         except FileNotFoundError:
             return ArtifactError(
                 f"{self.home}: a worker does not see this folder; corpora and runs must be on a "
                 "disk that all machines share, under the same path"
             )
         try:
-            result = task.function(own, *task.arguments)
+            result = task.function(attempted, *task.arguments)
             record = {"cpu": cpu(), "result": result}
-            write_json(own / _MANIFEST, record)
-            if self.kept:
-                sync_tree(own)
+            write_json(attempted / _MANIFEST, record)
+            sync_tree(attempted)
             try:
-                own.rename(final)
+                attempted.rename(final)
             except OSError:
                 if not final.exists():  # else a second worker was quicker with the same
                     raise
@@ -144,4 +131,4 @@ class _Attempt:
         except FirthError as error:
             return error
         finally:
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(attempted, ignore_errors=True)

@@ -19,7 +19,7 @@ class Vocabulary:
     """The memory-mapped types of a corpus; ids by descending count, ties by code point."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self.text = open_array(directory, "words.text")  # uint8 (n_bytes,), concatenated UTF-8
         self.offsets = open_array(directory, "words.offsets")  # int64 (n_types + 1,)
         self.counts = open_array(directory, "counts")  # int64 (n_types,), tokens
@@ -76,7 +76,7 @@ class Vocabulary:
     @cached_property
     def document_counts(self) -> np.ndarray:
         """int64 (n_types,): the number of documents that contain each type."""
-        return open_array(self._directory, "document_counts")
+        return open_array(self.directory, "document_counts")
 
     @cached_property
     def punctuation(self) -> np.ndarray:

@@ -94,7 +94,7 @@ class EncodingTasks:
             arguments = path, self._encoder, *settings
             tasks.append(Task(f"{name}-{number:05}", function, arguments, key))
             sizes.append(size)
-        for number, _ in self.tasks.run(tasks, exact=False, kept=True):
+        for number, _ in self.tasks.run(tasks, exact=False):
             done += sizes[number]
             show(done, sum(sizes))
         for task in tasks:

@@ -6,6 +6,7 @@ or machines adds up to the same bytes.
 """
 
 import queue
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ _LEAST_CHUNK = 1 << 14  # smaller ones would take longer to hand out than to cou
 _MAX_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
 _MAX_PARTIALS = 64  # partial counts kept before they are merged: each holds two open files
 _MEMORY_SHARES = 3  # one each for text with positions, for counts, and for everything else
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, columns and counts, as below
 
 
 @dataclass(frozen=True)
@@ -63,30 +66,51 @@ def count_cooccurrences(
     in ``directory``, which are removed when the process ends. Raises SettingError if the
     weights do not fit 64-bit counts.
     """
-    counted = view.counts[:n_words]
-    job, denominator = _plan(
-        counted, window, weighting, context, threads, memory, directory, chunk_entries
+    job = _job(
+        view.counts[:n_words], window, weighting, context, threads, memory, directory, chunk_entries
     )
-    total_progress = _TotalProgress(progress, int(counted.sum()))
+    total_progress = _TotalProgress(progress, int(view.counts[:n_words].sum()))
     texts = segments(view, job.n_words, job.text_type, job.token_limit)
-    first, second = next(texts, None), next(texts, None)
-    if first is None:
+    waiting = [text for text in (next(texts, None), next(texts, None)) if text is not None]
+    if not waiting:
         writer = RowWriter(job.weights.dtype, 0, 0)
         writer.append(*job.empty(), np.zeros(job.n_words, np.int64))
-    elif second is None:
-        writer = _count_segment(first, job, total_progress, job.entry_limit)
-    else:
-        partials = [
-            _count_segment(text, job, total_progress, 0).finish() for text in (first, second)
-        ]
-        del first, second
+        return job.counted(writer)
+    if len(waiting) == 1:
+        return job.counted(_count_segment(waiting.pop(), job, total_progress, job.entry_limit))
+
+    def partials() -> Iterator[Rows]:
+        while waiting:
+            yield _count_segment(waiting.pop(0), job, total_progress, 0).finish()
         for text in texts:
-            if len(partials) == max_partials:
-                partials = [_add_partials(partials, job, 0).finish()]
-            partials.append(_count_segment(text, job, total_progress, 0).finish())
-        writer = _add_partials(partials, job, job.entry_limit)
-    on_disk = writer.on_disk
-    return Cooccurrences(*writer.finish(), denominator=denominator, on_disk=on_disk)
+            yield _count_segment(text, job, total_progress, 0).finish()
+
+    return _add_all(partials(), job, max_partials)
+
+
+def add_counts(
+    partials: Iterable[Rows],
+    counts: np.ndarray,
+    *,
+    window: int,
+    weighting: str,
+    threads: int | None,
+    memory: int,
+    directory: Path | None,
+) -> Cooccurrences:
+    """Add counts of parts of a text; ``counts`` are those of the words in all of it, int64 (V,)."""
+    job = _job(counts, window, weighting, "symmetric", threads, memory, directory, _CHUNK_ENTRIES)
+    return _add_all(partials, job, _MAX_PARTIALS)
+
+
+def _add_all(counted: Iterable[Rows], job: "_Job", max_partials: int) -> Cooccurrences:
+    """Add counts of parts of a text, of which some are kept until they are added."""
+    partials: list[Rows] = []
+    for rows in counted:
+        if len(partials) == max_partials:
+            partials = [_add_partials(partials, job, 0).finish()]
+        partials.append(rows)
+    return job.counted(_add_partials(partials, job, job.entry_limit))
 
 
 def counting_memory(
@@ -103,7 +127,7 @@ def counting_memory(
 
     ``counts`` are those of the words, int64 (V,). A result on disk has none.
     """
-    job, _ = _plan(counts, window, weighting, "symmetric", threads, memory, None, _CHUNK_ENTRIES)
+    job = _job(counts, window, weighting, "symmetric", threads, memory, None, _CHUNK_ENTRIES)
     text = np.dtype(job.text_type).itemsize
     in_text = min(n_tokens, job.token_limit) * max(2 * text, text + np.dtype(np.int32).itemsize)
     entry = np.dtype(np.int32).itemsize + job.weights.itemsize
@@ -113,7 +137,7 @@ def counting_memory(
     return round(in_text + in_counts + scratch), round(kept)
 
 
-def _plan(
+def _job(
     counts: np.ndarray,
     window: int,
     weighting: str,
@@ -122,12 +146,13 @@ def _plan(
     memory: int | None,
     directory: Path | None,
     chunk_entries: int,
-) -> tuple["_Job", int]:
-    """Return the settings of a count, and the count of one pair of weight 1."""
+) -> "_Job":
+    """Return the settings of a count."""
     weights, denominator = window_weights(window, weighting)
-    job = _Job(
+    return _Job(
         n_words=len(counts),
         weights=np.array(weights, dtype=count_type(counts, weights)),
+        denominator=denominator,
         before=window if context != "right" else 0,
         after=window if context != "left" else 0,
         threads=thread_count(threads),
@@ -135,19 +160,6 @@ def _plan(
         directory=directory,
         chunk_entries=chunk_entries,
     )
-    return job, denominator
-
-
-def add_counts(
-    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]], n_words: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Add the same rows of several counts; each part is starts, columns and counts."""
-    dtype = parts[0][2].dtype
-    job = _Job(
-        n_words=n_words, weights=np.empty(0, dtype), before=0, after=0, threads=1, memory=None,
-        directory=None, chunk_entries=_CHUNK_ENTRIES,
-    )  # fmt: skip
-    return _add_partials(parts, job, job.entry_limit).finish()
 
 
 @dataclass(frozen=True)
@@ -156,6 +168,7 @@ class _Job:
 
     n_words: int
     weights: np.ndarray
+    denominator: int
     before: int
     after: int
     threads: int
@@ -196,6 +209,11 @@ class _Job:
     def empty(self, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Allocate columns and counts."""
         return np.empty(size, np.int32), np.empty(size, self.weights.dtype)
+
+    def counted(self, writer: RowWriter) -> Cooccurrences:
+        """Return what was written."""
+        on_disk = writer.on_disk
+        return Cooccurrences(*writer.finish(), denominator=self.denominator, on_disk=on_disk)
 
     def scratch_pool(self) -> "queue.SimpleQueue[Any]":
         """Allocate an accumulator, a bitmap and a list of touched columns per thread."""
@@ -251,11 +269,11 @@ def _count_segment(
     return writer
 
 
-def _add_partials(partials: list[Any], job: _Job, limit: int) -> RowWriter:
+def _add_partials(partials: list[Rows], job: _Job, limit: int) -> RowWriter:
     """Add the counts of several segments row by row; at most ``limit`` entries stay in memory."""
     from firth.embed.svd.cooccurrence_kernels import add_rows
 
-    max_lengths = sum(np.diff(starts) for starts, _, _ in partials)
+    max_lengths = np.sum([np.diff(starts) for starts, _, _ in partials], axis=0)
     pool = job.scratch_pool()
 
     def add(words: tuple[int, int]) -> Any:

@@ -15,7 +15,7 @@ from firth.embed.svd.cooccurrence import Cooccurrences
 
 WEIGHTINGS = ("ppmi", "counts", "log-counts")
 
-CHUNK_ENTRIES = 1 << 19
+_CHUNK_ENTRIES = 1 << 19
 _MAX_CHUNKS = 64  # each holds a float64 sum per column
 
 
@@ -42,7 +42,7 @@ def weigh(
     context_smoothing: float = 1.0,
     shift: float = 1.0,
     threads: int | None = None,
-    chunk_entries: int = CHUNK_ENTRIES,
+    chunk_entries: int = _CHUNK_ENTRIES,
 ) -> Any:
     """Return the matrix to factor, from co-occurrence counts, whose memory is overwritten.
 
@@ -56,23 +56,16 @@ def weigh(
     ``chunk_entries``, since column sums are added up per chunk.
     """
     # keep: float64 (V,); returns scipy.sparse.csr_matrix, float32 (V, V), columns ascending
-    keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
-    threads = thread_count(threads)
-    kernel, flags = kernel_of(weighting)
-    factors = (keep / cooccurrences.denominator, keep)
-    if weighting == "ppmi":
-        by_row, by_context = pmi_factors(
-            cooccurrences, keep, context_smoothing, threads, chunk_entries
-        )
-        factors = (by_row / shift, by_context)
-    return _apply_in_place(cooccurrences, kernel, (*factors, *flags), threads, chunk_entries)
-
-
-def kernel_of(weighting: str) -> tuple[Callable[..., int], tuple[bool, ...]]:
-    """Return the kernel that weighs rows, and its arguments after the factors."""
     from firth.embed.svd.ppmi_kernels import positive_log, scaled
 
-    return (positive_log, ()) if weighting == "ppmi" else (scaled, (weighting == "log-counts",))
+    keep = np.ones(len(cooccurrences.starts) - 1) if keep is None else keep
+    threads = thread_count(threads)
+    if weighting != "ppmi":
+        scales = keep / cooccurrences.denominator, keep, weighting == "log-counts"
+        return _apply_in_place(cooccurrences, scaled, scales, threads, chunk_entries)
+    by_row, by_context = pmi_factors(cooccurrences, keep, context_smoothing, threads, chunk_entries)
+    factors = by_row / shift, by_context
+    return _apply_in_place(cooccurrences, positive_log, factors, threads, chunk_entries)
 
 
 def pmi_factors(
@@ -84,13 +77,6 @@ def pmi_factors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return factors per row and per column that turn a count into exp(PMI)."""
     rows, contexts = _margins(cooccurrences, keep, threads, chunk_entries)
-    return factors_of(rows, contexts, keep, smoothing)
-
-
-def factors_of(
-    rows: np.ndarray, contexts: np.ndarray, keep: np.ndarray, smoothing: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the factors from the sums of rows and columns."""
     smoothed = contexts**smoothing
     with np.errstate(divide="ignore"):  # words without pairs have no entries either
         by_row = np.where(rows > 0, keep / rows, 0.0)
@@ -113,14 +99,10 @@ def _margins(
         return contexts
 
     contexts = np.zeros(len(keep))
-    for part in map_in_order(sums, margin_spans(starts, chunk_entries), threads):
+    spans = even_ranges(np.diff(starts), max(chunk_entries, int(starts[-1]) / _MAX_CHUNKS))
+    for part in map_in_order(sums, spans, threads):
         contexts += part  # in the order of the chunks: the same sum at any thread count
     return rows, contexts * keep
-
-
-def margin_spans(starts: np.ndarray, chunk_entries: int = CHUNK_ENTRIES) -> list[tuple[int, int]]:
-    """Divide rows into the chunks whose column sums are then added up in order."""
-    return even_ranges(np.diff(starts), max(chunk_entries, int(starts[-1]) / _MAX_CHUNKS))
 
 
 def _apply_in_place(

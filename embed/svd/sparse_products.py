@@ -25,10 +25,6 @@ _WRITTEN_ENTRIES = 1 << 28  # of a transposed matrix at once, in no order: 2 GB
 _CHUNK_ENTRIES = 1 << 18  # fewest entries per chunk of a sparse product: below a millisecond
 
 
-# Returns the sparse matrix, or its transpose, times a block.
-Products = Callable[[np.ndarray, bool], np.ndarray]
-
-
 class Operations(Protocol):
     """Matrix and device operations that a block Krylov method needs."""
 
@@ -67,25 +63,17 @@ class CpuOperations(Operations):
 
     Sparse products are summed row by row in a fixed order; dense ones over fixed
     panels of rows, one thread each, and the panels are added up in order. BLAS
-    must be limited to one thread, since its results depend on its thread count. Sparse products
-    are left to ``elsewhere``, if it is given.
+    must be limited to one thread, since its results depend on its thread count.
     """
 
     def __init__(
-        self,
-        matrix: Any,
-        threads: int | None = None,
-        scratch: Scratch | None = None,
-        elsewhere: Products | None = None,
+        self, matrix: Any, threads: int | None = None, scratch: Scratch | None = None
     ) -> None:
         # matrix: scipy.sparse CSR, float32 (V, C)
         self.device = "cpu"
         self.shape = matrix.shape
         self._scratch = scratch or Scratch()
-        self._elsewhere = elsewhere
         self._pool = ThreadPoolExecutor(thread_count(threads))
-        if elsewhere:
-            return
         self._matrix = _CsrRows(
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32, copy=False).view(np.uint32),
@@ -107,8 +95,6 @@ class CpuOperations(Operations):
 
     def multiply(self, block: Any, *, transposed: bool = False) -> Any:
         """Return the sparse matrix, or its transpose, times a block."""
-        if self._elsewhere:
-            return self._elsewhere(block, transposed)
         rows = self._transposed if transposed else self._matrix
         product = np.empty((len(rows.starts) - 1, WIDTH), dtype=np.float32)
         self._each(

@@ -20,7 +20,6 @@ import numpy as np
 from firth.corpora.artifacts.arrays import save_array
 from firth.corpora.artifacts.artifact import (
     SCRATCH,
-    artifact_paths,
     clear_partial,
     refuse_existing,
 )
@@ -36,9 +35,13 @@ from firth.corpora.common.threads import thread_count
 from firth.embed.registry import METHODS, Chosen
 from firth.embed.runs.writer import new_run
 from firth.embed.svd import ppmi
-from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
+from firth.embed.svd.cooccurrence import (
+    CONTEXTS,
+    Cooccurrences,
+    add_counts,
+    count_cooccurrences,
+)
 from firth.embed.svd.inverted_text import CountableView
-from firth.embed.svd.row_blocks import ClusterMatrix, Windows
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.window_weights import WEIGHTINGS
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
@@ -174,7 +177,7 @@ def train_svd(
     """Train count-based vectors: co-occurrence counts, PPMI, truncated SVD.
 
     The vectors are the same bytes at any ``threads`` and ``memory``, and on any number of workers
-    of a ``cluster`` whose CPUs have the same features.
+    of a ``cluster``.
 
     Parameters
     ----------
@@ -188,9 +191,9 @@ def train_svd(
     force : bool
         Overwrite a run at ``out``.
     cluster : str or concurrent.futures.Executor, optional
-        Where text is counted and the matrix weighed and multiplied: the address of a Dask scheduler
-        such as ``tcp://HOST:8786``, ``local:N`` for N processes, or an executor whose workers see
-        the same files. By default threads of this process.
+        Where text is counted: the address of a Dask scheduler such as ``tcp://HOST:8786``,
+        ``local:N`` for N processes, or an executor whose workers see the same files. By default
+        threads of this process.
 
     Returns
     -------
@@ -235,7 +238,7 @@ def make_svd_run(
     from firth.corpora.common.device import choose_device
 
     if cluster is not None:
-        _check_fits_cluster(config)
+        _check_fits_cluster(corpus, config)
         refuse_existing(out, force)  # before workers start
     config = with_width(config, corpus)
     options = dataclasses.asdict(config)
@@ -249,11 +252,11 @@ def make_svd_run(
         tasks = None
         if executor:
             clear_partial(run.path, SCRATCH)
-            tasks = TaskFolder(executor, artifact_paths(out)[1] / SCRATCH)
+            tasks = TaskFolder(executor, run.path / SCRATCH)
         if config.pieces is None:
             vectors, n_alone = text_vectors(
                 view, config, n_words, name=str(corpus.path), directory=run.path,
-                metrics=run.path / METRICS, there=ClusterMatrix(tasks, corpus) if tasks else None,
+                metrics=run.path / METRICS, tasks=tasks,
             )  # fmt: skip
         else:
             vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], run.path)
@@ -320,25 +323,26 @@ def text_vectors(
     name: str,
     directory: Path | None = None,
     metrics: Path | None = None,
-    there: ClusterMatrix | None = None,
+    tasks: TaskFolder | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Count, weight and factor the first ``n_words`` words of a text, here or on a cluster.
+    """Count, weight and factor the first ``n_words`` words of a text.
 
     Returns float32 (V, dim) and how many words never occur with another. Counts that exceed the
-    memory go to files in ``directory``; seconds and sizes to ``metrics``.
+    memory go to files in ``directory``; seconds and sizes to ``metrics``. With ``tasks``, which
+    need the view of a corpus, they are counted on a cluster.
     """
     log = _Metrics(metrics)
     with log.step("count") as about:
-        counts = count_words(view, n_words, config, name=name, directory=directory, there=there)
+        counts = count_words(view, n_words, config, name=name, directory=directory, tasks=tasks)
         nonzeros = int(counts.starts[-1])
         about.update(tokens=view.n_tokens, nonzeros=nonzeros, on_disk=counts.on_disk)
     n_alone = int((np.diff(counts.starts) == 0).sum())
     in_memory = 0 if counts.on_disk else counts.columns.nbytes + counts.counts.nbytes
     scratch = Scratch(scratch_limit(in_memory, n_words, config), directory)
     with log.step("weigh") as about:
-        matrix = weigh(view, counts, config, scratch, there)
+        matrix = weigh(view, counts, config)
         about["nonzeros"] = int(matrix.nnz)
-    return _factor(matrix, config, scratch, log, there), n_alone
+    return _factor(matrix, config, scratch, log), n_alone
 
 
 def weighted_matrix(
@@ -412,32 +416,34 @@ def count_words(
     *,
     name: str,
     directory: Path | None,
-    there: ClusterMatrix | None = None,
-) -> Any:
-    """Count co-occurrences here, spilling to files in ``directory``, or on a cluster.
+    tasks: TaskFolder | None = None,
+) -> Cooccurrences:
+    """Count co-occurrences, spilling to files in ``directory``, on threads or on a cluster.
 
     Raises if there are none.
     """
+    memory, weighting = parse_memory(config.memory), config.window_weighting
     with progress("counting", "tokens") as show:
-        counts: Any
-        if there:
+        if tasks:
+            from firth.embed.svd.shard_counts import Windows, counts_of_shards
+
+            view = cast("View", view)
             windows = Windows(
-                n_words=n_words, window=config.window, weighting=config.window_weighting,
-                context=config.context, memory=config.memory,
+                n_words=n_words, window=config.window, weighting=weighting,
+                context=config.context, memory=config.memory, boundary=view.boundary,
+                documents=view.documents, unit=view.stored.unit,
             )  # fmt: skip
-            counts = there.count(cast("View", view), windows, show)
+            counts = add_counts(
+                counts_of_shards(tasks, view, windows, show), view.counts[:n_words],
+                window=config.window, weighting=weighting, threads=config.threads,
+                memory=memory, directory=directory,
+            )  # fmt: skip
         else:
             counts = count_cooccurrences(
-                view,
-                window=config.window,
-                n_words=n_words,
-                weighting=config.window_weighting,
-                context=config.context,
-                threads=config.threads,
-                memory=parse_memory(config.memory),
-                directory=directory,
-                progress=show,
-            )
+                view, window=config.window, n_words=n_words, weighting=weighting,
+                context=config.context, threads=config.threads, memory=memory,
+                directory=directory, progress=show,
+            )  # fmt: skip
     if not counts.starts[-1]:
         raise NothingCountedError(
             f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
@@ -446,22 +452,16 @@ def count_words(
     return counts
 
 
-def weigh(
-    view: CountableView,
-    counts: Any,
-    config: SvdConfig,
-    scratch: Scratch | None = None,
-    there: ClusterMatrix | None = None,
-) -> Any:
-    """Return the matrix to factor; overwrites the counts. A cluster's is in ``scratch``."""
-    keep = ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1]
-    options: dict[str, Any] = {
-        name: getattr(config, name) for name in ("weighting", "context_smoothing", "shift")
-    }
-    if there and scratch:
-        matrix = there.weigh(counts, scratch, keep=keep, **options)
-    else:
-        matrix = ppmi.weigh(counts, keep=keep, threads=config.threads, **options)
+def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
+    """Return the matrix to factor; overwrites the counts."""
+    matrix = ppmi.weigh(
+        counts,
+        weighting=config.weighting,
+        keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
+        context_smoothing=config.context_smoothing,
+        shift=config.shift,
+        threads=config.threads,
+    )
     if not matrix.nnz and config.shift > 1:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
@@ -506,23 +506,17 @@ def scratch_limit(in_memory: int, n_words: int, config: SvdConfig) -> int:
     return max(parse_memory(config.memory) - in_memory - _least(n_words, config), 0)
 
 
-def _check_fits_cluster(config: SvdConfig) -> None:
+def _check_fits_cluster(corpus: "Corpus", config: SvdConfig) -> None:
     """Raise if a training cannot run on a cluster."""
     if config.pieces is not None:
         raise SettingError(
             f"`pieces={config.pieces}`: pieces are counted on one machine; drop `cluster`"
         )
-    if config.device == "cuda":
-        raise SettingError("`device=cuda`: a cluster multiplies on CPUs; pass `device=cpu`")
+    if corpus.sampled is not None:
+        raise SettingError(f"{corpus.path}: a sample; a cluster trains on whole corpora")
 
 
-def _factor(
-    matrix: Any,
-    config: SvdConfig,
-    scratch: Scratch,
-    metrics: _Metrics,
-    there: ClusterMatrix | None = None,
-) -> np.ndarray:
+def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics) -> np.ndarray:
     """Return the word vectors U S^p, float32 (V, dim)."""
     from firth.embed.svd.truncated_svd import truncated_svd
 
@@ -532,10 +526,9 @@ def _factor(
             matrix,
             config.dim,
             seed=config.seed,
-            device="cpu" if there else config.device,
+            device=config.device,
             threads=config.threads,
             scratch=scratch,
-            elsewhere=there.multiply if there else None,
             progress=show,
         )
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)

@@ -12,7 +12,7 @@ from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.svd.krylov import bidiagonalize
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.sparse_products import CpuOperations, Operations, Products, as_float32_csr
+from firth.embed.svd.sparse_products import CpuOperations, Operations, as_float32_csr
 from firth.embed.svd.sparse_torch import TorchOperations
 
 # The basis may hold this many columns per singular value, and at least this many spare ones: on
@@ -47,7 +47,6 @@ def truncated_svd(
     device: str = "auto",
     threads: int | None = None,
     scratch: Scratch | None = None,
-    elsewhere: Products | None = None,
     progress: Progress = no_progress,
 ) -> TruncatedSvd:
     """Return the ``rank`` largest singular values and vectors of a sparse matrix.
@@ -61,8 +60,7 @@ def truncated_svd(
     Peak memory besides the matrix: its transpose (8 bytes per non-zero), two
     bases and the result, about 4 (V + C) (4 rank + 100) bytes: 0.7 GB at
     50,000 x 50,000, 23M non-zeros and rank 300. The transpose and the bases
-    come from ``scratch``, so that on the CPU they may be on disk. With
-    ``elsewhere``, which multiplies by the same matrix, there is no transpose.
+    come from ``scratch``, so that on the CPU they may be on disk.
     """
     # matrix: scipy.sparse CSR array or matrix, float32 (V, C)
     from threadpoolctl import threadpool_limits
@@ -77,8 +75,7 @@ def truncated_svd(
             left, values, right = _dense(rows, rank)
             steps, device = 0, "cpu"
         else:
-            elsewhere = elsewhere and _scaled(elsewhere, scale)
-            with device_operations(rows, device, threads, scratch, elsewhere) as operations:
+            with device_operations(rows, device, threads, scratch) as operations:
                 left, values, right, steps, columns = _krylov(
                     operations, rank, columns, seed, progress
                 )
@@ -99,15 +96,11 @@ def is_dense(columns: int, shape: tuple[int, int]) -> bool:
 
 
 def device_operations(
-    rows: Any,
-    device: str,
-    threads: int | None,
-    scratch: Scratch | None,
-    elsewhere: Products | None = None,
+    rows: Any, device: str, threads: int | None, scratch: Scratch | None
 ) -> AbstractContextManager[Operations]:
     """Return the operations on a device, as a context manager."""
     if device == "cpu":
-        return CpuOperations(rows, thread_count(threads), scratch, elsewhere)
+        return CpuOperations(rows, thread_count(threads), scratch)
     return nullcontext(TorchOperations(rows, device))
 
 
@@ -142,13 +135,6 @@ def _rescaled(rows: Any) -> tuple[Any, float, float]:
         return rows, 1.0, total
     scale = float(2.0 ** np.round(np.log2(norm)))  # a power of two is exact
     return rows * np.float32(1 / scale), scale, total
-
-
-def _scaled(products: Products, scale: float) -> Products:
-    """Return products with the rescaled matrix; exact, since the scale is a power of two."""
-    if scale == 1.0:
-        return products
-    return lambda block, transposed: products(block, transposed) * np.float32(1 / scale)
 
 
 def _sum_of_squares(values: np.ndarray) -> float:

@@ -159,7 +159,7 @@ def test_a_limit_leaves_the_counts_of_the_other_words_as_they_are(
 def test_chunks_of_all_threads_fit_the_memory(threads):
     memory = 512 << 20
     counts = np.full(50_000, 1 << 24)  # entries of 12 bytes
-    job, _ = cooccurrence._plan(
+    job = cooccurrence._job(
         counts, 5, WEIGHTINGS[0], "symmetric", threads, memory, None, cooccurrence._CHUNK_ENTRIES
     )
     assert (2 * threads + 1) * job.chunk * 12 < memory / 3
