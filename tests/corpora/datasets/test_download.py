@@ -1,8 +1,7 @@
-"""Downloads from a local server: complete, resumed, changed, rejected, unreachable."""
+"""Downloads from a local server: complete, broken, rejected, unreachable."""
 
 import hashlib
 import io
-import re
 import socket
 import threading
 import zipfile
@@ -46,11 +45,9 @@ class Publisher(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = zipped(BODY)
-        self.etag: str | None = '"one"'
-        self.ranges = True
         self.status = 200
-        self.break_after: list[int | None] = []  # bytes sent before each connection breaks
-        self.requests: list[dict[str, str]] = []
+        self.break_after: list[int] = []  # bytes sent before each connection breaks
+        self.n_requests = 0
 
     @property
     def url(self) -> str:
@@ -62,28 +59,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         publisher = self.server
-        publisher.requests.append(dict(self.headers))
+        publisher.n_requests += 1
         if publisher.status != 200:
             return self.send_error(publisher.status)
-        content, start = publisher.content, 0
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        if asked and publisher.ranges and self.headers.get("If-Range") == publisher.etag:
-            start = int(asked[1])
-            if start >= len(content):
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{len(content)}")
-                self.send_header("Content-Length", "0")
-                return self.end_headers()
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Length", str(len(content) - start))
-        if publisher.etag:
-            self.send_header("ETag", publisher.etag)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(publisher.content)))
         self.end_headers()
         stop = publisher.break_after.pop(0) if publisher.break_after else None
-        self.wfile.write(content[start : len(content) if stop is None else start + stop])
+        self.wfile.write(publisher.content[:stop])
         return None
 
     def log_message(self, format: str, *args: object) -> None:
@@ -124,59 +107,19 @@ def test_a_file_is_downloaded_once(publisher: Publisher, tmp_path: Path) -> None
 
     assert path == again == tmp_path / "cache" / "words"
     assert path.read_bytes() == BODY
-    assert len(publisher.requests) == 1
+    assert publisher.n_requests == 1
     assert names(tmp_path / "cache") == ["words", "words.lock"]
 
 
-def test_a_broken_download_resumes(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.break_after = [300_000, 400_000]
-
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert [r.get("Range") for r in publisher.requests] == [None, "bytes=300000-", "bytes=700000-"]
-    assert publisher.requests[1]["If-Range"] == '"one"'
-
-
-def test_a_later_call_resumes(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.break_after = [100_000, 100_000, 100_000]
-
-    assert refusal(publisher, tmp_path) == (
-        f"{publisher.url}: the connection broke after 300000 bytes; run the same command to resume"
-    )
-    assert not (tmp_path / "words").exists()
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert publisher.requests[-1]["Range"] == "bytes=300000-"
-
-
-def test_without_range_support_the_file_is_sent_again(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.ranges = False
+def test_a_broken_download_leaves_nothing_and_is_repeated(
+    publisher: Publisher, tmp_path: Path
+) -> None:
     publisher.break_after = [300_000]
 
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert len(publisher.requests) == 2
-
-
-def test_a_file_that_changed_is_downloaded_again(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.break_after = [100_000, 0, 0]
-    publisher.content = zipped(BODY[::-1])
-    refusal(publisher, tmp_path)
-    publisher.content, publisher.etag = zipped(BODY), '"two"'
-
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-
-
-def test_without_a_validator_nothing_is_resumed(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.etag = None
-    publisher.break_after = [100_000]
-
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert [r.get("Range") for r in publisher.requests] == [None, None]
-
-
-def test_a_complete_part_is_used(publisher: Publisher, tmp_path: Path) -> None:
-    publisher.break_after = [100_000, 0, 0]
-    refusal(publisher, tmp_path)
-    (tmp_path / "words.download.part").write_bytes(publisher.content)
-
+    assert refusal(publisher, tmp_path) == (
+        f"{publisher.url}: the connection broke after 300000 bytes; run the same command again"
+    )
+    assert names(tmp_path) == ["words.lock"]
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
 
@@ -206,7 +149,6 @@ def test_a_file_that_is_not_zipped_is_verified_as_it_is(
     publisher: Publisher, tmp_path: Path
 ) -> None:
     publisher.content = BODY
-    publisher.break_after = [300_000]
     sha256 = hashlib.sha256(BODY).hexdigest()
     about = {"checksum": f"sha256:{sha256}", "zipped": False}
 
@@ -224,7 +166,7 @@ def test_a_file_that_is_not_zipped_is_verified_as_it_is(
 def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> None:
     (tmp_path / "words").write_bytes(BODY)
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert publisher.requests == []
+    assert publisher.n_requests == 0
 
     other = tmp_path / "other"
     other.mkdir()
@@ -277,5 +219,5 @@ def test_two_processes_download_once(publisher: Publisher, tmp_path: Path) -> No
     for thread in threads:
         thread.join()
 
-    assert len(publisher.requests) == 1
+    assert publisher.n_requests == 1
     assert (tmp_path / "words").read_bytes() == BODY
