@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, refusal
 
 WORDS = ["man", "king", "woman", "queen"]
 MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]], np.float32)
@@ -24,13 +23,8 @@ def runs(tmp_path):
     return [str(tmp_path / name) for name in ("both", "words")]
 
 
-def invoke(*arguments):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, list(arguments))
-
-
 @pytest.mark.parametrize(
-    ("command", "first_line"),
+    ("words", "first_line"),
     [
         (["neighbors", "-k", "1", "man"], "man                1  woman                 1.0000\n"),
         (["similarity", "man", "woman"], "man              woman             1.0000\n"),
@@ -41,22 +35,22 @@ def invoke(*arguments):
         ),
     ],
 )
-def test_queries_use_the_sums(runs, command, first_line):
-    name, *words = command
-    result = invoke(name, runs[0], *words, "--add-contexts")
+def test_queries_use_the_sums(runs, words, first_line):
+    name, *words = words
+    result = command(name, runs[0], *words, "--add-contexts")
     assert (result.exit_code, result.stderr, result.stdout) == (0, "", first_line)
-    assert invoke(name, runs[0], *words).stdout != first_line
+    assert command(name, runs[0], *words).stdout != first_line
 
 
-@pytest.mark.parametrize("command", [["neighbors", "man"], ["similarity", "man", "king"],
-                                     ["analogy", "man", "king", "woman"]])  # fmt: skip
-def test_a_query_of_a_run_without_contexts_is_refused(runs, command):
-    name, *words = command
-    result = invoke(name, runs[1], *words, "--add-contexts")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == (
-        f"Error: --add-contexts: {runs[1]} has no context vectors (contexts.npy); only runs of "
-        "skip-gram and CBOW with negative sampling have them\n"
+@pytest.mark.parametrize(
+    "words", ["neighbors man", "similarity man king", "analogy man king woman", "compare"]
+)
+def test_a_run_without_contexts_is_refused(runs, pairs, words):
+    name, *words = words.split()
+    words += ["--similarity", pairs] if name == "compare" else []
+    assert refusal(name, runs[1], *words, "--add-contexts") == (
+        f"--add-contexts: {runs[1]} has no context vectors (contexts.npy); only runs of "
+        "skip-gram and CBOW with negative sampling have them"
     )
 
 
@@ -69,15 +63,9 @@ def pairs(tmp_path):
 
 
 def test_compare_names_the_runs_with_and_without_added_contexts(runs, pairs):
-    result = invoke("compare", *runs, "--similarity", pairs, "--add-contexts", "--json")
+    result = command("compare", *runs, "--similarity", pairs, "--add-contexts", "--json")
     scores = {entry["run"]: entry["score"] for entry in json.loads(result.stdout)["results"]}
     assert list(scores)[:2] == [f"{runs[0]} w+c", runs[1]]
     assert scores[f"{runs[0]} w+c"] == 1.0
     assert scores[runs[1]] < 0
     assert result.stderr == f"{runs[1]}: has no context vectors, compared as it is\n"
-
-
-def test_compare_without_any_contexts_to_add_is_refused(runs, pairs):
-    result = invoke("compare", runs[1], "--similarity", pairs, "--add-contexts")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"Error: --add-contexts: {runs[1]} has no context vectors")

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.formats.vector_files import write_vectors
+from tests.calls import command, refusal
 from tests.embed.align.planted_spaces import turned
 
 
@@ -21,7 +20,7 @@ def spaces(tmp_path, monkeypatch):
 
 def firth(*words):
     """Run a command; return exit status, output and error."""
-    done = CliRunner().invoke(cli.main, words)
+    done = command(*words)
     return done.exit_code, done.stdout, done.stderr
 
 
@@ -60,13 +59,9 @@ def test_neighbors_of_a_run_of_both(spaces):
 def test_a_source_is_refused_as_output_before_anything_is_mapped(spaces, monkeypatch):
     assert firth("align", "A.txt", "B.txt", "--out", "run")[0] == 0
     monkeypatch.setattr("firth.embed.align.api.align_vectors", None)
-    status, _, error = firth("align", "run", "B.txt", "--out", "run", "--force")
-    assert (status, error) == (1, "Error: --out run: is one of the two spaces; choose another\n")
-
-
-def test_one_held_out_word_is_one(spaces):
-    _, output, _ = firth("align", "A.txt", "B.txt", "--held-out", "1")
-    assert "\n1 held-out word, searched among 50 words of B" in output
+    assert refusal("align", "run", "B.txt", "--out", "run", "--force") == (
+        "--out run: is one of the two spaces; choose another"
+    )
 
 
 def test_without_held_out_words_there_is_no_precision(spaces):
@@ -77,36 +72,18 @@ def test_without_held_out_words_there_is_no_precision(spaces):
         "procrustes by 50 pairs",
         "run: A in the space of B",
     ]
+    _, output, _ = firth("align", "A.txt", "B.txt", "--held-out", "1")
+    assert "\n1 held-out word, searched among 50 words of B" in output
 
 
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        ("--suffixes a,b", "--suffixes needs --out"),
-        (
-            "--method vecmap --out run",
-            (
-                "--method vecmap changes the vectors of B, too, so that a run needs both spaces; "
-                "pass --suffixes a,b"
-            ),
+def test_refusals_are_one_line(spaces):
+    for words, error in {
+        "--method vecmap --out run": (
+            "--method vecmap changes the vectors of B, too, so that a run needs both spaces; pass "
+            "--suffixes a,b"
         ),
-        (
-            "--out A.txt",
-            "A.txt: already exists; choose another --out or pass --force",
-        ),
-        (
-            "--held-out 50",
-            (
-                "--held-out 50 is too much: 50 words have partners, 50 of them among the words "
-                "that are searched, and at least one must be left to map by"
-            ),
-        ),
-        ("--dictionary none.txt", "none.txt: cannot be read: No such file or directory"),
-    ],
-    ids=["suffixes", "vecmap", "exists", "held out", "missing"],
-)
-def test_refusals_are_one_line(spaces, words, error):
-    status, output, message = firth("align", "A.txt", "B.txt", *words.split())
-    assert status != 0
-    assert output == ""
-    assert message.splitlines()[-1] == f"Error: {error}"
+        "--out A.txt": "A.txt: already exists; choose another --out or pass --force",
+    }.items():
+        assert refusal("align", "A.txt", "B.txt", *words.split()) == error
+    status, _, error = firth("align", "A.txt", "B.txt", "--suffixes", "a,b")
+    assert (status, error.splitlines()[-1]) == (2, "Error: --suffixes needs --out")

@@ -1,14 +1,15 @@
-"""Commands that use an encoder, given damaged and pooled runs."""
+"""Commands that use an encoder, given damaged, pooled and other runs."""
 
 import shutil
 
+import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import save_pieces
+from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.model.weights import TOKENIZER, WEIGHTS
+from tests.calls import output, refusal
 from tests.pretrain.random_run import seal
 from tests.pretrain.small_run import small_pieces, small_run
 
@@ -35,65 +36,69 @@ def run(whole, tmp_path):
     return shutil.copytree(whole, tmp_path / "run")
 
 
-def ask(name, run, tmp_path):
-    """Run one command on a run."""
-    words = [word.replace("RUN", str(run)).replace("TMP", str(tmp_path)) for word in COMMANDS[name]]
-    return CliRunner().invoke(cli.main, words)
+def line(name, run, tmp_path):
+    """Return the words of a command."""
+    return [word.replace("RUN", str(run)).replace("TMP", str(tmp_path)) for word in COMMANDS[name]]
 
 
-def refusal(name, run, tmp_path):
-    """Return the error of a command and check that it made nothing."""
-    before = sorted(tmp_path.iterdir())
-    result = ask(name, run, tmp_path)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert sorted(tmp_path.iterdir()) == before
-    return result.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-def test_an_intact_run_works(name, run, tmp_path):
-    assert ask(name, run, tmp_path).exit_code == 0
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_damaged_weights_are_refused(name, run, tmp_path):
+def flip_a_bit(run):
     damaged = bytearray((run / WEIGHTS).read_bytes())
     damaged[-5] ^= 0x10  # one number among thousands; the shape is unchanged
     (run / WEIGHTS).write_bytes(damaged)
-    assert refusal(name, run, tmp_path) == (
-        f"Error: {run / WEIGHTS}: checksum mismatch, the file is damaged; recreate run\n"
-    )
+    return f"{run / WEIGHTS}: checksum mismatch, the file is damaged; recreate run"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_damaged_pieces_are_refused(name, run, tmp_path):
+def change_a_piece(run):
     pieces = (run / TOKENIZER).read_text()
     assert '"king"' in pieces
     (run / TOKENIZER).write_text(pieces.replace('"king"', '"kinq"'))
-    assert refusal(name, run, tmp_path) == (
-        f"Error: {run / TOKENIZER}: checksum mismatch, the file is damaged; recreate run\n"
-    )
+    return f"{run / TOKENIZER}: checksum mismatch, the file is damaged; recreate run"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_pieces_of_another_run_are_refused(name, run, tmp_path):
+def take_other_pieces(run):
     save_pieces(small_pieces(size=70), run / TOKENIZER, TextSettings())
     seal(run)
-    assert refusal(name, run, tmp_path) == (
-        f"Error: {run / TOKENIZER}: has 70 pieces, but the model has 80; train the run again\n"
-    )
+    return f"{run / TOKENIZER}: has 70 pieces, but the model has 80; train the run again"
 
 
-@pytest.mark.parametrize("name", ["fill-mask", "attention", "export"])
-def test_a_pooled_run_reports_its_encoders_run(name, run, tmp_path):
-    assert ask("pool", run, tmp_path).exit_code == 0
+@pytest.mark.parametrize("damage", [flip_a_bit, change_a_piece, take_other_pieces])
+def test_a_damaged_encoder_is_refused(damage, run, tmp_path):
+    message = damage(run)
+    before = sorted(tmp_path.iterdir())
+    for name in COMMANDS:
+        assert refusal(*line(name, run, tmp_path)) == message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_path_that_is_not_a_run_of_an_encoder_is_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("firth.corpora.encoding.build.open_or_build", None)
+    (tmp_path / "text").write_text("the saw\n")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "begun.partial").mkdir()
+    (tmp_path / "static").mkdir()
+    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "static")
+    (tmp_path / "static" / "config.json").write_text('{"method": "svd", "text": null}')
+    messages = {
+        "none": "no such run",
+        "file": "is a file; pass the directory of a run",
+        "begun": "is unfinished; run its command again to complete it",
+    }
+    only = "has only static vectors; for words in context pass a run of firth train-mlm"
+    for name in COMMANDS:
+        needs_model = name in ("fill-mask", "attention", "export")
+        static = "has no encoder; pass a run of firth train-mlm" if needs_model else only
+        more = ["--corpus", str(tmp_path / "text")] if name == "pool" else []
+        for run, message in {**messages, "static": static}.items():
+            if name != "neighbors" or run == "static":  # others may be files of vectors
+                words = [*line(name, tmp_path / run, tmp_path), *more]
+                assert refusal(*words) == f"{tmp_path / run}: {message}"
+
+
+def test_a_pooled_run_uses_or_names_the_encoder_it_was_pooled_from(run, tmp_path):
+    output(*line("pool", run, tmp_path))
     pooled = (tmp_path / "out").rename(tmp_path / "pooled")
-    assert refusal(name, pooled, tmp_path) == f"Error: {pooled}: has no encoder; pass {run}\n"
-
-
-@pytest.mark.parametrize("name", ["encode", "neighbors"])
-def test_a_pooled_run_uses_the_encoder_it_was_pooled_from(name, run, tmp_path):
-    assert ask("pool", run, tmp_path).exit_code == 0
-    pooled = (tmp_path / "out").rename(tmp_path / "pooled")
-    assert ask(name, pooled, tmp_path).exit_code == 0
+    for name in ("fill-mask", "attention", "export"):
+        message = f"{pooled}: has no encoder; pass {run}"
+        assert refusal(*line(name, pooled, tmp_path)) == message
+    for name in ("encode", "neighbors"):
+        output(*line(name, pooled, tmp_path))

@@ -4,10 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.contextual.encoded_text import EncodeConfig, encode_file
+from tests.calls import command, refusal
 from tests.pretrain.small_run import small_encoder, small_run
 
 LINES = ["The carpenter saw it.", "", "Saw a SAW"]
@@ -29,10 +28,9 @@ def file(tmp_path):
     return path
 
 
-def invoke(run, file, out, *arguments, **more):
+def invoke(run, file, out, *words, **more):
     """Run one command."""
-    arguments = ["encode", run, str(file), "--out", str(out), "--device", "cpu", *arguments]
-    return CliRunner().invoke(cli.main, arguments, **more)
+    return command("encode", run, file, "--out", out, "--device", "cpu", *words, **more)
 
 
 def words_of(found):
@@ -92,83 +90,47 @@ def test_words_of_many_scripts_and_lengths_round_trip(run, tmp_path):
         assert len(found["words"]) < 1100  # words are not padded to the longest
 
 
-@pytest.mark.parametrize("per", ["word", "sentence"])
-def test_an_empty_text_gives_zero_rows_of_full_width(run, tmp_path, per):
-    (tmp_path / "empty").write_bytes(b"")
-    assert invoke(run, tmp_path / "empty", tmp_path / "out.npz", "--per", per).exit_code == 0
-    with np.load(tmp_path / "out.npz") as found:
-        assert found["vectors"].shape == (0, ENCODER.dim)
-        assert found["vectors"].dtype == np.float32
-        if per == "word":
-            assert (len(found["words"]), found["lines"].tolist()) == (0, [0])
-
-
-def test_blank_lines_have_entries_in_lines_but_no_words(run, tmp_path):
-    (tmp_path / "blank").write_bytes(b"\n \n")
-    assert invoke(run, tmp_path / "blank", tmp_path / "out.npz").exit_code == 0
-    with np.load(tmp_path / "out.npz") as found:
-        assert found["vectors"].shape == (0, ENCODER.dim)
-        assert found["lines"].tolist() == [0, 0, 0]
-
-
-def test_an_empty_text_gives_no_objects(run, tmp_path):
-    (tmp_path / "empty").write_bytes(b"")
-    assert invoke(run, tmp_path / "empty", tmp_path / "out.jsonl").exit_code == 0
-    assert (tmp_path / "out.jsonl").read_bytes() == b""
+@pytest.mark.parametrize(("text", "lines"), [("", [0]), ("\n \n", [0, 0, 0])])
+def test_texts_without_words_give_zero_rows_of_full_width(run, tmp_path, text, lines):
+    (tmp_path / "text").write_text(text)
+    for per in ("word", "sentence"):
+        out = tmp_path / f"{per}.npz"
+        assert invoke(run, tmp_path / "text", out, "--per", per).exit_code == 0
+        with np.load(out) as found:
+            n_rows = 0 if per == "word" else len(lines) - 1
+            assert found["vectors"].shape == (n_rows, ENCODER.dim)
+            assert found["vectors"].dtype == np.float32
+            if per == "word":
+                assert (len(found["words"]), found["lines"].tolist()) == (0, lines)
+    assert invoke(run, tmp_path / "text", tmp_path / "out.jsonl").exit_code == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == len(lines) - 1
 
 
 @pytest.mark.parametrize("byte", [b"\xe9", b"\xed\xa0\x80"], ids=["latin-1", "half a character"])
 def test_invalid_utf8_is_refused_with_its_line_and_leaves_no_file(run, tmp_path, byte):
-    (tmp_path / "bad").write_bytes(b"a saw\ncaf" + byte + b"\n")
-    result = invoke(run, tmp_path / "bad", tmp_path / "out.npz")
-    assert result.exit_code == 1
-    where = f"{tmp_path / 'bad'}:2"
-    assert result.stderr == (
-        f"Error: {where}: byte 0x{byte[0]:02X} is not UTF-8; convert it first\n"
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"a saw\ncaf" + byte + b"\n")
+    assert refusal("encode", run, bad, "--out", tmp_path / "out.npz", "--device", "cpu") == (
+        f"{bad}:2: byte 0x{byte[0]:02X} is not UTF-8; convert it first"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
 def test_refusals(run, file, tmp_path):
-    def refusal(file, out, *more):
-        result = invoke(run, file, out, *more)
-        assert result.exit_code == 1
-        return result.stderr.replace(str(tmp_path), "TMP")
-
-    assert refusal(file, tmp_path / "out.txt") == (
-        "Error: --out TMP/out.txt: must end in .npz or .jsonl\n"
-    )
-    assert refusal(tmp_path / "none", tmp_path / "out.npz") == (
-        "Error: TMP/none: No such file or directory; expected a text file or -\n"
-    )
-    assert refusal(file, tmp_path / "out.npz", "--layers", "3") == (
-        "Error: --layers 3: no layer 3; the encoder has layers 0 (embeddings) to 2\n"
-    )
-    (tmp_path / "out.npz").write_bytes(b"mine")
-    assert refusal(file, tmp_path / "out.npz") == (
-        "Error: TMP/out.npz: already exists; choose another OUT or pass --force\n"
-    )
-    assert (tmp_path / "out.npz").read_bytes() == b"mine"
-    assert invoke(run, file, tmp_path / "out.npz", "--force").exit_code == 0
-
-
-def test_a_path_that_is_not_a_run_is_refused(file, tmp_path):
-    (tmp_path / "begun.partial").mkdir()
-    messages = {
-        "none": "no such run",
-        file.name: "is a file; pass the directory of a run",
-        "begun": "is unfinished; run its command again to complete it",
-    }
-    for name, message in messages.items():
-        result = invoke(str(tmp_path / name), file, tmp_path / "out.npz")
-        assert result.exit_code == 1
-        assert result.stderr == f"Error: {tmp_path / name}: {message}\n"
-
-
-def test_a_run_of_static_vectors_cannot_encode(tmp_path, file):
-    (tmp_path / "config.json").write_text('{"method": "svd"}')
-    result = invoke(str(tmp_path), file, tmp_path / "out.npz")
-    assert result.stderr == (
-        f"Error: {tmp_path}: has only static vectors; for words in context pass a run of firth "
-        "train-mlm\n"
-    )
+    out = tmp_path / "out.npz"
+    out.write_bytes(b"mine")
+    for words, message in {
+        (file, tmp_path / "a.txt"): "--out {tmp}/a.txt: must end in .npz or .jsonl",
+        (tmp_path / "none", tmp_path / "a.npz"): (
+            "{tmp}/none: No such file or directory; expected a text file or -"
+        ),
+        (file, tmp_path / "a.npz", "--layers", 3): (
+            "--layers 3: no layer 3; the encoder has layers 0 (embeddings) to 2"
+        ),
+        (file, out): "{tmp}/out.npz: already exists; choose another OUT or pass --force",
+    }.items():
+        text, target, *more = words
+        given = ("encode", run, text, "--out", target, "--device", "cpu", *more)
+        assert refusal(*given) == message.format(tmp=tmp_path)
+    assert out.read_bytes() == b"mine"
+    assert invoke(run, file, out, "--force").exit_code == 0

@@ -1,14 +1,15 @@
 """The export command."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.commands import export
 from firth.embed.formats.vector_files import FORMATS, RUN_FORMATS, load_vectors
 from firth.embed.registry import MODEL_FORMATS
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output, refusal
 
 
 @pytest.fixture
@@ -20,9 +21,7 @@ def run(tmp_path):
     return folder
 
 
-def invoke(*arguments):
-    """Run ``firth export``."""
-    return CliRunner().invoke(cli.main, ["export", *map(str, arguments)])
+invoke = partial(command, "export")
 
 
 def test_the_command_offers_every_format():
@@ -42,24 +41,22 @@ def test_a_run_is_exported_with_a_note(run, tmp_path, name):
 
 def test_a_file_is_converted_and_overwritten_only_with_force(run, tmp_path):
     first, second = tmp_path / "a.txt", tmp_path / "b.bin"
-    assert invoke(run, "--format", "glove", first).exit_code == 0
-    assert invoke(first, "--format", "word2vec-binary", second).exit_code == 0
+    output("export", run, "--format", "glove", first)
+    output("export", first, "--format", "word2vec-binary", second)
     assert list(load_vectors(second).vocabulary) == ["a", "é"]
-    result = invoke(first, "--format", "glove", second)
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {second}: already exists; choose another OUT or pass --force\n"
-    assert invoke(first, "--format", "glove", second, "--force").exit_code == 0
+    again = ("export", first, "--format", "glove", second)
+    assert refusal(*again) == f"{second}: already exists; choose another OUT or pass --force"
+    output(*again, "--force")
     assert second.read_text(encoding="utf-8") == "a 1 2 3\né 4 5 6\n"
 
 
 def test_context_vectors_are_added(run, tmp_path):
     out = tmp_path / "out.txt"
-    result = invoke(run, "--format", "glove", "--add-contexts", out)
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: --add-contexts: {run} has no context vectors")
+    words = ("export", run, "--format", "glove", "--add-contexts", out)
+    assert refusal(*words).startswith(f"--add-contexts: {run} has no context vectors")
     assert not out.exists()
     np.save(run / "contexts.npy", np.array([[0, 0, 1], [1, 0, 0]], np.float32))
-    assert invoke(run, "--format", "glove", "--add-contexts", out).exit_code == 0
+    output(*words)
     assert out.read_text(encoding="utf-8") == "a 1 2 4\né 5 5 6\n"
 
 
@@ -85,7 +82,6 @@ def test_words_with_zero_vectors_are_named_and_left_out_on_request(tmp_path, nam
 
 def test_vectors_that_are_all_zero_are_not_left_out(tmp_path):
     WordVectors(["a"], np.zeros((1, 2), np.float32)).save(tmp_path)
-    done = invoke(tmp_path, "--format", "glove", tmp_path / "out", "--skip-zeros")
-    assert done.exit_code == 1
-    assert "1 of 1 words have a zero vector, so none is left" in done.stderr
+    refused = refusal("export", tmp_path, "--format", "glove", tmp_path / "out", "--skip-zeros")
+    assert "1 of 1 words have a zero vector, so none is left" in refused
     assert not (tmp_path / "out").exists()

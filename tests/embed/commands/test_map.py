@@ -2,15 +2,15 @@
 
 import json
 import os
+from functools import partial
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.text.segment import TextSettings
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output, refusal
 from tests.embed.fasttext_model import write_run
 
 WORDS = ["cat", "dog", "$5", "東京"]
@@ -26,9 +26,7 @@ def run(tmp_path):
     return folder
 
 
-def mapped(*arguments):
-    """Run ``firth map``."""
-    return CliRunner().invoke(cli.main, ["map", *map(str, arguments)])
+mapped = partial(command, "map")
 
 
 def texts_of(path):
@@ -38,9 +36,7 @@ def texts_of(path):
 
 
 def test_json_has_coordinates_and_the_share_of_the_variance(run):
-    result = mapped(run, "cat", "dog", "$5", "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    answer = json.loads(result.stdout)
+    answer = json.loads(output("map", run, "cat", "dog", "$5", "--json"))
     # (1, 0), (0, 1), (-1, 0) around their mean (0, 1/3): scatter 2 along x, 2/3 along y
     assert answer["run"] == str(run)
     assert answer["share"] == pytest.approx([0.75, 0.25])
@@ -78,7 +74,8 @@ def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch
     words, out = tmp_path / "words.tsv", tmp_path / "map.svg"
     words.write_text("cat\tanimal\ndog\tanimal\n$5\t$ $\n東京\tcity\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)  # a short name fits whole
-    result = mapped(run.name, "--words", words, "--plot", out)
+    out.write_text("old")
+    result = mapped(run.name, "--words", words, "--plot", out, "--force")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
         f"{out}: 4 words; two components explain 100.0% of the variance (50.0% and 50.0%)\n"
@@ -128,30 +125,12 @@ def test_a_run_whose_path_is_not_utf8_is_drawn(run, tmp_path, monkeypatch):
     assert "r\ufffd" in texts_of("map.svg")
 
 
-def test_the_same_words_give_the_same_svg_and_json(run, tmp_path):
-    pytest.importorskip("matplotlib")
-    for name in ("a.svg", "b.svg"):
-        result = mapped(run, *WORDS, "--plot", tmp_path / name, "--json")
-        assert len(json.loads(result.stdout)["words"]) == 4
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-
 def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "map.svg"
     out.write_text("mine")
-    summary = mapped(tmp_path / "none", "cat", "--plot", out).stderr
-    assert summary == f"Error: {out}: already exists; choose another OUT or pass --force\n"
-    assert out.read_text() == "mine"
-
-
-def test_an_existing_picture_is_overwritten_with_force(run, tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    out = tmp_path / "map.png"
-    out.write_text("mine")
-    assert mapped(run, "cat", "dog", "$5", "--plot", out, "--force").exit_code == 0
-    with image.open(out) as picture:
-        assert picture.size[0] == 1000
+    message = f"{out}: already exists; choose another OUT or pass --force"
+    assert refusal("map", tmp_path / "none", "cat", "--plot", out) == message
 
 
 def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
@@ -167,42 +146,27 @@ def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
 
 
 def test_errors_are_one_line(run, tmp_path):
-    messages = {
-        ("cat", "dog", "cst"): f"{run}: no vector for 'cst'; did you mean 'cat'? "
-        "(--skip-unknown skips it)",
+    unknown = f"{run}: no vector for 'cst'; did you mean 'cat'?"
+    for words, message in {
+        ("cat", "dog", "cst"): f"{unknown} (--skip-unknown skips it)",
         ("cat", "dog"): "a map needs at least 3 words, got 2; pass more",
-        ("cat", "--words", str(tmp_path)): None,
         ("--words", str(tmp_path)): f"{tmp_path}: no such file of words",
         ("cat", "dog", "--plot", "a.pdf"): "--plot a.pdf: must end in .png or .svg",
-    }
-    for arguments, message in messages.items():
-        result = mapped(run, *arguments)
-        assert result.stdout == ""
-        if message is None:
-            assert result.exit_code == 2
-            assert result.stderr.endswith("Error: pass either WORDs or --words-from FILE\n")
-        else:
-            assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
-    assert mapped(run).exit_code == 2
+    }.items():
+        assert refusal("map", run, *words) == message
+    both = mapped(run, "cat", "--words", tmp_path)
+    assert (both.exit_code, mapped(run).exit_code) == (2, 2)
+    assert both.stderr.endswith("Error: pass either WORDs or --words-from FILE\n")
 
 
-def test_unknown_words_can_be_skipped(run):
+def test_words_are_skipped_normalized_or_composed_as_in_other_queries(run, tmp_path):
     result = mapped(run, "cat", "cst", "dog", "$5", "--skip-unknown", "--json")
     assert result.stderr == f"skipped: {run}: no vector for 'cst'; did you mean 'cat'?\n"
     assert len(json.loads(result.stdout)["words"]) == 3
-
-
-def test_words_are_normalized_by_the_settings_of_the_run(run):
     (run / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
     result = mapped(run, "CAT", "dog", "fox", "--json")
     assert json.loads(result.stdout)["words"][0]["word"] == "cat"
     assert result.stderr == "'CAT' is read as 'cat'\n"
-
-
-def test_unseen_words_of_a_run_with_n_grams_are_drawn(tmp_path):
-    write_run(tmp_path / "run", ["river", "rivers", "sea"], dim=6)
-    result = mapped(tmp_path / "run", "river", "sea", "rivery", "--json")
-    assert [word["word"] for word in json.loads(result.stdout)["words"]][2] == "rivery"
-    assert result.stderr == (
-        "'rivery' is not in the vocabulary; its vector is composed of its n-grams\n"
-    )
+    write_run(tmp_path / "n-grams", ["river", "rivers", "sea"], dim=6)
+    answer = json.loads(output("map", tmp_path / "n-grams", "river", "sea", "rivery", "--json"))
+    assert answer["words"][2]["word"] == "rivery"

@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.common.errors import SettingError
 from firth.embed.contextual.in_context import nearest_in_context
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output, refusal
 from tests.pretrain.small_run import small_corpus, small_encoder, small_run, write_run
 
 CONTEXT = "He [saw] the old [saw]."
@@ -25,11 +24,6 @@ def run(tmp_path_factory):
     return str(write_run(folder / "run", small_encoder(seed=4), corpus, source="states"))
 
 
-def invoke(run, *arguments):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, ["neighbors", run, *arguments])
-
-
 def by_hand(run, layers, place, k):
     """Return cosines of one occurrence with all static vectors, without the word itself."""
     [states] = small_encoder(seed=4).encode([WORDS], layers)
@@ -41,9 +35,7 @@ def by_hand(run, layers, place, k):
 
 
 def test_each_bracketed_word_is_queried_in_the_layers_of_the_runs_vectors(run):
-    result = invoke(run, "--context", CONTEXT, "-k", "4", "--json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    found = json.loads(result.stdout)
+    found = json.loads(output("neighbors", run, "--context", CONTEXT, "-k", 4, "--json"))
     assert [answer["context"] for answer in found] == [CONTEXT] * 2
     assert [answer["word"] for answer in found] == ["saw", "saw"]
     for answer, place in zip(found, (1, 4), strict=True):
@@ -94,24 +86,24 @@ def test_a_bracket_changes_no_other_answer_and_masked_vectors_are_queried_masked
 
 
 def test_layers_can_be_chosen(run):
-    found = json.loads(invoke(run, "--context", CONTEXT, "--layers", "2", "--json").stdout)
-    pairs = [(n["neighbor"], n["cosine"]) for n in found[0]["neighbors"]]
-    assert pairs == by_hand(run, (2,), 1, 10)
+    words = ("--context", CONTEXT, "--layers", "2", "--json")
+    [first, _] = json.loads(output("neighbors", run, *words))
+    assert [(n["neighbor"], n["cosine"]) for n in first["neighbors"]] == by_hand(run, (2,), 1, 10)
 
 
 def test_only_several_answers_are_numbered(run):
-    lines = invoke(run, "--context", CONTEXT, "--context", "an [axe]", "-k", "1").stdout
-    assert [line.split()[:3] for line in lines.splitlines()] == [
-        ["saw", "[1]", "1"],
-        ["saw", "[2]", "1"],
-        ["axe", "[3]", "1"],
-    ]
-    one = invoke(run, "--context", "an [axe] .", "-k", "2").stdout.splitlines()
+    lines = output("neighbors", run, "--context", CONTEXT, "--context", "an [axe]", "-k", 1)
+    assert [line.split()[:2] for line in lines.splitlines()] == [
+        ["saw", "[1]"], ["saw", "[2]"], ["axe", "[3]"],
+    ]  # fmt: skip
+    one = output("neighbors", run, "--context", "an [axe] .", "-k", 2).splitlines()
     assert [line.split()[:2] for line in one] == [["axe", "1"], ["axe", "2"]]
 
 
 def test_unknown_words_and_phrases_have_neighbors_in_context(run):
-    found = json.loads(invoke(run, "--context", "the [Zebra] saw [the king]", "--json").stdout)
+    found = json.loads(
+        output("neighbors", run, "--context", "the [Zebra] saw [the king]", "--json")
+    )
     assert [answer["word"] for answer in found] == ["zebra", "the king"]
     assert all(len(answer["neighbors"]) == 10 for answer in found)
 
@@ -136,8 +128,7 @@ def test_unknown_words_and_phrases_have_neighbors_in_context(run):
     ],
 )
 def test_invalid_contexts_are_refused(run, arguments, message):
-    result = invoke(run, *arguments)
-    assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
+    assert refusal("neighbors", run, *arguments) == message
 
 
 @pytest.mark.parametrize(
@@ -146,30 +137,19 @@ def test_invalid_contexts_are_refused(run, arguments, message):
         (["king", "--context", "[I]"], WITHOUT),
         (["--add-contexts", "--context", "[I]"], WITHOUT),
         (["--skip-unknown", "--context", "[I]"], WITHOUT),
-        (["king", "--layers", "1"], "--layers requires --context"),
         (["king", "--layers", ""], "--layers requires --context"),
     ],
 )
 def test_conflicting_options_are_refused(run, arguments, message):
-    result = invoke(run, *arguments)
+    result = command("neighbors", run, *arguments)
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"Error: {message}"
 
 
-def test_a_run_of_static_vectors_takes_no_contexts(tmp_path):
-    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path)
-    (tmp_path / "config.json").write_text('{"method": "skipgram", "text": null}')
-    assert invoke(str(tmp_path), "--context", "an [axe]").stderr == (
-        f"Error: {tmp_path}: has only static vectors; for words in context pass a run of firth "
-        "train-mlm\n"
-    )
-
-
 def test_runs_of_input_embeddings_need_layers(run, tmp_path):
-    out = str(tmp_path / "looked-up")
-    arguments = ["pool", run, "--out", out, "--source", "input-embeddings", "--min-count", "1"]
-    assert CliRunner().invoke(cli.main, arguments).exit_code == 0
-    assert invoke(out, "--context", "an [axe]").stderr == (
-        f"Error: {out}: its vectors were not pooled from states; pass --layers to choose layers\n"
+    out, asked = tmp_path / "looked-up", ("--context", "an [axe]")
+    output("pool", run, "--out", out, "--source", "input-embeddings", "--min-count", 1)
+    assert refusal("neighbors", out, *asked) == (
+        f"{out}: its vectors were not pooled from states; pass --layers to choose layers"
     )
-    assert invoke(out, "--context", "an [axe]", "--layers", "1").exit_code == 0
+    output("neighbors", out, *asked, "--layers", 1)

@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.artifacts.artifact import verify
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.train import make_mlm_run
+from tests.calls import command
 from tests.pretrain.small_training import SMALL, corpus_of
 
 
@@ -27,10 +26,9 @@ def run(corpus, tmp_path_factory):
     return make_mlm_run(corpus, MlmConfig(**{**SMALL, "steps": 2}), out)
 
 
-def pool(run, out, *arguments):
+def pool(run, out):
     """Run ``firth pool``."""
-    words = ["pool", str(run), "--out", str(out), "--min-count", "1", "--device", "cpu"]
-    return CliRunner().invoke(cli.main, [*words, *arguments])
+    return command("pool", run, "--out", out, "--min-count", 1, "--device", "cpu")
 
 
 def config_of(run):
@@ -63,10 +61,3 @@ def test_a_run_of_a_sample_is_pooled_over_the_sample(corpus, tmp_path):
     assert pooled.matrix.tobytes() == trained.matrix.tobytes()
     assert pooled.counts.sum() == sample.training_tokens
     assert Run.open(tmp_path / "pooled").corpus().fingerprint == sample.fingerprint
-
-
-def test_other_layers_give_other_vectors(run, tmp_path):
-    source = ("--source", "joined", "--layers")
-    assert pool(run, tmp_path / "pooled", *source, "0").exit_code == 0
-    found, expected = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
-    assert abs(found.matrix - expected.matrix).max() > 0.01

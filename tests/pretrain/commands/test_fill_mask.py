@@ -2,13 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, SPECIAL
-from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output, refusal
 from tests.pretrain.small_run import small_encoder, small_run
 
 
@@ -18,14 +15,9 @@ def run(tmp_path_factory):
     return str(small_run(tmp_path_factory.mktemp("fill-mask")))
 
 
-def invoke(*arguments):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, ["fill-mask", *arguments, "--device", "cpu"])
-
-
 def test_answers_are_printed_one_per_line(run):
     [answers] = small_encoder().fill_mask("the [MASK] saw.", 3)
-    result = invoke(run, "the [MASK] saw.", "-k", "3")
+    result = command("fill-mask", run, "the [MASK] saw.", "-k", 3)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == "".join(
         f"{rank:>3}  {piece:<20} {probability:7.4f}\n"
@@ -36,8 +28,7 @@ def test_answers_are_printed_one_per_line(run):
 def test_one_mask_gives_one_list_in_json(run):
     text = "Is it [MASK]?"
     [answers] = small_encoder().fill_mask(text, 2)
-    result = invoke(run, text, "-k", "2", "--json")
-    assert json.loads(result.stdout) == {
+    assert json.loads(output("fill-mask", run, text, "-k", 2, "--json")) == {
         "text": text,
         "answers": [
             {"piece": piece, "probability": pytest.approx(p, rel=1e-5)} for piece, p in answers
@@ -47,16 +38,16 @@ def test_one_mask_gives_one_list_in_json(run):
 
 def test_each_of_several_masks_gives_a_list(run):
     text = "the [MASK] saw the [MASK]"
-    found = json.loads(invoke(run, text, "-k", "2", "--json").stdout)["answers"]
+    found = json.loads(output("fill-mask", run, text, "-k", 2, "--json"))["answers"]
     assert [[answer["piece"] for answer in mask] for mask in found] == [
         [answer.piece for answer in mask] for mask in small_encoder().fill_mask(text, 2)
     ]
-    lines = invoke(run, text, "-k", "1").stdout.splitlines()
+    lines = output("fill-mask", run, text, "-k", 1).splitlines()
     assert [line[:12] for line in lines] == ["[MASK] 1   1", "[MASK] 2   1"]
 
 
 def test_special_pieces_are_never_predicted(run):
-    [*answers] = json.loads(invoke(run, "[MASK]", "-k", "1000", "--json").stdout)["answers"]
+    answers = json.loads(output("fill-mask", run, "[MASK]", "-k", 1000, "--json"))["answers"]
     assert len(answers) == len(small_encoder().pieces) - FIRST_PIECE
     assert not {answer["piece"] for answer in answers} & set(SPECIAL)
 
@@ -69,23 +60,4 @@ def test_special_pieces_are_never_predicted(run):
     ],
 )
 def test_texts_that_cannot_be_filled_are_refused(run, text, message):
-    result = invoke(run, text)
-    assert (result.exit_code, result.stderr) == (1, f"Error: {message}\n")
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("none", "no such run"),
-        ("file", "is a file; pass the directory of a run"),
-        ("begun", "is unfinished; run its command again to complete it"),
-        ("vectors", "has no encoder; pass a run of firth train-mlm"),
-    ],
-)
-def test_a_path_that_is_not_a_run_of_an_encoder_is_refused(name, message, tmp_path):
-    (tmp_path / "file").write_text("")
-    (tmp_path / "begun.partial").mkdir()
-    (tmp_path / "vectors").mkdir()
-    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "vectors")
-    result = invoke(str(tmp_path / name), "[MASK]")
-    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / name}: {message}\n")
+    assert refusal("fill-mask", run, text) == message
