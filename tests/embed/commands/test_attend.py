@@ -2,14 +2,14 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.scoring.open_runs import open_runs
+from tests.calls import command, output
 
 pytestmark = pytest.mark.usefixtures("brief_attention")
 WORDS = ["good", "bad", *(f"fill{i}" for i in range(10))]
@@ -40,9 +40,7 @@ def labeled(tmp_path_factory):
     return path
 
 
-def attend(*arguments, text=None):
-    """Run ``firth attend``."""
-    return CliRunner().invoke(cli.main, ["attend", *map(str, arguments)], input=text)
+attend = partial(command, "attend")
 
 
 def test_json_has_weights_that_sum_to_one_and_the_predicted_label(run, labeled):
@@ -73,14 +71,18 @@ def test_a_table_shows_each_word_with_its_bar(run, labeled):
 
 
 @pytest.mark.slow
-def test_sentences_from_standard_input_give_the_same_output_twice(run, labeled):
+def test_sentences_from_standard_input_give_the_same_output_by_the_seed(run, labeled):
+    both = f"{labeled},{labeled}"
     once, again = (
-        attend(run, "--on", f"{labeled},{labeled}", "--json", "-", text="good fill1\n\nbad\n")
-        for _ in range(2)
+        attend(run, "--on", both, "--json", "-", input="good fill1\n\nbad\n") for _ in range(2)
     )
-
     assert [each["sentence"] for each in json.loads(once.stdout)] == ["good fill1", "bad"]
     assert once.stdout == again.stdout
+    note = "200 sentences of the development part are also in the training part"
+    assert f"train.tsv: {note}\n" in once.stderr
+    assert "test part" not in once.stderr
+    [other] = json.loads(output("attend", run, "--on", both, "--seed", 2, "--json", "good fill1"))
+    assert other["words"] != json.loads(once.stdout)[0]["words"]
 
 
 def test_files_in_another_encoding_are_read_with_the_option_that_the_error_names(
@@ -88,21 +90,11 @@ def test_files_in_another_encoding_are_read_with_the_option_that_the_error_names
 ):
     file = tmp_path / "train.tsv"
     file.write_bytes(labeled.read_bytes().replace(b"fill1", b"caf\xe9"))
-
-    refused = attend(run, "--on", file, "good")
-    accepted = attend(run, "--on", file, "--encoding", "latin-1", "--json", "good")
-
-    assert "--encoding latin-1" in refused.stderr
-    assert json.loads(accepted.stdout)[0]["label"] == "yes"
-
-
-def test_another_seed_gives_other_weights(run, labeled):
-    first, second = (
-        json.loads(attend(run, "--on", labeled, "--seed", s, "--json", "good fill1").stdout)
-        for s in (1, 2)
+    assert "--encoding latin-1" in attend(run, "--on", file, "good").stderr
+    found = json.loads(
+        output("attend", run, "--on", file, "--encoding", "latin-1", "--json", "good")
     )
-
-    assert first[0]["words"] != second[0]["words"]
+    assert found[0]["label"] == "yes"
 
 
 @pytest.mark.parametrize(
@@ -119,19 +111,9 @@ def test_another_seed_gives_other_weights(run, labeled):
 )  # fmt: skip
 def test_invalid_requests_print_one_line(run, labeled, arguments, message):
     places = {"run": run, "labeled": labeled}
-
     result = attend(run, *(argument.format(**places) for argument in arguments))
-
     assert result.exit_code != 0
     assert result.stderr.splitlines()[-1] == message.format(**places)
-
-
-def test_overlap_of_training_and_development_parts_is_noted(run, labeled):
-    result = attend(run, "--on", f"{labeled},{labeled}", "good")
-
-    note = "200 sentences of the development part are also in the training part"
-    assert f"train.tsv: {note}\n" in result.stderr
-    assert "test part" not in result.stderr
 
 
 class Windows:
@@ -182,10 +164,3 @@ def test_a_sentence_without_words_is_reported(run, labeled, encoder):
     assert shown.stdout.startswith("~ ~: no words\n\n")
     assert "weight" not in shown.stdout
     assert json.loads(as_json.stdout)[0]["words"] == []
-
-
-def test_a_missing_run_is_refused(labeled):
-    result = attend("nowhere", "--on", labeled, "x")
-
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: nowhere")

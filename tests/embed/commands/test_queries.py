@@ -7,13 +7,13 @@ import shutil
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from rich.cells import cell_len
 
-from firth import cli
 from firth.corpora.text.segment import TextSettings
 from firth.embed.query import prompt
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command as invoke
+from tests.calls import output, refusal
 
 WORDS = ["man", "king", "woman", "queen", "Paris"]
 MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [3, 0, 4]], np.float32)
@@ -37,100 +37,65 @@ def file(tmp_path):
     return str(path)
 
 
-def invoke(*arguments, **more):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, list(arguments), **more)
-
-
-def test_neighbors_are_printed_one_per_line(run):
-    result = invoke("neighbors", run, "king", "man", "-k", "2")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == (
+def test_neighbors_are_printed_one_per_line_or_as_json(run, tmp_path):
+    assert output("neighbors", run, "king", "man", "-k", 2) == (
         "king               1  man                   0.7071\n"
         "king               2  queen                 0.5000\n"
         "man                1  king                  0.7071\n"
         "man                2  paris                 0.6000\n"
     )
-
-
-def test_neighbors_as_json(run):
-    result = invoke("neighbors", run, "woman", "-k", "2", "--json")
-    assert json.loads(result.stdout) == {
+    assert json.loads(output("neighbors", run, "woman", "-k", 2, "--json")) == {
         "woman": [
             {"neighbor": "paris", "cosine": pytest.approx(0.8)},
             {"neighbor": "queen", "cosine": pytest.approx(0.5**0.5)},
         ]
     }
+    piped = output("neighbors", run, "--json", "-k", 1, input="king\n\n man woman\nking\n")
+    assert list(json.loads(piped)) == ["king", "man", "woman"]
+    (tmp_path / "other").mkdir()
+    WordVectors(["naïve", "図書館"], np.eye(2, dtype=np.float32)).save(tmp_path / "other")
+    assert '"図書館"' in output("neighbors", tmp_path / "other", "naïve", "--json")
 
 
-def test_json_is_unescaped(tmp_path):
-    WordVectors(["naïve", "図書館"], np.eye(2, dtype=np.float32)).save(tmp_path)
-    result = invoke("neighbors", str(tmp_path), "naïve", "--json")
-    assert '"naïve"' in result.stdout
-    assert '"図書館"' in result.stdout
-
-
-def test_words_from_a_pipe_are_answered_in_one_object(run):
-    result = invoke("neighbors", run, "--json", "-k", "1", input="king\n\n man woman\nking\n")
-    assert result.exit_code == 0
-    assert list(json.loads(result.stdout)) == ["king", "man", "woman"]
-
-
-def test_queries_are_normalized_by_the_settings_of_the_run(run):
+def test_similarities_are_printed_one_per_line_or_as_json(run):
     result = invoke("similarity", run, "PARIS", "Woman")
     assert result.stdout == "paris            woman             0.8000\n"
     assert result.stderr == "'PARIS' is read as 'paris'\n'Woman' is read as 'woman'\n"
+    expected = [
+        {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)},
+        {"a": "king", "b": "man", "cosine": pytest.approx(0.5**0.5)},
+    ]
+    assert json.loads(output("similarity", run, "woman", "paris", "--json")) == expected[0]
+    piped = output("similarity", run, "--json", input="woman paris\nking\tman\n")
+    assert [json.loads(line) for line in piped.splitlines()] == expected
 
 
 def test_queries_of_a_plain_file_are_tried_as_written_then_lowercased(file):
     result = invoke("similarity", file, "Paris", "Woman")
     assert result.stdout == "Paris            woman             0.8000\n"
     assert result.stderr == "'Woman' is read as 'woman'\n"
-    result = invoke("similarity", file, "paris", "woman")
-    assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: {file}: no vector for 'paris'; did you mean 'Paris'? (--skip-unknown skips it)\n"
+    assert refusal("similarity", file, "paris", "woman") == (
+        f"{file}: no vector for 'paris'; did you mean 'Paris'? (--skip-unknown skips it)"
     )
+    result = invoke("similarity", file, input=b"\xef\xbb\xbfParis woman\r\n")
+    assert (result.stdout, result.stderr) == ("Paris            woman             0.8000\n", "")
 
 
-def test_similarity_as_json(run):
-    result = invoke("similarity", run, "woman", "paris", "--json")
-    assert json.loads(result.stdout) == {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)}
-
-
-def test_similarities_from_a_pipe_are_one_object_per_line(run):
-    result = invoke("similarity", run, "--json", input="woman paris\nking\tman\n")
-    objects = [json.loads(line) for line in result.stdout.splitlines()]
-    assert objects == [
-        {"a": "woman", "b": "paris", "cosine": pytest.approx(0.8)},
-        {"a": "king", "b": "man", "cosine": pytest.approx(0.5**0.5)},
-    ]
-
-
-def test_analogies_are_printed_one_answer_per_line(run):
+def test_analogies_are_printed_one_answer_per_line_or_as_json(run):
     # king - man + woman = (-0.2929, 0.7071, 1), of length 1.2593; queen and paris have the
     # products 0.5 + 0.7071 and 0.8 - 0.6 * 0.2929 with it
-    result = invoke("analogy", run, "man", "king", "woman", "-k", "2")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == (
+    words = ("analogy", run, "man", "king", "woman", "-k")
+    assert output(*words, 2) == (
         "man : king = woman : ?    1  queen                 0.9586\n"
         "man : king = woman : ?    2  paris                 0.4957\n"
     )
-
-
-def test_analogies_as_json(run):
-    result = invoke(
-        "analogy", run, "man", "king", "woman", "-k", "1", "--method", "3cosmul", "--json"
-    )
     score = 0.75 * (1 + 0.5**0.5) / 2 / 0.501
-    assert json.loads(result.stdout) == {
-        "a": "man",
-        "b": "king",
-        "c": "woman",
+    assert json.loads(output(*words, 1, "--method", "3cosmul", "--json")) == {
+        "a": "man", "b": "king", "c": "woman",
         "answers": [{"word": "queen", "score": pytest.approx(score)}],
-    }
-    result = invoke("analogy", run, "-k", "1", "--json", input="man king woman\n")
-    assert json.loads(result.stdout)["answers"][0]["word"] == "queen"
+    }  # fmt: skip
+    piped = output("analogy", run, "-k", 1, "--json", input="man king woman\n")
+    assert json.loads(piped)["answers"][0]["word"] == "queen"
 
 
 @pytest.mark.parametrize(
@@ -153,29 +118,26 @@ def test_an_unknown_word_is_an_error_unless_skipped(run, arguments, known):
     assert {line.split()[0] for line in result.stdout.splitlines()} == ({known} if known else set())
 
 
-def test_json_of_a_skipped_query_keeps_its_shape(run):
-    result = invoke("similarity", run, "king", "xyzzy", "--skip-unknown", "--json")
-    assert json.loads(result.stdout) == {"a": "king", "b": "xyzzy", "cosine": None}
-    result = invoke("analogy", run, "king", "xyzzy", "man", "--skip-unknown", "--json")
-    assert json.loads(result.stdout) == {"a": "king", "b": "xyzzy", "c": "man", "answers": []}
-    result = invoke("neighbors", run, "xyzzy", "--skip-unknown", "--json")
-    assert json.loads(result.stdout) == {}
+@pytest.mark.parametrize(
+    ("words", "shape"),
+    [
+        ("similarity {} king xyzzy", {"a": "king", "b": "xyzzy", "cosine": None}),
+        ("analogy {} king xyzzy man", {"a": "king", "b": "xyzzy", "c": "man", "answers": []}),
+        ("neighbors {} xyzzy", {}),
+    ],
+    ids=["similarity", "analogy", "neighbors"],
+)
+def test_json_of_a_skipped_query_keeps_its_shape(run, words, shape):
+    answer = output(*words.format(run).split(), "--skip-unknown", "--json")
+    assert json.loads(answer) == shape
 
 
 def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
-    result = invoke("neighbors", run, "k\udcff")
-    assert result.exit_code == 1
-    assert result.stderr == f"Error: {run}: 'k\\udcff' is not UTF-8; pass UTF-8\n"
-    arguments = ["neighbors", run, "-k", "1", "--skip-unknown"]
-    result = invoke(*arguments, input=b"k\xff\nking\n")
-    assert result.exit_code == 0
-    assert result.stdout == "king               1  man                   0.7071\n"
-
-
-def test_a_byte_order_mark_is_ignored(file):
-    result = invoke("similarity", file, input=b"\xef\xbb\xbfParis woman\r\n")
-    assert result.stdout == "Paris            woman             0.8000\n"
-    assert result.stderr == ""
+    message = f"{run}: 'k\\udcff' is not UTF-8; pass UTF-8"
+    assert refusal("neighbors", run, "k\udcff") == message
+    skipping = ["neighbors", run, "-k", 1, "--skip-unknown"]
+    shown = output(*skipping, input=b"k\xff\nking\n")
+    assert shown == "king               1  man                   0.7071\n"
 
 
 APART = "under this run's text settings; pass single words"
@@ -252,7 +214,7 @@ def test_columns_align_in_any_script(tmp_path):
     path.write_text("sea 1 0\n海 1 .1\n大海洋 1 .2\nocean 1 .3\n", encoding="utf-8")
 
     for arguments in (["neighbors", path, "sea", "海"], ["analogy", path, "sea", "海", "ocean"]):
-        lines = CliRunner().invoke(cli.main, list(map(str, arguments))).stdout.splitlines()
+        lines = output(*arguments).splitlines()
         assert len({cell_len(line) for line in lines}) == 1, lines
 
 
@@ -267,7 +229,7 @@ def outputs(tmp_path_factory):
             "train-svd corpus --dim 2 --out run",
             "export run --format glove small.vec",
         ):
-            assert CliRunner().invoke(cli.main, line.split()).exit_code == 0
+            assert invoke(*line.split()).exit_code == 0
     wide = " ".join(["0.5"] * 12)
     (folder / "wide.vec").write_text(f"2 12\nking {wide}\nqueen {wide}\n")
     for kind in ("comparison", "curve"):
@@ -313,22 +275,17 @@ def test_outputs_of_the_wrong_kind_are_named(
     monkeypatch.chdir(outputs)
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
     for line in commands:
-        result = CliRunner().invoke(cli.main, line.format(given).split())
+        result = invoke(*line.format(given).split())
         assert result.exit_code == 1
         assert result.stderr.splitlines()[-1].startswith(f"Error: {given}: {message}"), line
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "train-svd corpus --dim 2",
-        "train-cbow corpus --dim 2 --epochs 1 --threads 1",
-        "train-skipgram corpus --dim 2 --epochs 1 --threads 1",
-    ],
+    "line", ["train-svd corpus --dim 2", "train-cbow corpus --dim 2 --epochs 1 --threads 1"]
 )
 def test_training_says_that_a_text_is_too_small(outputs, monkeypatch, tmp_path, line):
     monkeypatch.chdir(outputs)
-    result = CliRunner().invoke(cli.main, [*line.split(), "--out", str(tmp_path / "run")])
+    result = invoke(*line.split(), "--out", tmp_path / "run")
 
     assert result.exit_code == 0, result.stderr
     assert (
@@ -339,6 +296,6 @@ def test_training_says_that_a_text_is_too_small(outputs, monkeypatch, tmp_path, 
 
 def test_a_folder_of_text_may_not_contain_outputs(outputs, monkeypatch):
     monkeypatch.chdir(outputs.parent)
-    result = CliRunner().invoke(cli.main, ["build-corpus", outputs.name, "--out", "x"])
+    result = invoke("build-corpus", outputs.name, "--out", "x")
     assert result.stderr.startswith(f"Error: {outputs.name}/")
     assert result.stderr.endswith("inside the text; move it away, or name the files of the text\n")

@@ -4,12 +4,12 @@ import dataclasses
 import json
 import random
 import shlex
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.embed.compare.recommend import KINDS, Margin, read_evidence
+from tests.calls import command, output
 
 
 @pytest.fixture(scope="module")
@@ -23,48 +23,39 @@ def text(tmp_path_factory):
     return source
 
 
-def ask(*arguments):
-    return CliRunner().invoke(main, ["recommend", *map(str, arguments)])
+ask = partial(output, "recommend")
 
 
 def test_the_recommended_commands_run_on_this_corpus(text, tmp_path):
-    document = json.loads(ask(text, "--json").stdout)
-
+    document = json.loads(ask(text, "--json"))
+    assert (document["tokens"], document["words"], document["is_far"]) == (5_400, 400, True)
+    assert document["evidence"] in read_evidence()["samples"]
     assert sorted(kind for each in document["advice"] for kind in each["kinds"]) == sorted(KINDS)
     for each in document["advice"]:
         program, *typed, run = shlex.split(each["command"])
         assert (program, typed[1], run) == ("firth", str(text), "RUN")
         epochs = [] if each["method"] == "svd" else ["--epochs", "1"]
         out = tmp_path / each["candidate"]
-        done = CliRunner().invoke(main, [*typed, str(out), *epochs])
-        assert done.exit_code == 0, done.output
+        output(*typed, out, *epochs)
         assert (out / "vectors.npy").exists()
 
 
-def test_the_lines_name_the_command_and_the_evidence(text):
-    done = ask(text)
-
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
-    document = json.loads(ask(text, "--json").stdout)
+def test_the_lines_name_the_command_the_evidence_and_every_candidate(text):
+    lines = ask(text).splitlines()
+    document = json.loads(ask(text, "--json"))
     chosen = [line for line in lines if " --out RUN" in line]
     for line, each in zip(chosen, document["advice"], strict=True):
         assert line.endswith(f": {each['command']}")
     [evidence] = [line for line in lines if line.startswith("evidence: ")]
     assert f"yours has 5.4k and {document['words']}" in evidence
     assert evidence.endswith("; yours is very different, so use firth learning-curve")
-
-
-def test_the_table_has_every_candidate_with_its_scores(text):
-    lines = [" ".join(line.split()) for line in ask(text).stdout.splitlines()]
-
-    rows = {
-        name: [line for line in lines if line.startswith(f"{name} ")]
-        for name in read_evidence()["candidates"]
-    }
-    for [row] in rows.values():
-        assert row.count("±") == 3
-    assert sum(row.count("*") for [row] in rows.values()) == 3
+    plain = [" ".join(line.split()) for line in lines]
+    rows = [
+        row for name in read_evidence()["candidates"] for row in plain if row.startswith(f"{name} ")
+    ]
+    assert len(rows) == len(read_evidence()["candidates"])
+    assert {row.count("±") for row in rows} == {3}
+    assert sum(row.count("*") for row in rows) == 3
 
 
 @pytest.mark.parametrize(
@@ -79,8 +70,8 @@ def test_the_margin_over_the_next_candidate_is_shown(text, monkeypatch, differen
     margin = Margin("cbow-100", difference, 0.02 / read_evidence()["factor"])
     monkeypatch.setattr("firth.embed.compare.recommend.margin_of", lambda *_: margin)
 
-    assert f"    {line}" in ask(text).stdout.splitlines()
-    first = json.loads(ask(text, "--json").stdout)["advice"][0]
+    assert f"    {line}" in ask(text).splitlines()
+    first = json.loads(ask(text, "--json"))["advice"][0]
     assert first["margins"][first["kinds"][0]] == dataclasses.asdict(margin)
 
 
@@ -90,25 +81,10 @@ def test_training_times_are_a_column_if_the_evidence_has_them(text, monkeypatch)
         sample["seconds"] = dict.fromkeys(evidence["candidates"], 1234.0)
     monkeypatch.setattr("firth.embed.compare.recommend.read_evidence", lambda: evidence)
 
-    lines = [line.rstrip() for line in ask(text).stdout.splitlines()]
+    lines = [line.rstrip() for line in ask(text).splitlines()]
 
     assert sum(line.endswith(" training, s") for line in lines) == 1
     assert sum(line.endswith(" 1,234") for line in lines) == len(evidence["candidates"])
-
-
-def test_json_has_the_evidence(text):
-    document = json.loads(ask(text, "--json").stdout)
-
-    assert (document["tokens"], document["words"], document["is_far"]) == (5_400, 400, True)
-    assert document["evidence"] in read_evidence()["samples"]
-
-
-def test_text_without_spaces_prints_advice_on_segmentation(tmp_path):
-    source = tmp_path / "zh.txt"
-    source.write_text("他们来了我们去了你们好吗" * 500 + "。\n")
-
-    assert "jieba" in ask(source).stderr
-    assert "jieba" not in ask(source).stderr  # said once, when the corpus is built
 
 
 @pytest.mark.parametrize("content", ["a few words only\n", "...\n! !\n"])
@@ -116,16 +92,8 @@ def test_too_little_text_prints_a_one_line_error(tmp_path, content):
     source = tmp_path / "tiny.txt"
     source.write_text(content)
 
-    done = ask(source)
-
+    done = command("recommend", source)
     assert done.exit_code == 1
     assert done.stderr.splitlines()[-1] == (
         "Error: too little text for a recommendation: 0 words occur 5 times or more; add text"
     )
-
-
-def test_a_missing_corpus_prints_a_one_line_error(tmp_path):
-    done = ask(tmp_path / "nothing")
-
-    assert done.exit_code == 1
-    assert done.stderr.count("\n") == 1

@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.neighbors import analogy, nearest, similarity
+from tests.calls import command, output
 from tests.embed.fasttext_model import fasttext_bytes, some_inputs, write_run
 
 WORDS = ["river", "rivers", "sea", "mountain", "schön", "图书馆", "a"]
@@ -24,11 +23,6 @@ def run(request, tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes(fasttext_bytes(WORDS, some_inputs(len(WORDS), 99, 6), longest=4))
     return str(path)
-
-
-def invoke(*arguments, **more):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, list(arguments), **more)
 
 
 def cosines(run, word):
@@ -47,8 +41,7 @@ def cosines(run, word):
 
 @pytest.mark.parametrize("word", ["rivery", "schöner", "图书", "😀river"])
 def test_neighbors_of_an_unseen_word(run, word):
-    result = invoke("neighbors", run, word, "river", "--json", "-k", "99")
-
+    result = command("neighbors", run, word, "river", "--json", "-k", "99")
     assert (result.exit_code, result.stderr) == (0, NOTE.format(word))
     answers = json.loads(result.stdout)
     found = {entry["neighbor"]: entry["cosine"] for entry in answers[word]}
@@ -58,20 +51,16 @@ def test_neighbors_of_an_unseen_word(run, word):
 
 
 def test_similarity_with_an_unseen_word(run):
-    result = invoke("similarity", run, "rivery", "sea", "--json")
-
-    assert result.stderr == NOTE.format("rivery")
-    assert json.loads(result.stdout)["cosine"] == pytest.approx(cosines(run, "rivery")["sea"])
-    again = invoke("similarity", run, "rivery", "rivery")
-    assert again.stdout == "rivery           rivery            1.0000\n"
+    found = json.loads(output("similarity", run, "rivery", "sea", "--json"))
+    assert found["cosine"] == pytest.approx(cosines(run, "rivery")["sea"])
+    again = output("similarity", run, "rivery", "rivery")
+    assert again == "rivery           rivery            1.0000\n"
 
 
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
 def test_an_analogy_with_an_unseen_word_answers_from_the_vocabulary(run, method):
-    result = invoke("analogy", run, "river", "rivers", "seas", "--method", method, "--json")
-
-    assert result.stderr == NOTE.format("seas")
-    answers = json.loads(result.stdout)["answers"]
+    words = ("river", "rivers", "seas", "--method", method, "--json")
+    answers = json.loads(output("analogy", run, *words))["answers"]
     assert {entry["word"] for entry in answers} == set(WORDS) - {"river", "rivers"}
     near = {word: cosines(run, word) for word in ("river", "rivers", "seas")}
     if method == "3cosmul":
@@ -87,27 +76,6 @@ def test_an_analogy_with_an_unseen_word_answers_from_the_vocabulary(run, method)
         assert [entry["word"] for entry in answers] == sorted(
             (entry["word"] for entry in answers), key=sums.__getitem__, reverse=True
         )
-
-
-def test_a_word_without_known_ngrams_is_refused(tmp_path):
-    write_run(tmp_path, WORDS)
-    result = invoke("neighbors", str(tmp_path), "xxxx")
-    assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: {tmp_path}: no vector for 'xxxx'; check the spelling (--skip-unknown skips it)\n"
-    )
-    result = invoke("neighbors", str(tmp_path), "riverss", "xxxx", "--skip-unknown", "-k", "1")
-    assert result.exit_code == 0
-    assert "skipped: " in result.stderr
-
-
-def test_a_run_without_ngrams_refuses_unseen_words(tmp_path):
-    write_run(tmp_path, WORDS)
-    for name in ("inputs.npy", "buckets.npy", "config.json"):
-        (tmp_path / name).unlink()
-    result = invoke("similarity", str(tmp_path), "rivery", "sea")
-    assert result.exit_code == 1
-    assert "did you mean 'river' or 'rivers'?" in result.stderr
 
 
 def test_the_python_functions_accept_unseen_words(run):
