@@ -150,11 +150,7 @@ class FirthGroup(click.Group):
 
 def _refusal(message: str) -> click.ClickException:
     """Return the error of one line; line breaks, which file names may contain, are escaped."""
-    from firth.corpora.common.console import record_error
-
-    line = message.replace("\n", "\\n").replace("\r", "\\r")
-    record_error(line)
-    return click.ClickException(line)
+    return click.ClickException(message.replace("\n", "\\n").replace("\r", "\\r"))
 
 
 def _use_utf8_streams() -> None:

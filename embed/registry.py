@@ -66,6 +66,9 @@ METHODS = {
     "mlm": Method("firth.pretrain.config:MlmConfig", "firth.pretrain.train:train_mlm"),
 }
 
+# ``module:name`` of the function ``(corpus, config)`` that times some steps of a masked LM
+ESTIMATE_MLM = "firth.pretrain.training.dry_run:estimate_mlm"
+
 # The "method" of a run (or "huggingface" for a Hugging Face folder) to a function
 # (run, device) -> ContextualEncoder.
 ENCODERS = {

@@ -327,9 +327,7 @@ OPTIONS_ALLOWED = {
     "corpora/common/memory.py": "declares the option --memory of the commands that refuse",
     "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
     "embed/runs/seeds.py": "declares the option --seeds of the training commands",
-    "embed/study/choices.py": "a command line that it runs",
-    "embed/study/steps.py": "command lines that it runs",
-    "embed/study/study.py": "command lines that it runs",
+    "embed/study/study.py": "names the commands of steps",
 }
 
 

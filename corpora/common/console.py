@@ -24,7 +24,6 @@ _COLUMNS = 100  # of tables on a narrow terminal; more than a line of progress h
 _SILENT_SECONDS = 3.0
 _UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
-ERRORS_FILE = "FIRTH_ERRORS_FILE"  # environment variable: where a study wants error lines
 
 
 class TerminalReporter:
@@ -36,10 +35,6 @@ class TerminalReporter:
     def note(self, message: str) -> None:
         """Write a message."""
         _write((as_command_line(message) if self._as_options else message) + "\n")
-
-    def command(self, line: str) -> None:
-        """Write a command to standard output, above what it prints itself."""
-        print(f"$ {line}", flush=True)
 
     @contextlib.contextmanager
     def progress(
@@ -211,17 +206,8 @@ def duration(seconds: float) -> str:
 
 
 def print_error(message: str) -> None:
-    """Write an error of one line, also for the study that runs this command."""
+    """Write an error of one line."""
     _write(f"Error: {message}\n")
-    record_error(message)
-
-
-def record_error(message: str) -> None:
-    """Append an error to the file of the study that runs this command, if one does."""
-    if path := os.environ.get(ERRORS_FILE):
-        line = f"{message}\n".encode("utf-8", "backslashreplace")
-        with contextlib.suppress(OSError), open(path, "ab") as file:
-            file.write(line)
 
 
 def print_json(value: Any) -> None:

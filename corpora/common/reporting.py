@@ -26,9 +26,6 @@ class Reporter(Protocol):
     def note(self, message: str) -> None:
         """Receive a message of one line."""
 
-    def command(self, line: str) -> None:
-        """Receive a command that is about to run."""
-
     def progress(
         self, label: str, unit: str, silent_seconds: float | None
     ) -> contextlib.AbstractContextManager[Progress]:
@@ -40,9 +37,6 @@ class SilentReporter:
 
     def note(self, message: str) -> None:
         """Discard the message."""
-
-    def command(self, line: str) -> None:
-        """Discard the command."""
 
     def progress(
         self, label: str, unit: str, silent_seconds: float | None
@@ -79,11 +73,6 @@ def is_silent() -> bool:
 def note(message: str) -> None:
     """Report a message of one line."""
     _current.note(message)
-
-
-def command(line: str) -> None:
-    """Report a command that is about to run."""
-    _current.command(line)
 
 
 def progress(

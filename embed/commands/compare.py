@@ -74,7 +74,6 @@ from firth.embed.compare.config import EXAMPLE, CompareConfig
         f"of words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
-@click.option("--left-out", multiple=True, hidden=True, help="A step that a study left out.")
 @click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
     runs: tuple[str, ...],
@@ -89,7 +88,6 @@ def command(
     words_from: Path | None,
     curve: Path | None,
     examples: tuple[str, ...],
-    left_out: tuple[str, ...],
     force: bool,
     **options: Any,
 ) -> None:
@@ -140,8 +138,6 @@ def command(
     _refuse_places(runs, config, curve, plot, report, out, force)
     shown = None if curve is None else read_curve(curve)
     compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
-    if left_out:
-        compared.document["left_out"] = list(left_out)
     writes: list[Callable[[], object]] = []
     if out is not None:
         writes.append(partial(compared.store, out, force=force))

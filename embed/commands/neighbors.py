@@ -105,6 +105,7 @@ def command(
 def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) -> None:
     """Print the neighbors of distinct words, searched by an index if there is one."""
     from firth.corpora.common.console import print_json
+    from firth.embed.query.prompt import print_neighbors
     from firth.embed.vectors.neighbors import nearest
 
     found = nearest(vectors, words, k) if index is None else index.nearest(words, k)
@@ -114,7 +115,7 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) ->
         print_json(objects if index is None else {"recall": index.recall, "neighbors": objects})
         return
     for word, neighbors in answers.items():
-        _print_lines(word, neighbors)
+        print_neighbors(word, neighbors)
 
 
 def _print_in_context(
@@ -123,6 +124,7 @@ def _print_in_context(
     """Print the neighbors of bracketed words, numbered if there are several."""
     from firth.corpora.common.console import print_json
     from firth.embed.contextual.in_context import nearest_in_context
+    from firth.embed.query.prompt import print_neighbors
 
     answers = nearest_in_context(run, vectors, contexts, k, layers=layers)
     if as_json:
@@ -134,17 +136,9 @@ def _print_in_context(
         )
         return
     for number, a in enumerate(answers, 1):
-        _print_lines(f"{a.word} [{number}]" if len(answers) > 1 else a.word, a.neighbors)
+        print_neighbors(f"{a.word} [{number}]" if len(answers) > 1 else a.word, a.neighbors)
 
 
 def _as_objects(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
     """Return neighbors as JSON objects."""
     return [{"neighbor": other, "cosine": cosine} for other, cosine in neighbors]
-
-
-def _print_lines(word: str, neighbors: Sequence[tuple[str, float]]) -> None:
-    """Print a line per neighbor."""
-    from firth.corpora.common.console import padded
-
-    for rank, (other, cosine) in enumerate(neighbors, 1):
-        click.echo(f"{padded(word, 16)} {rank:>3}  {padded(other, 20)} {cosine:7.4f}")

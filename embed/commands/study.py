@@ -53,12 +53,13 @@ def command(
     """Train every method on one text, compare them, and write a report.
 
     SOURCE is a corpus made by build-corpus, or texts to build one from. Settings are
-    chosen by the text's size and language and by the budget; each step runs as a
-    command, which is printed. If interrupted, run the same study to resume. OUT
-    contains corpus, runs, comparison, report.html, and study.toml with all
-    settings: pass it to --settings to repeat the study, as is or edited. A step that
-    the text or the machine does not allow is left out, which is said at the start, at
-    the end and in the report. The exit status is 1 if another step fails, else 0.
+    chosen by the text's size and language and by the budget; for each step the
+    command that does the same is printed. If interrupted, run the same study to
+    resume. OUT contains corpus, runs, comparison, report.html, and study.toml with
+    all settings: pass it to --settings to repeat the study, as is or edited. A step
+    that the text or the machine does not allow is left out, which is said at the
+    start, at the end and in the report. The exit status is 1 if another step fails,
+    else 0.
 
     \b
     Example:

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
+from firth.corpora.common.console import padded
 from firth.corpora.common.errors import FirthError, UnknownWordError
 from firth.corpora.common.reporting import note
 from firth.corpora.text.segment import LONE_SURROGATE
-from firth.embed.vectors.neighbors import vector_of
+from firth.embed.vectors.neighbors import Neighbor, vector_of
 from firth.embed.vectors.word_vectors import WordVectors
 
 _SKIP_HINT = " (`skip_unknown=True` skips it)"
@@ -47,6 +48,12 @@ def _refuse_unknown(vectors: WordVectors, word: str, hint: str) -> None:
         vector_of(vectors, word)
     except UnknownWordError as error:
         raise UnknownWordError(f"{error}{hint}") from None
+
+
+def print_neighbors(word: str, neighbors: Sequence[Neighbor]) -> None:
+    """Print a line per neighbor."""
+    for rank, (other, cosine) in enumerate(neighbors, 1):
+        print(f"{padded(word, 16)} {rank:>3}  {padded(other, 20)} {cosine:7.4f}")
 
 
 def find_words(

@@ -1,20 +1,20 @@
 """Default settings of a study, chosen by the text's size and language and by the time budget."""
 
-import json
 import math
-import subprocess
+import pkgutil
+from collections.abc import Mapping
 from typing import Any
 
-from firth.corpora.common.console import escape_leading_dash
 from firth.corpora.common.errors import FirthError, SourceError
 from firth.corpora.common.memory import available_threads
+from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import note
+from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
 from firth.embed.compare.recommend import Features
 from firth.embed.compare.scoring.comparison import SET_OPTIONS
-from firth.embed.registry import METHODS
-from firth.embed.study.settings import COMPARE, Study, command_options
-from firth.embed.study.steps import describe_exit, firth_command, recorded_errors, shows_output
+from firth.embed.registry import ESTIMATE_MLM, METHODS
+from firth.embed.study.settings import COMPARE, Study, make_config
 from firth.embed.word2vec.config import default_epochs
 
 _TOKENS_PER_SECOND = 0.5e6  # of word2vec with one thread at 100 dimensions; conservative
@@ -29,11 +29,11 @@ SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
 def choose_settings(
-    study: Study, path: str, features: Features, *, held_out: bool = True
+    study: Study, corpus: Corpus, features: Features
 ) -> tuple[Study, dict[str, str]]:
     """Return the study with every open setting chosen, and why some steps are left out, by step.
 
-    Given settings are kept. ``held_out`` says whether the corpus has held-out text.
+    Given settings are kept.
     """
     left_out: dict[str, str] = {}
     if "svd" in study.methods:
@@ -45,7 +45,7 @@ def choose_settings(
                 f"train-{method}", **_word2vec_options(study, method, features.tokens)
             )
     if "mlm" in study.methods:
-        study, reason = _choose_preset(study, path, held_out)
+        study, reason = _choose_preset(study, corpus)
         left_out |= {"train-mlm": reason} if reason else {}
     if not SETS & study.options.get(COMPARE, {}).keys():
         study, reason = _choose_sets(study, features)
@@ -70,18 +70,18 @@ def _word2vec_options(study: Study, method: str, tokens: int) -> dict[str, Any]:
     return {"dim": dim, "epochs": epochs, "deterministic": True}
 
 
-def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]:
+def _choose_preset(study: Study, corpus: Corpus) -> tuple[Study, str]:
     """Choose the largest preset that reads enough text in its budget, or else the smallest.
 
     Also return why no preset can be trained on this text and machine; empty if one can.
     """
     given = study.options.get("train-mlm", {})
     budgeted = not _BUDGETS.isdisjoint(given)
-    if held_out and budgeted and {"preset", "dtype", "compile"} <= given.keys():
+    if corpus.held_out_units and budgeted and {"preset", "dtype", "compile"} <= given.keys():
         return study, ""
     best: dict[str, Any] = {}
     for preset in [given["preset"]] if "preset" in given else _PRESETS:
-        plan = _dry_run(study.with_options("train-mlm", preset=preset), path)
+        plan = _estimate(study.with_options("train-mlm", preset=preset), corpus)
         if isinstance(plan, str):
             if not best:
                 return study, plan
@@ -101,24 +101,15 @@ def _choose_preset(study: Study, path: str, held_out: bool) -> tuple[Study, str]
     return study.with_options("train-mlm", **best), ""
 
 
-def _dry_run(study: Study, path: str) -> dict[str, Any] | str:
-    """Return what ``train-mlm --dry-run`` measures; its errors if it refuses."""
-    options = command_options(study.options["train-mlm"], "train-mlm")
-    note(f"timing some steps of train-mlm {' '.join(options)} ...")
-    command = firth_command("train-mlm", escape_leading_dash(path), *options, "--dry-run", "--json")
-    errors = None if shows_output() else subprocess.DEVNULL
-    with recorded_errors() as recorded:
-        finished = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, check=False)
-        refused = "; ".join(recorded())
-    if finished.returncode and not refused:  # killed or crashed, so choose nothing
-        raise FirthError(
-            f"firth train-mlm --dry-run: {describe_exit(finished.returncode)}; try again, or leave "
-            "mlm out of `methods`"
-        )
-    if finished.returncode:
-        return refused
-    plan: dict[str, Any] = json.loads(finished.stdout)
-    return plan
+def _estimate(study: Study, corpus: Corpus) -> Mapping[str, Any] | str:
+    """Return what some steps of the masked language model measure; why it cannot be trained."""
+    note("timing some steps of train-mlm ...")
+    config = make_config(METHODS["mlm"].config_class(), study.options["train-mlm"])
+    try:
+        sizes: Mapping[str, Any] = pkgutil.resolve_name(ESTIMATE_MLM)(corpus, config).sizes
+        return sizes
+    except FirthError as error:
+        return as_command_line(str(error))
 
 
 def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:

@@ -17,9 +17,7 @@ from firth.corpora.artifacts.artifact import (
 )
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, FirthError
-from firth.corpora.common.reporting import note
 from firth.embed.study.settings import COMPARE, SETTINGS, Study, study_from_json, write_toml
-from firth.embed.study.steps import Step, run_command
 
 RECORD = "study.json"
 _LOCK = ".lock"
@@ -37,7 +35,6 @@ class StudyFolder:
 
     path: Path
     record: dict[str, Any]  # rewritten whenever it changes
-    lock: int  # file descriptor of the lock
 
     @classmethod
     @contextlib.contextmanager
@@ -54,10 +51,9 @@ class StudyFolder:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise ArtifactError(
-                    f"{path}: in use by another study or by a step that outlived one; wait for it "
-                    "or choose another `out`"
+                    f"{path}: in use by another study; wait for it or choose another `out`"
                 ) from error
-            yield cls(path, _read_record(path), lock.fileno())
+            yield cls(path, _read_record(path))
 
     def begin(self, requested: Study, force: bool) -> None:
         """Record the requested study; raise if the folder has a different one."""
@@ -101,35 +97,42 @@ class StudyFolder:
         self._write({"corpus": corpus, **choices})
         write_whole(self.path / SETTINGS, lambda path: write_toml(complete, path))
 
-    def run_step(self, step: Step, corpus: str, force: bool) -> str:
-        """Run a step unless its output is up to date; return why it failed, or nothing."""
-        assert step.out is not None
-        out, partial, _ = artifact_paths(step.out)
-        name = step.out.name
-        wanted = {"options": list(step.options), "corpus": corpus}
-        known = self.record["steps"].get(name)
-        previous = None if known is None else {each: known.get(each) for each in wanted}
-        seal = checksum(out / CHECKSUMS) if (out / CHECKSUMS).is_file() else None
-        if known is None and (out.exists() or partial.exists()):
-            raise ArtifactError(f"{step.out}: not made by this study; move it away")
-        if previous == wanted and seal and seal != known.get(_REPLACES) and _is_intact(out, force):
-            note(f"{step.out}: kept")
-            return ""
-        changed = previous not in (None, wanted)
-        if changed and not force:
-            raise ArtifactError(
-                f"{step.out}: was made with other settings or from another text; choose another "
-                "`out`, or pass `force=True`"
-            )
-        # recorded before the step starts: if it is killed, partial output is ours and the old
-        # output, identified by its seal, is outdated
-        self._write_step(name, {**wanted, _REPLACES: seal})
-        failure = run_command(step.arguments(force=changed or seal is not None), self.lock)
-        if not failure:
-            self._write_step(name, wanted)
-        return failure
+    def is_current(self, out: Path, wanted: Mapping[str, Any], force: bool) -> bool:
+        """Return whether a run was made as ``wanted``; raise if another one needs ``force``."""
+        recorded = self.record["steps"].get(out.name)
+        run, partial, _ = artifact_paths(out)
+        if recorded is None:
+            if run.exists() or partial.exists():
+                raise ArtifactError(f"{out}: not made by this study; move it away")
+            return False
+        if any(recorded.get(name) != value for name, value in wanted.items()):
+            if not force:
+                raise ArtifactError(
+                    f"{out}: was made with other settings or from another text; choose another "
+                    "`out`, or pass `force=True`"
+                )
+            return False
+        seal = _seal(run)
+        return bool(seal and seal != recorded.get(_REPLACES) and _is_intact(run, force))
 
-    def _write_step(self, name: str, entry: dict[str, Any]) -> None:
+    def start_step(self, out: Path, wanted: Mapping[str, Any]) -> bool:
+        """Record a step before it starts; return whether it overwrites what another one made.
+
+        If it is killed, partial output is its own, and the old output, identified by its seal, is
+        outdated.
+        """
+        recorded, seal = self.record["steps"].get(out.name), _seal(artifact_paths(out)[0])
+        self._write_step(out.name, {**wanted, _REPLACES: seal})
+        if recorded is None:
+            return False
+        changed = any(recorded.get(name) != value for name, value in wanted.items())
+        return changed or seal is not None
+
+    def end_step(self, out: Path, wanted: Mapping[str, Any]) -> None:
+        """Record that the output of a step is complete."""
+        self._write_step(out.name, dict(wanted))
+
+    def _write_step(self, name: str, entry: Mapping[str, Any]) -> None:
         """Set the entry of one step and write the record."""
         self._write({"steps": {**self.record["steps"], name: entry}})
 
@@ -164,6 +167,11 @@ def _read_record(path: Path) -> dict[str, Any]:
     if not isinstance(steps, dict) or not all(isinstance(each, dict) for each in steps.values()):
         raise ArtifactError(f"{path / RECORD}: damaged; choose another `out`")
     return dict(record)
+
+
+def _seal(run: Path) -> str | None:
+    """Return the checksum of a run's checksums; None if there is no run."""
+    return checksum(run / CHECKSUMS) if (run / CHECKSUMS).is_file() else None
 
 
 def _is_intact(out: Path, force: bool) -> bool:

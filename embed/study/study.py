@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from firth.corpora.common.console import escape_leading_dash
+from firth.corpora.common.console import in_notebook, shell_quoted
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
-from firth.corpora.common.reporting import note
-from firth.corpora.encoding.build import open_or_build
+from firth.corpora.common.options import as_command_line
+from firth.corpora.common.reporting import is_silent, note
+from firth.corpora.encoding.build import build, open_or_build
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
@@ -17,14 +18,17 @@ from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.text.segment import TextSettings
+from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.recommend import features_of
+from firth.embed.compare.report.contents import choose_words, find_asked
 from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.query.prompt import print_neighbors
+from firth.embed.registry import find_method
 from firth.embed.study.choices import SETS, choose_settings
 from firth.embed.study.folder import StudyFolder
 from firth.embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
-from firth.embed.study.steps import Step, run_command, shows_output
-from firth.embed.vectors.training import warn_of_little_text
+from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
@@ -60,8 +64,8 @@ def study(
 ) -> StudyResult:
     """Build the corpus, train every method, compare the runs and write a report.
 
-    Each step runs as a command, which is printed. Steps whose output is up to date are skipped, so
-    a study that was interrupted or killed at any moment resumes when it is run again.
+    The command that does the same as a step is shown. Steps whose output is up to date are skipped,
+    so a study that was interrupted or killed at any moment resumes when it is run again.
 
     Parameters
     ----------
@@ -102,10 +106,11 @@ def study(
         read_tasks(make_config(CompareConfig, settings.options[COMPARE]))
     with StudyFolder.open(out) as folder:
         folder.begin(settings, force)
-        corpus_path = Path(settings.sources[0])
+        path = Path(settings.sources[0])
         if request is not None:
-            corpus_path = _build(settings, request, folder, force)
-        return _train_and_compare(settings, corpus_path, folder, force)
+            path = folder.path / "corpus"
+            _build(settings, request, path, force)
+        return _train_and_compare(settings, open_or_build(path), folder, force)
 
 
 def _sources_of(source: Corpus | TextSource) -> tuple[str, ...]:
@@ -115,41 +120,70 @@ def _sources_of(source: Corpus | TextSource) -> tuple[str, ...]:
 
 
 def _train_and_compare(
-    requested: Study, corpus_path: Path, folder: StudyFolder, force: bool
+    requested: Study, corpus: Corpus, folder: StudyFolder, force: bool
 ) -> StudyResult:
     """Choose open settings, train every method and compare the runs."""
-    corpus = Corpus.open(corpus_path)
     reused = folder.reuse_choices(requested, corpus.fingerprint)
-    features = features_of(corpus)
-    if not shows_output():  # otherwise every training says it
-        warn_of_little_text(corpus)
-    study, impossible = choose_settings(
-        reused, str(corpus_path), features, held_out=corpus.held_out_units > 0
-    )
+    study, impossible = choose_settings(reused, corpus, features_of(corpus))
     left_out = [f"firth {step}: {reason}" for step, reason in impossible.items()]
     folder.save_choices(requested, study, corpus.fingerprint)
     runs, failures = [], []
     for method in study.methods:
-        command, out = f"train-{method}", folder.path / method
-        if command in impossible:
+        if f"train-{method}" in impossible:
             continue
-        options = command_options(study.options.get(command, {}), command)
-        step = Step(command, (str(corpus_path),), tuple(options), out)
-        if failure := folder.run_step(step, corpus.fingerprint, force):
-            failures.append(f"firth {command}: {failure}")
+        if failure := _train(method, study, corpus, folder, force):
+            failures.append(failure)
         else:
-            runs.append(out)
+            runs.append(folder.path / method)
     if not runs:
         reasons = "; ".join([*failures, *left_out])
         raise FirthError(f"{folder.path}: no method could be trained: {reasons}")
-    opened = [WordVectors.open(path) for path in runs]
+    opened = [WordVectors.open(run) for run in runs]
     words = _known_words(study, opened)
     failure = _compare(study, folder, runs, words, [*left_out, *failures])
     if failure:
-        failures.append(f"firth {COMPARE}: {failure}")
-    if shows_output():
+        failures.append(failure)
+    if shows_tables():
         _print_neighbors(runs, opened, words)
-    return StudyResult(corpus_path, tuple(runs), not failure, tuple(failures), tuple(left_out))
+    return StudyResult(corpus.path, tuple(runs), not failure, tuple(failures), tuple(left_out))
+
+
+def _train(method: str, study: Study, corpus: Corpus, folder: StudyFolder, force: bool) -> str:
+    """Train a run unless it is up to date; return why that failed, or nothing."""
+    command, out = f"train-{method}", folder.path / method
+    given = study.options.get(command, {})
+    options = command_options(given, command)
+    wanted = {"options": options, "corpus": corpus.fingerprint}
+    if folder.is_current(out, wanted, force):
+        note(f"{out}: kept")
+        return ""
+    overwrites = folder.start_step(out, wanted)
+    _show_command(command, str(corpus.path), *options, "--out", str(out), *["--force"] * overwrites)
+    trained = find_method(method)
+    try:
+        trained.train_function()(
+            corpus, make_config(trained.config_class(), given), out, force=overwrites
+        )
+    except (FirthError, OSError) as error:
+        return _failure(command, error)
+    folder.end_step(out, wanted)
+    return ""
+
+
+def _show_command(*words: str) -> None:
+    """Note the command that does the next step."""
+    quoted = (word if word.startswith("--") else shell_quoted(word) for word in words)
+    note(f"$ firth {' '.join(quoted)}")
+
+
+def _failure(command: str, error: Exception | str) -> str:
+    """Return the line about a step that failed."""
+    return f"firth {command}: {as_command_line(str(error))}"
+
+
+def shows_tables() -> bool:
+    """Return whether tables are printed: neither if silent, nor into the cell of a notebook."""
+    return not (is_silent() or in_notebook())
 
 
 def _corpus_request(study: Study) -> Request | None:
@@ -172,21 +206,20 @@ def _corpus_request(study: Study) -> Request | None:
     )
 
 
-def _build(study: Study, request: Request, folder: StudyFolder, force: bool) -> Path:
+def _build(study: Study, request: Request, out: Path, force: bool) -> None:
     """Build the corpus unless it is up to date."""
-    out, options = folder.path / "corpus", study.options.get(BUILD, {})
     if up_to_date(out, request):
         note(f"{out}: kept")
-        return out
-    if is_corpus(out) and not force:
+        return
+    outdated = is_corpus(out)
+    if outdated and not force:
         raise ArtifactError(
             f"{out}: was built from other texts or with other settings; choose another `out`, or "
             "pass `force=True` to redo the study"
         )
-    step = Step(BUILD, tuple(study.sources), tuple(command_options(options, BUILD)), out)
-    if failure := run_command(step.arguments(force=is_corpus(out)), folder.lock):
-        raise FirthError(f"{out}: firth {BUILD}: {failure}")
-    return out
+    options = command_options(study.options.get(BUILD, {}), BUILD)
+    _show_command(BUILD, *study.sources, *options, "--out", str(out), *["--force"] * outdated)
+    build(request, out, force=outdated)
 
 
 def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
@@ -199,8 +232,6 @@ def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
 
 def _known_words(study: Study, opened: Sequence[WordVectors]) -> list[str]:
     """Return the words that were asked for, as the runs spell them; note those in no run."""
-    from firth.embed.compare.report.contents import find_asked
-
     found, unknown = find_asked(opened, dict.fromkeys(study.words))
     if unknown:
         note(f"`words`: no run has a vector of {', '.join(unknown)}")
@@ -215,26 +246,36 @@ def _compare(
     left_out: Sequence[str],
 ) -> str:
     """Compare all runs and write the report, with unchanged scores cached; return why it failed."""
-    report = ["--report", escape_leading_dash(str(folder.path / REPORT))]
-    report += [f"--words={','.join(words)}"] if words else []
-    report += [f"--left-out={line}" for line in left_out]
-    options = (*command_options(study.options.get(COMPARE, {}), COMPARE), *report)
-    step = Step(COMPARE, tuple(map(str, runs)), options, folder.path / COMPARISON)
-    return run_command(step.arguments(force=True), folder.lock)
+    given = study.options.get(COMPARE, {})
+    out, report = folder.path / COMPARISON, folder.path / REPORT
+    files = ("--out", str(out), "--report", str(report), "--force")
+    _show_command(COMPARE, *map(str, runs), *command_options(given, COMPARE), *files)
+    try:
+        compared = compare([*map(str, runs)], make_config(CompareConfig, given))
+        failures = [as_command_line(failure) for failure in compared.failures]
+        if failures:
+            compared.document["failures"] = failures
+        if left_out:
+            compared.document["left_out"] = list(left_out)
+        compared.store(out, force=True)
+        compared.write_report(report, words=words, force=True)
+    except (FirthError, OSError) as error:
+        return _failure(COMPARE, error)
+    if shows_tables():
+        compared.print_tables()
+    return _failure(COMPARE, "; ".join(failures)) if failures else ""
 
 
 def _print_neighbors(
     runs: Sequence[Path], opened: Sequence[WordVectors], words: Sequence[str]
 ) -> None:
     """Print the neighbors of words, by default of some chosen ones, in every run."""
-    from firth.embed.compare.report.contents import choose_words
-
     asked = words or choose_words(opened, [], _N_WORDS)
     shared = [word for word in asked if all(run.row(word) is not None for run in opened)]
     skipped = [word for word in asked if word not in shared]
     if skipped:
         note(f"`words`: neighbors are only in the report for {', '.join(skipped)}: not in all runs")
-    guard = ["--"] if any(word.startswith("-") for word in shared) else []
-    for path in runs if shared else []:
-        step = Step("neighbors", (str(path),), ("-k", str(_N_NEIGHBORS), *guard, *shared))
-        run_command(step.arguments())
+    for path, vectors in zip(runs, opened, strict=True):
+        _show_command("neighbors", str(path), *shared)
+        for word, neighbors in zip(shared, nearest(vectors, shared, _N_NEIGHBORS), strict=True):
+            print_neighbors(word, neighbors)

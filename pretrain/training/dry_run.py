@@ -21,6 +21,7 @@ from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from firth.pretrain.device import (
     choose_device,
+    compile_problem,
     explain_out_of_memory,
     peak_memory,
     reset_peak_memory,
@@ -66,6 +67,8 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         workload = make_workload(data, tuned, device)
         reset_peak_memory(device)
         step_seconds = timer.seconds(tuned.step_settings)[0]
+    if config.compile != "off" and compile_problem(device) is None:
+        torch.compiler.reset()  # what is compiled here must not change the tuning of a training
     steps = data.budget.steps
     if steps is None:
         assert data.budget.seconds is not None

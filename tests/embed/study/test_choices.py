@@ -1,20 +1,22 @@
 """Default settings of a study, by text size, language and budget."""
 
-import re
+from types import SimpleNamespace
 
 import pytest
 
 from firth.corpora.common.console import show_progress
-from firth.corpora.common.errors import FirthError, SourceError
+from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.recommend import Features
 from firth.embed.study import choices
 from firth.embed.study.choices import choose_settings
 from firth.embed.study.settings import Study
 
+CORPUS = SimpleNamespace(held_out_units=1)
+
 
 def settled(study, tokens, n_words=10_000, english=True):
     features = Features(tokens, n_words, False, english=english)
-    return choose_settings(study, "text", features)[0].options
+    return choose_settings(study, CORPUS, features)[0].options
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def speeds(monkeypatch):
     speeds = {"tiny": 100_000, "micro": 50_000, "mini": 25_000, "small": 5_000, "medium": 1_000}
     weights = {"tiny": 1e6, "micro": 2e6, "mini": 5e6, "small": 8e6, "medium": 11e6}
 
-    def planned(study, path):
+    def planned(study, corpus):
         preset = study.options["train-mlm"]["preset"]
         return {
             "tokens_per_second": speeds[preset], "epoch_tokens": 1_000_000, "dtype": "float32",
@@ -31,7 +33,7 @@ def speeds(monkeypatch):
             "tokens": study.options["train-mlm"].get("minutes", 0) * 60 * speeds[preset],
         }  # fmt: skip
 
-    monkeypatch.setattr(choices, "_dry_run", planned)
+    monkeypatch.setattr(choices, "_estimate", planned)
     monkeypatch.setattr(choices, "available_threads", lambda: 2)
     return speeds
 
@@ -94,51 +96,28 @@ def test_a_preset_is_chosen_by_the_budget_that_the_masked_lm_is_given(speeds, mi
 
 
 def test_no_step_is_timed_if_nothing_is_left_to_choose(monkeypatch):
-    monkeypatch.delattr(choices, "_dry_run")
+    monkeypatch.delattr(choices, "_estimate")
     options = {"steps": 5, "preset": "mini", "dtype": "bfloat16", "compile": "on"}
 
     study = Study(("a",), ("mlm",)).with_options("train-mlm", **options)
     assert settled(study, 1e6)["train-mlm"] == options
 
 
-def run_instead(monkeypatch, code):
-    """Run Python code instead of commands."""
-    monkeypatch.setattr(choices, "firth_command", lambda *words: ["python3", "-c", code])
+@pytest.mark.parametrize(("options", "units"), [({}, 1), ({}, 0), ({"steps": 5}, 0)])
+def test_a_refused_estimate_leaves_the_method_out_and_says_why(monkeypatch, capsys, options, units):
+    def refuse(corpus, config):
+        raise SettingError("`dim=9`: no text")
 
-
-REFUSES = "import os; open(os.environ['FIRTH_ERRORS_FILE'], 'a').write('no text\\n'); exit(1)"
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(("options", "held_out"), [({}, True), ({}, False), ({"steps": 5}, False)])
-def test_a_refused_dry_run_leaves_the_method_out_and_says_why(
-    monkeypatch, capsys, options, held_out
-):
-    run_instead(monkeypatch, REFUSES)
-    study = Study(("a",), ("mlm",)).with_options("train-mlm", **options)
+    monkeypatch.setattr("firth.pretrain.training.dry_run.estimate_mlm", refuse)
+    study = Study(("a",), ("mlm",), options={"train-mlm": options})
     features = Features(10**6, 10_000, False, english=True)
 
     with show_progress():
-        chosen, left_out = choose_settings(study, "text", features, held_out=held_out)
-    assert left_out["train-mlm"] == "no text"
+        corpus = SimpleNamespace(held_out_units=units)
+        chosen, left_out = choose_settings(study, corpus, features)
+    assert left_out["train-mlm"] == "--dim 9: no text"
     assert chosen.options["train-mlm"] == options
-    assert "left out: firth train-mlm: no text\n" in capsys.readouterr().err
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("code", "what"),
-    [
-        ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
-        ("raise TypeError", "ended with status 1 and no message, which is a bug of the command"),
-    ],
-)
-def test_a_dry_run_that_is_killed_or_crashes_ends_the_study(monkeypatch, code, what):
-    run_instead(monkeypatch, code)
-
-    message = f"firth train-mlm --dry-run: {what}; try again, or leave mlm out of `methods`"
-    with pytest.raises(FirthError, match=re.escape(message)):
-        settled(Study(("a",), ("mlm",)), 1e6)
+    assert "left out: firth train-mlm: --dim 9: no text\n" in capsys.readouterr().err
 
 
 def test_bundled_sets_are_used_for_english_texts_without_given_sets():
