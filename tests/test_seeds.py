@@ -186,7 +186,7 @@ def test_force_retrains_all_runs(corpus, copied):
 
 
 def test_an_interrupted_series_resumes_to_the_same_bytes(corpus, pair, tmp_path, monkeypatch):
-    from firth.embed.word2vec import loop as training
+    from firth.embed.runs import session as training
 
     plain = training.save_checkpoint
 

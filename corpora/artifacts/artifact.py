@@ -38,8 +38,9 @@ def new_artifact(
     """Yield ``out.partial`` to write in, and publish it as ``out`` when the block ends.
 
     ``maker`` (command and settings) is stored in ``maker.json``, so that an interrupted
-    artifact is resumed only by the same work. ``resume`` names the subfolder of resumable work:
-    if set, an error keeps the files that were written, else everything is removed.
+    artifact is resumed only by the same work. ``resume`` names the subfolder of resumable work,
+    which is no part of the artifact: if set, an error keeps the files that were written, else
+    everything is removed.
     """
     out, partial, aside = artifact_paths(out)
     refuse_existing(out, force)
@@ -50,9 +51,11 @@ def new_artifact(
         try:
             with _disk_errors(out):
                 yield partial
-                write_json(partial / CHECKSUMS, checksums(partial))
+                write_json(partial / CHECKSUMS, checksums(partial, resume))
                 sync_tree(partial)
                 (partial / MAKER).unlink()  # last, so that work that fills the disk can be resumed
+                if resume:
+                    shutil.rmtree(partial / resume, ignore_errors=True)
                 sync_path(partial)
                 _publish(partial, out, aside)
         except BaseException as error:
@@ -170,12 +173,14 @@ def checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def checksums(directory: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file below a directory, except our own bookkeeping."""
+def checksums(directory: Path, without: str | None = None) -> dict[str, str]:
+    """Return the SHA-256 of every file below a directory but one folder and our bookkeeping."""
     names = sorted(
         path.relative_to(directory).as_posix()
         for path in directory.rglob("*")
-        if path.is_file() and path.name not in (_LOCK, MAKER, CHECKSUMS)
+        if path.is_file()
+        and path.name not in (_LOCK, MAKER, CHECKSUMS)
+        and path.relative_to(directory).parts[0] != without
     )
     from firth.corpora.common.threads import worker_threads  # lazy: imports numpy
 

@@ -29,6 +29,7 @@ from firth.corpora.common.reporting import note
 
 CHECKPOINTS = "checkpoints"  # folder of a training's checkpoints
 STATE = "state.json"
+FORMAT = 1
 _STEP = re.compile(r"step-(\d+)")
 _PARTIAL = ".partial"
 
@@ -51,7 +52,9 @@ def save_checkpoint(
         partial.mkdir()
         for name, array in arrays.items():
             save_array(partial / f"{name}.npy", array)
-        write_json(partial / STATE, {"format": 1, "arrays": list(arrays), "state": dict(state)})
+        write_json(
+            partial / STATE, {"format": FORMAT, "arrays": list(arrays), "state": dict(state)}
+        )
         write_json(partial / CHECKSUMS, checksums(partial))
         sync_tree(partial)
         partial.rename(step)
@@ -69,12 +72,22 @@ def room_for_checkpoints(size: int, keep: int = 1) -> int:
 
 
 def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
-    """Read the newest undamaged checkpoint, with a note on damaged ones; None if there is none."""
+    """Read the newest undamaged checkpoint, with a note on damaged ones; None if there is none.
+
+    Raise if it has another format.
+    """
     for step in _steps(directory):
         try:
-            return _read(step)
+            arrays, contents = _read(step)
         except ArtifactError:
             note(f"{step}: damaged checkpoint skipped")
+            continue
+        if contents["format"] != FORMAT:
+            raise ArtifactError(
+                f"{directory}: has format {contents['format']}, this version reads {FORMAT}; "
+                "pass `force=True` to start over"
+            )
+        return arrays, contents["state"]
     return None
 
 
@@ -88,7 +101,7 @@ def clear_checkpoints(directory: Path) -> None:
 
 
 def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read a checkpoint and verify its checksums."""
+    """Read the arrays and the contents of a checkpoint, and verify its checksums."""
     verify(step)
     contents = read_json(step / STATE)
     paths = {name: step / f"{name}.npy" for name in contents["arrays"]}
@@ -98,7 +111,7 @@ def _read(step: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return {
         name: map_array(path, again="train again", missing="no such file")
         for name, path in paths.items()
-    }, contents["state"]
+    }, contents
 
 
 def _steps(directory: Path) -> list[Path]:

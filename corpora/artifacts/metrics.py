@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,13 @@ def read_unit_losses(run: Path) -> np.ndarray | None:
 
 
 class Metrics:
-    """Appends to the metrics file; on resuming, lines that ``keep`` rejects are dropped."""
+    """Appends to the metrics file, of which the first ``n_lines`` stay when a training resumes."""
 
-    def __init__(self, path: Path, keep: Callable[[dict[str, Any]], bool]) -> None:
+    def __init__(self, path: Path, n_lines: int = 0) -> None:
         self._path = path
-        kept = [line for line in read_metrics(path) if keep(line)]
-        text = "".join(json.dumps(line) + "\n" for line in kept)
+        lines = read_metrics(path)[:n_lines]
+        self.n_lines = len(lines)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
         write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
 
     def write(self, **line: Any) -> None:
@@ -122,6 +123,7 @@ class Metrics:
         }
         with open(self._path, "a", encoding="utf-8") as file:
             file.write(json.dumps(finite) + "\n")
+        self.n_lines += 1
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

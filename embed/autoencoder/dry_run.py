@@ -1,7 +1,9 @@
 """Estimate what an auto-encoder takes, by counting the text and training on some of the rows."""
 
 import dataclasses
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +59,7 @@ def estimate_autoencoder(corpus: "Corpus", config: AutoencoderConfig) -> Estimat
 
 def _seconds(rows: Any, config: AutoencoderConfig, device: str, epochs: int) -> float:
     """Return how long the training on some rows takes."""
-    started = time.perf_counter()
-    train_codes(rows, dataclasses.replace(config, epochs=epochs), device)
-    return time.perf_counter() - started
+    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
+        started = time.perf_counter()
+        train_codes(rows, dataclasses.replace(config, epochs=epochs), device, Path(folder))
+        return time.perf_counter() - started

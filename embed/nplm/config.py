@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.options import check, describe_settings, setting
 from firth.embed.registry import Chosen
+from firth.embed.word2vec.config import Tuning
 
 _FULL_WORDS = 4_096  # vocabularies up to this size have a full softmax by default
 _SAMPLES = 1_024
@@ -66,13 +67,4 @@ def samples_for(config: NplmConfig, n_words: int) -> int:
     return 0 if n_words <= _FULL_WORDS else _SAMPLES
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tuning:
-    """Sizes and intervals that are not options; tests use smaller ones."""
-
-    held_out_tokens: int = 50_000  # most held-out tokens to measure the loss on
-    metrics_seconds: float = 2.0  # between lines of ``metrics.jsonl``
-    checkpoint_seconds: float = 60.0  # between checkpoints
-
-
-TUNING = Tuning()
+TUNING = Tuning(held_out_tokens=50_000)  # each has a score for every word of the vocabulary

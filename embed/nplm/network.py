@@ -1,5 +1,6 @@
 """The network: its forward pass, its gradients written out, and Adagrad on the rows in use."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Network:
             values = rng.standard_normal((rows, columns), dtype=np.float32)
             return torch.from_numpy(values * np.float32(deviation)).to(device)
 
-        self.device = device
+        self.n_words, self.device = n_words, device
         self.weights: dict[str, Tensor] = {
             "words": normal(n_words + 1, dim, 0.1),  # C; the last row precedes a unit of text
             "hidden": normal(inputs, hidden, inputs**-0.5),  # W
@@ -46,7 +47,7 @@ class Network:
         squares = {name + _SQUARES: each for name, each in self._squares.items()}
         return {name: each.cpu().numpy() for name, each in {**self.weights, **squares}.items()}
 
-    def load(self, arrays: dict[str, np.ndarray]) -> None:
+    def load(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
         """Restore :meth:`arrays`."""
         for name, weights in self.weights.items():
             weights.copy_(self._tensor(arrays[name]))

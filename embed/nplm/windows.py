@@ -1,26 +1,13 @@
 """The words before each word, and the order in which words are predicted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from firth.embed.nplm.config import NplmConfig
 from firth.embed.word2vec.training_text import TrainingText
 
 _ORDER, _NEGATIVES = 1, 2  # keys of the random streams
-
-
-@dataclass(frozen=True)
-class Position:
-    """Position in a training, as stored in checkpoints."""
-
-    epoch: int = 0  # next epoch, from 0
-    shard: int = 0  # next shard, from 0
-    batch: int = 0  # next batch in it, from 0
-    step: int = 0  # steps so far, over all epochs
-    tokens: int = 0  # predicted so far, over all epochs
-    loss: float = 0.0  # of the epoch so far
-    count: int = 0  # tokens of the epoch so far
 
 
 def windows(
@@ -43,25 +30,24 @@ def unit_starts(offsets: np.ndarray) -> np.ndarray:
 
 
 def batches(
-    text: TrainingText, *, width: int, size: int, epochs: int, seed: int, start: Position
-) -> Iterator[tuple[int, int, int, np.ndarray, np.ndarray]]:
-    """Yield epoch, shard, batch, windows and words to predict, from a position to the end.
+    text: TrainingText, epoch: int, config: NplmConfig, start: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield windows and words to predict of an epoch, from the batch ``start`` on.
 
     Shards come in order, the words of each in an order that depends on seed, epoch and shard.
     """
     # yields int64 (B, width) and int64 (B,)
-    for epoch in range(start.epoch, epochs):
-        resumes = epoch == start.epoch
-        for shard, (rows, offsets) in enumerate(text.shards()):
-            if (resumes and shard < start.shard) or not len(rows):
-                continue
-            first = start.batch if resumes and shard == start.shard else 0
-            order = np.random.default_rng((_ORDER, seed, epoch, shard)).permutation(len(rows))
-            starts = unit_starts(offsets)
-            for batch in range(first, -(-len(rows) // size)):
-                places = order[batch * size : (batch + 1) * size]
-                contexts = windows(rows, starts, places, width, len(text.words))
-                yield epoch, shard, batch, contexts, rows[places].astype(np.int64)
+    size = config.batch
+    for shard, (rows, offsets) in enumerate(text.shards()):
+        n_batches = -(-len(rows) // size)
+        if start < n_batches:
+            key = (_ORDER, config.seed, epoch, shard)
+            order, starts = np.random.default_rng(key).permutation(len(rows)), unit_starts(offsets)
+        for batch in range(start, n_batches):
+            places = order[batch * size : (batch + 1) * size]
+            contexts = windows(rows, starts, places, config.window, len(text.words))
+            yield contexts, rows[places].astype(np.int64)
+        start = max(0, start - n_batches)
 
 
 class Noise:

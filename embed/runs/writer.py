@@ -1,18 +1,26 @@
 """Write a run: the files of its method, and then what it is and how it was made."""
 
 import contextlib
+import dataclasses
 import datetime
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.provenance import PROVENANCE, now, provenance
 from firth.corpora.text.segment import TextSettings
 
+if TYPE_CHECKING:  # it imports numba
+    from firth.corpora.store.corpus import Corpus
+
 FORMAT = 1
 CONFIG = "config.json"
+# settings that may differ when an interrupted training is resumed
+_CHANGEABLE = frozenset({
+    "device", "threads", "memory", "checkpoint_every", "keep_checkpoints", "evaluate_every",
+})  # fmt: skip
 
 
 class RunWriter:
@@ -47,3 +55,13 @@ def new_run(
     """
     with new_artifact(out, maker, force=force, resume=resume) as partial:
         yield RunWriter(partial, started)
+
+
+def training_maker(method: str, config: Any, corpus: "Corpus", **resolved: Any) -> dict[str, Any]:
+    """Return what identifies a training: an interrupted one with the same is resumed.
+
+    ``resolved`` are settings whose value differs from that of the config.
+    """
+    options = {**dataclasses.asdict(config), **resolved}
+    fixed = {name: value for name, value in options.items() if name not in _CHANGEABLE}
+    return {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}

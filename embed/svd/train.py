@@ -45,7 +45,7 @@ from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.window_weights import WEIGHTINGS
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
-from firth.embed.vectors.training import train_vectors
+from firth.embed.vectors.training import open_trained, run_folder
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
@@ -212,12 +212,13 @@ def train_svd(
     FirthError
         If no two words occur together.
     """
-    settings = config_of(config, SvdConfig)
+    from firth.corpora.encoding.build import open_or_build
 
-    def train(opened: "Corpus", run: Path) -> Path:
-        return make_svd_run(opened, settings, run, force=force, cluster=cluster)
-
-    return train_vectors(train, corpus, out, METHOD, force=force)
+    config = config_of(config, SvdConfig)
+    with run_folder(out, force=force) as run:
+        opened = open_or_build(corpus)
+        make_svd_run(opened, config, run, force=force, cluster=cluster)
+        return open_trained(run, opened, METHOD, out)
 
 
 def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:

@@ -1,6 +1,7 @@
 """Estimate what skip-gram and CBOW take, by training for some seconds with the real tables."""
 
 import time
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from firth.corpora.artifacts.checkpoint import room_for_checkpoints
@@ -10,14 +11,13 @@ from firth.corpora.common.estimate import Estimate
 from firth.embed.vectors.wordlist import word_lines
 from firth.embed.word2vec.loop import held_out_batch
 from firth.embed.word2vec.memory import memory_of, require_memory, training_size
-from firth.embed.word2vec.schedule import batches, learning_rate
+from firth.embed.word2vec.schedule import batches
 from firth.embed.word2vec.trainer import Trainer
 from firth.embed.word2vec.training_text import TrainingText
 
 if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
 
-_SECONDS = 4.0  # of training that are timed
 _ABOUT = 3_500  # bytes of the settings, provenance, metrics and checksums of a run
 LINE_SECONDS, _LINE_BYTES = 2.0, 150  # of metrics.jsonl
 
@@ -69,29 +69,35 @@ def _train_a_moment(trainer: Trainer) -> tuple[float, int, float]:
 
     That is loading kernels with the first batch, and the held-out loss after each epoch.
     """
-    config, tuning, total = trainer.config, trainer.tuning, trainer.text.n_tokens * trainer.epochs
-    seconds, tokens = [], []
+    text, tuning = trainer.text, trainer.tuning
     with trainer.workers() as workers:
-        start = (0, 0)
-        for batch in batches(
-            trainer.text, trainer.epochs, workers.batch_size, start, tuning.chunk_tokens
-        ):
-            done = [batch.tokens_before(c) for c in range(len(batch) + 1)]
-            rates = [
-                learning_rate(config.learning_rate, config.final_rate, at, total) for at in done
-            ]
-            started = time.perf_counter()
-            workers.train(batch, rates)
-            seconds.append(time.perf_counter() - started)
-            tokens.append(batch.n_tokens)
-            if sum(seconds[1:]) > _SECONDS:
-                break
-        held_out, started = held_out_batch(trainer.text, tuning), time.perf_counter()
+
+        def steps() -> Iterator[int]:
+            for batch in batches(text, 0, workers.batch_size, 0, tuning.chunk_tokens):
+                workers.train(batch, trainer.rates(batch))
+                yield batch.n_tokens
+
+        trained, n_tokens, loading = time_steps(steps())
+        held_out, started = held_out_batch(text, tuning), time.perf_counter()
         if held_out:
             workers.losses_of(held_out)
         measuring = time.perf_counter() - started
+    return trained, n_tokens, loading + trainer.epochs * measuring
+
+
+def time_steps(steps: Iterable[int], least: float = 4.0) -> tuple[float, int, float]:
+    """Take steps, which return their tokens, for some seconds; return these seconds and tokens.
+
+    They are those after the first step. The third value is for how long that one took longer.
+    """
+    seconds, tokens, started = [], [], time.perf_counter()
+    for n_tokens in steps:
+        seconds.append(time.perf_counter() - started)
+        tokens.append(n_tokens)
+        if sum(seconds[1:]) > least:
+            break
+        started = time.perf_counter()
     if len(seconds) == 1:
-        return seconds[0], tokens[0], trainer.epochs * measuring
+        return seconds[0], tokens[0], 0.0
     trained, n_trained = sum(seconds[1:]), sum(tokens[1:])
-    loading = max(0.0, seconds[0] - tokens[0] * trained / n_trained)
-    return trained, n_trained, loading + trainer.epochs * measuring
+    return trained, n_trained, max(0.0, seconds[0] - tokens[0] * trained / n_trained)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.reporting import Progress, note
+from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.common.reporting import Progress, note, progress
+from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from firth.embed.word2vec.trainer import Trainer
 from firth.embed.word2vec.training_text import TrainingText
@@ -14,12 +17,11 @@ from firth.embed.word2vec.training_text import TrainingText
 _MAX_UNIT_WORDS = 10_000  # gensim drops the rest of a longer unit
 
 
-def train_gensim(trainer: Trainer, progress: Progress) -> tuple[np.ndarray, np.ndarray | None]:
-    """Train with gensim; return word vectors and context vectors (None if hierarchical softmax).
+def train_gensim(trainer: Trainer, run: Path) -> None:
+    """Train with gensim; write word vectors and, unless hierarchical softmax, context vectors.
 
     Bit-identical with one thread and the same version of gensim.
     """
-    # returns float32 (V, dim) each
     config, text = trainer.config, trainer.text
     n_cut = sum(int((np.diff(offsets) > _MAX_UNIT_WORDS).sum()) for _, offsets in text.shards())
     if n_cut:
@@ -29,15 +31,18 @@ def train_gensim(trainer: Trainer, progress: Progress) -> tuple[np.ndarray, np.n
     # gensim accepts any keys as words; row numbers are used here
     model.build_vocab_from_freq(dict(enumerate(text.counts.tolist())))
     sentences = _Sentences(text)
-    model.train(
-        sentences,
-        total_words=text.n_tokens,
-        epochs=trainer.epochs,
-        callbacks=[_progress_callback(progress, text.n_tokens, trainer.epochs)],
-    )
+    with progress("training", "tokens") as show:
+        model.train(
+            sentences,
+            total_words=text.n_tokens,
+            epochs=trainer.epochs,
+            callbacks=[_progress_callback(show, text.n_tokens, trainer.epochs)],
+        )
     if sentences.error is not None:
         raise sentences.error
-    return model.wv.vectors, None if config.hierarchical_softmax else model.syn1neg
+    WordVectors(text.words, model.wv.vectors, counts=text.counts).save(run)
+    if not config.hierarchical_softmax:
+        save_array(run / CONTEXTS, model.syn1neg)
 
 
 class _Sentences:

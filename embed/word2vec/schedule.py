@@ -47,24 +47,22 @@ class Batch:
 
 
 def batches(
-    text: TrainingText, epochs: int, size: int, start: tuple[int, int], chunk_tokens: int
+    text: TrainingText, epoch: int, size: int, start: int, chunk_tokens: int
 ) -> Iterator[Batch]:
-    """Yield batches of at most ``size`` chunks over all epochs, from ``start`` (epoch, chunk)."""
-    for epoch in range(start[0], epochs):
-        number, before = 0, epoch * text.n_tokens
-        for rows, offsets in text.shards():
-            offsets = cut_long_units(offsets, chunk_tokens)
-            bounds = cut_chunks(offsets, chunk_tokens)
-            n_chunks = len(bounds) - 1
-            skip = min(max(start[1] - number, 0), n_chunks) if epoch == start[0] else 0
-            for first in range(skip, n_chunks, size):
-                passed = int(offsets[bounds[first]] - offsets[0])
-                yield Batch(
-                    epoch, number + first, rows, offsets, bounds[first : first + size + 1],
-                    before + passed,
-                )  # fmt: skip
-            number += n_chunks
-            before += int(offsets[-1] - offsets[0])
+    """Yield batches of at most ``size`` chunks of an epoch, from the chunk ``start`` on."""
+    number, before = 0, epoch * text.n_tokens
+    for rows, offsets in text.shards():
+        offsets = cut_long_units(offsets, chunk_tokens)
+        bounds = cut_chunks(offsets, chunk_tokens)
+        n_chunks = len(bounds) - 1
+        for first in range(min(max(start - number, 0), n_chunks), n_chunks, size):
+            passed = int(offsets[bounds[first]] - offsets[0])
+            yield Batch(
+                epoch, number + first, rows, offsets, bounds[first : first + size + 1],
+                before + passed,
+            )  # fmt: skip
+        number += n_chunks
+        before += int(offsets[-1] - offsets[0])
 
 
 def cut_long_units(offsets: np.ndarray, chunk_tokens: int) -> np.ndarray:

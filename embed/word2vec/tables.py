@@ -1,6 +1,6 @@
 """The tables that word2vec trains, laid out for its kernels: aligned rows, a zero row last."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +40,11 @@ class Tables:
             "inputs": self.inputs[:-1, : self.dim],
             "outputs": self.outputs[: self.n_words, : self.dim],
         }
+
+    def load(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
+        """Restore what :meth:`arrays` returned."""
+        for name, table in self.arrays().items():
+            table[:] = arrays[name]
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the trained values, some rows at a time."""

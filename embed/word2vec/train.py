@@ -7,18 +7,17 @@ Corrado and Dean 2013 (arXiv:1310.4546).
 import dataclasses
 from pathlib import Path
 
-from firth.corpora.artifacts.arrays import save_array
-from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.options import config_of
-from firth.corpora.common.reporting import progress
+from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
-from firth.embed.runs.writer import new_run
-from firth.embed.vectors.training import train_vectors
-from firth.embed.vectors.word_vectors import CONTEXTS, MATRIX, WordVectors
+from firth.embed.runs.writer import new_run, training_maker
+from firth.embed.vectors.training import open_trained, run_folder
+from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from firth.embed.word2vec.gensim_engine import train_gensim
-from firth.embed.word2vec.loop import run_training
+from firth.embed.word2vec.loop import train_tables
 from firth.embed.word2vec.memory import require_memory
 from firth.embed.word2vec.trainer import Trainer, build_trainer
 
@@ -123,51 +122,27 @@ def _train(
     corpus: Corpus | TextSource, config: Word2VecConfig, out: str | Path | None, *, force: bool
 ) -> WordVectors:
     """Train with either method."""
-
-    def train(opened: Corpus, run: Path) -> Path:
+    with run_folder(out, force=force) as run:
+        opened = open_or_build(corpus)
         trainer = build_trainer(opened, config)
-        return make_run(trainer, run, force=force, resumable=out is not None)
-
-    return train_vectors(train, corpus, out, config.method, force=force)
+        make_run(trainer, run, force=force, resumable=out is not None)
+        return open_trained(run, opened, config.method, out)
 
 
 def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     require_memory(trainer.text, trainer.config, trainer.init)
     corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
-    options = dataclasses.asdict(config)
-    maker = {
-        "command": f"train-{config.method}", "corpus": corpus.fingerprint, **options, **resolved,
-    }  # fmt: skip
-    del maker["threads"], maker["memory"]  # a resumed training may use more or less
+    maker = training_maker(config.method, config, corpus, **resolved)
     resume = CHECKPOINTS if resumable else None
     with new_run(out, maker, force=force, resume=resume) as run:
         if config.engine == "gensim":
-            _train_with_gensim(trainer, run.path)
+            train_gensim(trainer, run.path)
         else:
-            _train_with_kernels(trainer, run.path)
+            train_tables(trainer, run.path)
+            trainer.tables.save(run.path, trainer.text.words, trainer.text.counts)
         run.describe(
-            config.method, options, corpus.text, seeds=[config.seed], threads=trainer.threads,
-            **corpus.trained_on, init=resolved["init"],
+            config.method, dataclasses.asdict(config), corpus.text, seeds=[config.seed],
+            threads=trainer.threads, **corpus.trained_on, init=resolved["init"],
         )  # fmt: skip
     return out
-
-
-def _train_with_kernels(trainer: Trainer, directory: Path) -> None:
-    """Train with Firth's kernels and write the tables, unless that is already done."""
-    checkpoints = directory / CHECKPOINTS
-    if checkpoints.exists() or not (directory / MATRIX).is_file():
-        checkpoints.mkdir(exist_ok=True)  # its existence means that the tables are not complete
-        with progress("training", "tokens") as show:
-            run_training(trainer, directory, show)
-        trainer.tables.save(directory, trainer.text.words, trainer.text.counts)
-    clear_checkpoints(checkpoints)  # only now: the disk may have been full
-
-
-def _train_with_gensim(trainer: Trainer, directory: Path) -> None:
-    """Train with gensim and write its tables."""
-    with progress("training", "tokens") as show:
-        vectors, contexts = train_gensim(trainer, show)
-    WordVectors(trainer.text.words, vectors, counts=trainer.text.counts).save(directory)
-    if contexts is not None:
-        save_array(directory / CONTEXTS, contexts)

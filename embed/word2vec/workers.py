@@ -8,9 +8,9 @@ import numpy as np
 from firth.embed.word2vec.kernel_settings import Rounds, allocate_chunks, allocate_copies
 from firth.embed.word2vec.kernels import rounds as kernels
 from firth.embed.word2vec.kernels.rounds import Plan
-from firth.embed.word2vec.metrics import LossSum
 from firth.embed.word2vec.schedule import Batch, held_out_state, random_state
 from firth.embed.word2vec.tables import Tables
+from firth.embed.word2vec.text_session import LossSum
 
 
 class Workers:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics, write_unit_losses
+from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics, read_metrics, write_unit_losses
 from firth.corpora.common.reporting import Progress
 from firth.pretrain.device import Stopwatch, peak_memory
 from firth.pretrain.training.evaluation import MlmScore
@@ -58,7 +58,8 @@ class TrainingLog:
     ) -> None:
         self.stopwatch = Stopwatch(device)
         self._directory = path.parent
-        self._metrics = Metrics(path, lambda line: step > 0 and line["step"] <= step)
+        lines = [line for line in read_metrics(path) if step > 0 and line["step"] <= step]
+        self._metrics = Metrics(path, len(lines))
         self._workload = workload
         self._device = device
         self._show = show

@@ -493,3 +493,23 @@ def test_an_interrupted_replacement_is_resumed(tmp_path):
         raise ZeroDivisionError
     with new_artifact(out, OTHER, force=True, **kept) as new:
         assert not (new / "a.txt").exists()  # --force clears work of another command
+
+
+def test_the_folder_of_resumable_work_is_no_part_of_the_artifact(tmp_path, monkeypatch):
+    out, seen = tmp_path / "run", []
+
+    def work():
+        with new_artifact(out, {"command": "make"}, resume="work") as partial:
+            seen.append((partial / "work" / "state").exists())
+            (partial / "work").mkdir(exist_ok=True)
+            (partial / "work" / "state").touch()
+            (partial / "data").touch()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(artifact, "sync_tree", lambda path: 1 / 0)  # after the checksums
+        with pytest.raises(ZeroDivisionError):
+            work()
+    work()
+    assert seen == [False, True]
+    assert sorted(path.name for path in out.iterdir()) == ["checksums.json", "data"]
+    assert list(json.loads((out / "checksums.json").read_text())) == ["data"]

@@ -13,6 +13,7 @@ import pytest
 
 from firth.corpora.artifacts import checkpoint
 from firth.corpora.artifacts.checkpoint import clear_checkpoints, load_checkpoint, save_checkpoint
+from firth.corpora.common.errors import ArtifactError
 
 # Forks a child for every system call of saving, and kills it before and after the call. A separate
 # process, since pytest's has threads. Prints, for each child, the call, the version that can be
@@ -320,3 +321,14 @@ def test_clearing_removes_all_checkpoints(tmp_path):
     (directory / "step-2.partial").mkdir()
     clear_checkpoints(directory)
     assert names(tmp_path) == []
+
+
+def test_a_checkpoint_of_another_format_is_refused_and_stays(tmp_path, monkeypatch):
+    save_checkpoint(tmp_path, tables(), {"version": 1.0})
+    monkeypatch.setattr(checkpoint, "FORMAT", 2)
+    with pytest.raises(ArtifactError) as refused:
+        load_checkpoint(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path}: has format 1, this version reads 2; pass `force=True` to start over"
+    )
+    assert names(tmp_path) == ["step-1"]

@@ -13,10 +13,10 @@ from firth.corpora.artifacts.metrics import HeldOutLoss, Metrics, read_metrics
 
 def test_resuming_drops_lines_of_repeated_steps(tmp_path):
     path = tmp_path / "metrics.jsonl"
-    metrics = Metrics(path, lambda line: True)
+    metrics = Metrics(path)
     for step in range(5):
         metrics.write(step=step, loss=step / 2)
-    metrics = Metrics(path, lambda line: line["step"] <= 2)
+    metrics = Metrics(path, 3)
     metrics.write(step=3, loss=9.0)
     assert [line["step"] for line in read_metrics(path)] == [0, 1, 2, 3]
     assert read_metrics(path)[-1] == {"step": 3, "loss": 9.0}
@@ -27,13 +27,13 @@ def test_a_truncated_line_is_ignored(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1}\n{"step": 2, "lo')
     assert read_metrics(path) == [{"step": 1}]
-    Metrics(path, lambda line: True).write(step=2)
+    Metrics(path, 1).write(step=2)
     assert read_metrics(path) == [{"step": 1}, {"step": 2}]
 
 
 def test_nan_and_infinity_become_null(tmp_path):
     path = tmp_path / "metrics.jsonl"
-    Metrics(path, lambda line: True).write(loss=float("nan"), rate=float("inf"), step=1)
+    Metrics(path).write(loss=float("nan"), rate=float("inf"), step=1)
 
     def refuse(name):
         raise AssertionError(name)
@@ -127,7 +127,7 @@ def test_a_loss_is_shown_with_the_digits_of_its_error(loss, shown, warned):
 
 def test_losses_survive_the_file_and_earlier_versions_have_no_error(tmp_path):
     loss = HeldOutLoss(2.5, 0.1, 7)
-    Metrics(tmp_path / "m", lambda _: True).write(**loss.to_line())
+    Metrics(tmp_path / "m").write(**loss.to_line())
     assert HeldOutLoss.from_line(read_metrics(tmp_path / "m")[0]) == loss
     old = HeldOutLoss.from_line({"held_out_loss": 2.5, "held_out_pairs": 9})
     assert (str(old), old.warning) == ("2.5000", "")

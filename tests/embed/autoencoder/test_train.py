@@ -14,13 +14,14 @@ import firth
 from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common.errors import FirthError, SettingError
-from firth.corpora.common.reporting import SilentReporter, reporting_to
+from firth.corpora.common.reporting import reporting_to
 from firth.corpora.store.corpus import Corpus
 from firth.embed.autoencoder.config import AutoencoderConfig
 from firth.embed.autoencoder.network import Losses, Network
 from firth.embed.autoencoder.train import make_autoencoder_run, train_codes
 from firth.embed.svd.truncated_svd import truncated_svd
 from tests.embed.small_corpus import SmallCorpus
+from tests.reporters import Killed, Recorder
 
 RANK = 4
 
@@ -50,16 +51,6 @@ def corpus(tmp_path_factory):
     return Corpus.open(folder / "corpus")
 
 
-class Notes(SilentReporter):
-    """Collects notes."""
-
-    def __init__(self):
-        self.found = []
-
-    def note(self, message):
-        self.found.append(message)
-
-
 def options(**given):
     """Return settings of a small training."""
     small = {"dim": 8, "epochs": 3, "batch": 64, "min_count": 1, "threads": 1, "device": "cpu"}
@@ -80,7 +71,7 @@ def low_rank():
 
 def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
     config = options(kind="linear", dim=RANK, batch=30, epochs=120)
-    codes = train_codes(low_rank, config, directory=tmp_path)[0].astype(np.float64)
+    codes = train_codes(low_rank, config, "cpu", tmp_path)[0].astype(np.float64)
 
     found = truncated_svd(low_rank, RANK)
     left, values = found.left.astype(np.float64), found.values
@@ -96,16 +87,16 @@ def test_the_linear_network_is_the_truncated_svd(low_rank, tmp_path):
 @pytest.mark.parametrize("kind", ["hidden", "denoising", "variational"])
 def test_other_networks_learn_to_reconstruct(low_rank, tmp_path, kind):
     config = options(kind=kind, dim=RANK, hidden=20, batch=30, epochs=40).resolved()
-    codes, _ = train_codes(low_rank, config, directory=tmp_path)
+    codes, _ = train_codes(low_rank, config, "cpu", tmp_path)
     first, *_, last = read_metrics(tmp_path / "metrics.jsonl")
     assert first["unexplained"] > 0.8
     assert last["unexplained"] < 0.4
     assert ("divergence" in last) == (kind == "variational")
-    again, _ = train_codes(low_rank, config)
+    again, _ = train_codes(low_rank, config, "cpu", tmp_path)
     assert codes.tobytes() == again.tobytes()
 
 
-def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, monkeypatch):
+def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, tmp_path, monkeypatch):
     batches = []
 
     def backward(self, seen, whole, rng):
@@ -116,15 +107,11 @@ def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, mon
     monkeypatch.setattr(Network, "backward", backward)
     monkeypatch.setattr(Network, "step", lambda self, rate: None)
     config = options(kind="denoising", dim=RANK, noise=0.2, batch=30, epochs=4)
-    train_codes(low_rank, config.resolved())
+    train_codes(low_rank, config.resolved(), "cpu", tmp_path)
     seen, whole = np.concatenate(batches, axis=1)
     kept = seen != 0
     np.testing.assert_allclose(seen[kept], whole[kept] / 0.8, rtol=1e-6)
     assert kept.sum() / (whole != 0).sum() == pytest.approx(0.8, abs=0.01)
-
-
-class Killed(BaseException):
-    """In the place of a kill."""
 
 
 @pytest.mark.slow
@@ -167,7 +154,7 @@ def test_a_larger_beta_keeps_the_codes_nearer_to_the_prior(low_rank, tmp_path):
     divergences = []
     for beta in (0.1, 10.0):
         config = options(kind="variational", dim=RANK, hidden=20, beta=beta, epochs=20)
-        train_codes(low_rank, config, directory=tmp_path)
+        train_codes(low_rank, config, "cpu", tmp_path)
         divergences.append(read_metrics(tmp_path / "metrics.jsonl")[-1]["divergence"])
     assert divergences[0] > 2 * divergences[1] > 0
 
@@ -216,22 +203,24 @@ def test_options_of_another_kind_are_refused(given, message):
 
 def test_a_diverging_training_ends_with_one_line_and_is_not_resumed(corpus, tmp_path):
     config = options(kind="linear", learning_rate=1e20)
-    with pytest.raises(FirthError, match=r"training diverged in epoch 1; pass `learning_rate="):
+    with pytest.raises(
+        FirthError, match=r"diverged in epoch 1: the loss is \S+; pass `learning_ra"
+    ):
         make_autoencoder_run(corpus, config, tmp_path / "run", checkpoint_seconds=0)
     make_autoencoder_run(corpus, options(kind="linear"), tmp_path / "run")
 
 
 def test_a_network_that_is_worse_than_zeros_is_reported(corpus, tmp_path):
     for rate, expected in ((10.0, True), (0.1, False)):
-        notes = Notes()
-        with reporting_to(notes):
+        recorder = Recorder()
+        with reporting_to(recorder):
             config = options(kind="linear", learning_rate=rate)
             make_autoencoder_run(corpus, config, tmp_path / f"run-{rate}")
-        assert any("worse than zeros" in text for text in notes.found) == expected
+        assert any("worse than zeros" in text for text in recorder.notes) == expected
     assert Losses(error=-1e-9, divergence=0.0, squares=1.0).unexplained == 0  # by rounding
 
 
-def test_a_divergence_of_the_finished_network_is_refused(low_rank, monkeypatch):
+def test_a_divergence_of_the_finished_network_is_refused(low_rank, tmp_path, monkeypatch):
     encode = Network.encode
 
     def diverged(self, rows):
@@ -240,7 +229,8 @@ def test_a_divergence_of_the_finished_network_is_refused(low_rank, monkeypatch):
 
     monkeypatch.setattr(Network, "encode", diverged)
     with pytest.raises(FirthError, match="training diverged in epoch 3"):
-        train_codes(low_rank, options(kind="variational", dim=RANK).resolved())
+        config = options(kind="variational", dim=RANK).resolved()
+        train_codes(low_rank, config, "cpu", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -395,8 +395,8 @@ def test_divergence_prints_one_line_with_a_remedy(corpus, tmp_path):
     )
     assert result.exit_code == 1
     assert re.fullmatch(
-        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+ at a "
-        r"learning rate of 400; pass --learning-rate 1e\+02 or less\n",
+        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+; "
+        r"pass --learning-rate 1e\+02 or less\n",
         result.stderr,
     ), result.stderr
     assert not (tmp_path / "run").exists()

@@ -75,7 +75,7 @@ def test_losses_are_those_of_the_softmax_over_all_words():
 def test_a_checkpoint_continues_to_the_same_bytes():
     first, second = make(), make(seed=2)
     first.learn(CONTEXTS, TARGETS, 0.1, None)
-    second.load({name: each.copy() for name, each in first.arrays().items()})
+    second.load({name: each.copy() for name, each in first.arrays().items()}, 3)
     for network in (first, second):
         network.learn(CONTEXTS, TARGETS, 0.1, DRAWN)
     for name, each in first.arrays().items():

@@ -1,6 +1,5 @@
 """Runs of the next-word network: files, losses, interruptions, and use by other commands."""
 
-import contextlib
 import json
 
 import numpy as np
@@ -11,11 +10,11 @@ import firth
 from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics, read_unit_losses
 from firth.corpora.common.errors import FirthError
-from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import NplmConfig, Tuning, samples_for
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.train import make_nplm_run, open_text
+from tests.reporters import Killed, stopping
 
 FEW = NplmConfig(
     dim=6, hidden=5, window=2, batch=64, epochs=2, min_count=1, threads=1, device="cpu"
@@ -60,25 +59,6 @@ def run(corpus, tmp_path_factory):
     return train(corpus, tmp_path_factory.mktemp("run") / "run", **SAMPLED)
 
 
-class KilledError(Exception):
-    """Ends a training without Ctrl-C."""
-
-
-class Interrupting(SilentReporter):
-    """Raises Ctrl-C, or another error, after some steps."""
-
-    def __init__(self, steps, error):
-        self.left, self.error = steps, error
-
-    def progress(self, label, unit, silent_seconds):
-        return contextlib.nullcontext(self.step)
-
-    def step(self, done, total=None, detail=""):
-        self.left -= 1
-        if not self.left:
-            raise self.error
-
-
 def test_a_run_has_vectors_settings_and_losses(run, corpus):
     vectors = firth.load_vectors(run)
     assert vectors.matrix.shape == (20, 6)
@@ -93,7 +73,7 @@ def test_a_run_has_vectors_settings_and_losses(run, corpus):
 
 @pytest.mark.parametrize("steps", [1, 17, 30], ids=["first epoch", "middle", "second epoch"])
 def test_an_interrupted_training_resumes_to_the_same_bytes(run, corpus, tmp_path, steps):
-    with reporting_to(Interrupting(steps, KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+    with stopping(steps), pytest.raises(KeyboardInterrupt):
         train(corpus, tmp_path / "run", **SAMPLED)
     assert not (tmp_path / "run").exists()
     train(corpus, tmp_path / "run", **SAMPLED)
@@ -103,7 +83,7 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(run, corpus, tmp_path
 
 def test_a_killed_training_resumes_from_its_last_checkpoint(run, corpus, tmp_path):
     often = Tuning(checkpoint_seconds=0)
-    with reporting_to(Interrupting(4, KilledError())), pytest.raises(KilledError):
+    with stopping(4, Killed), pytest.raises(Killed):
         train(corpus, tmp_path / "run", often, **SAMPLED)
     train(corpus, tmp_path / "run", **SAMPLED)
     assert (tmp_path / "run/vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
@@ -134,7 +114,7 @@ def test_by_default_large_vocabularies_are_sampled():
 
 
 def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
-    with pytest.raises(FirthError, match=r"training diverged after .*; pass `learning_rate=25"):
+    with pytest.raises(FirthError, match=r"diverged in epoch 1, after .*; pass `learning_rate=25"):
         train(corpus, tmp_path / "run", learning_rate=1e6 / 1e4)
 
 
@@ -146,7 +126,7 @@ def test_a_high_loss_of_held_out_text_or_of_few_words_is_no_divergence(
     made = train(corpus, tmp_path / "run", epochs=1, batch=40)
     assert read_metrics(made / "metrics.jsonl")[-1]["held_out_loss"] == 40
     monkeypatch.setattr(Network, "losses", lambda self, before, words: np.full(len(words), np.nan))
-    with pytest.raises(FirthError, match=r"training diverged after .* the loss is nan; pass"):
+    with pytest.raises(FirthError, match=r"diverged in epoch 1, after .* the loss is nan; pass"):
         train(corpus, tmp_path / "nan", epochs=1, batch=40)
 
 

@@ -92,21 +92,21 @@ def corpus(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("train", "config", "home"),
+    ("train", "config", "stopped"),
     [
-        (*CONFIGS["skipgram"], "firth.embed.word2vec"),
-        (firth.train_mlm, MLM, "firth.pretrain.training"),
+        (*CONFIGS["skipgram"], "firth.embed.word2vec.loop.TextSession.steps"),
+        (firth.train_mlm, MLM, "firth.pretrain.training.loop._Training.run"),
     ],
     ids=["skipgram", "mlm"],
 )
 def test_only_a_training_with_a_directory_is_resumed(
-    train, config, home, corpus, tmp_path, monkeypatch, capsys
+    train, config, stopped, corpus, tmp_path, monkeypatch, capsys
 ):
     def interrupt(*_):
         raise KeyboardInterrupt
 
     with firth.show_progress(), monkeypatch.context() as patch:
-        patch.setattr(f"{home}.loop._Training.run", interrupt)
+        patch.setattr(stopped, interrupt)
         with pytest.raises(KeyboardInterrupt):
             train(corpus, config)
         assert "interrupted" not in capsys.readouterr().err

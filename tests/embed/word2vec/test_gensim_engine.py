@@ -1,13 +1,18 @@
 """The gensim engine: gensim's results in our row order, and every word trained on."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from firth.corpora.common.reporting import reporting_to
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.gensim_engine import train_gensim
 from firth.embed.word2vec.trainer import build_trainer
 from tests.embed.small_corpus import SmallView
 from tests.embed.word2vec.word2vec_cases import ViewedCorpus
+from tests.reporters import Recorder
 
 gensim_models = pytest.importorskip("gensim.models")
 KINDS = {"skipgram": SkipGramConfig, "cbow": CbowConfig}
@@ -20,9 +25,13 @@ OPTIONS = {
 HS = {"hs": 1, "negative": 0}
 
 
-def train(view, *, method="skipgram", progress=lambda *_: None, **options):
+def train(view, *, method="skipgram", **options):
+    """Return word vectors, and context vectors if there are any."""
     config = KINDS[method](**{**OPTIONS, **options})
-    return train_gensim(build_trainer(ViewedCorpus(view), config), progress)
+    with tempfile.TemporaryDirectory() as folder:
+        train_gensim(build_trainer(ViewedCorpus(view), config), Path(folder))
+        paths = [Path(folder, name) for name in ("vectors.npy", "contexts.npy")]
+        return [np.load(path) if path.exists() else None for path in paths]
 
 
 def skewed_units(n_units=200, n_words=30, seed=3):
@@ -145,12 +154,13 @@ def test_one_thread_is_deterministic(hierarchical_softmax):
 
 
 def test_progress_is_reported_after_each_epoch():
-    view, calls = SmallView(skewed_units()), []
+    view, recorder = SmallView(skewed_units()), Recorder()
 
-    train(view, epochs=3, progress=lambda done, total: calls.append((done, total)))
+    with reporting_to(recorder):
+        train(view, epochs=3)
 
     n = view.n_tokens
-    assert calls == [(n, 3 * n), (2 * n, 3 * n), (3 * n, 3 * n)]
+    assert [call[:2] for call in recorder.calls] == [(n, 3 * n), (2 * n, 3 * n), (3 * n, 3 * n)]
 
 
 def test_a_read_error_during_training_is_raised():

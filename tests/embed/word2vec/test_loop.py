@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import FirthError
-from firth.embed.word2vec import loop as training_loop
+from firth.corpora.common.reporting import reporting_to
 from firth.embed.word2vec.config import TUNING, CbowConfig, SkipGramConfig, Tuning
 from firth.embed.word2vec.kernels.rounds import DRAWN
-from firth.embed.word2vec.loop import held_out_batch, run_training
-from firth.embed.word2vec.metrics import LossSum
+from firth.embed.word2vec.loop import held_out_batch, train_tables
 from firth.embed.word2vec.schedule import batches, held_out_state, learning_rate, random_state
+from firth.embed.word2vec.text_session import LossSum, TextSession
 from firth.embed.word2vec.trainer import build_trainer
 from firth.embed.word2vec.workers import Workers
 from tests.embed.small_corpus import SmallView
@@ -35,13 +35,10 @@ from tests.embed.word2vec.word2vec_cases import (
     twin_windows,
     zipf_units,
 )
+from tests.reporters import Killed, Recorder, stopping
 
 ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = {"dim": 12, "window": 3, "subsample": 0.05, "learning_rate": 0.02, "epochs": 2}
-
-
-class Killed(BaseException):
-    """Simulates a kill: no handler catches it, but the test does."""
 
 
 # small chunks, batches and rounds, so that there are many
@@ -74,11 +71,16 @@ class Training:
         self.config, self.plan, self.text = config, self.trainer.plan, self.trainer.text
         self.tables = self.trainer.tables
 
-    def run(self, progress=lambda *_: None):
+    def run(self):
         """Train; return self."""
         self.directory.mkdir(exist_ok=True)
-        run_training(self.trainer, self.directory, progress)
+        train_tables(self.trainer, self.directory)
         return self
+
+    def stop(self, at, error=KeyboardInterrupt):
+        """Train up to this progress, where an error is raised."""
+        with pytest.raises(error), stopping(at, error):
+            self.run()
 
     @property
     def bytes(self):
@@ -102,7 +104,8 @@ class Training:
 
 def all_batches(text, epochs, size):
     """Return the batches of a whole training."""
-    return batches(text, epochs, size, (0, 0), STEPS.chunk_tokens)
+    for epoch in range(epochs):
+        yield from batches(text, epoch, size, 0, STEPS.chunk_tokens)
 
 
 def twin_of_fast(training, tables):
@@ -298,8 +301,10 @@ def test_a_chunk_of_held_out_text_is_a_unit_and_all_units_are_measured(per_clust
 
 def test_metrics_have_a_line_per_batch_and_one_per_epoch(tmp_path):
     training = Training(tmp_path, corpus_of(held_out=9), tuning=OFTEN)
-    calls = []
-    training.run(lambda done, total, detail: calls.append((done, total, detail)))
+    recorder = Recorder()
+    with reporting_to(recorder):
+        training.run()
+    calls = recorder.calls
 
     marks = [g.before + g.n_tokens for g in all_batches(training.text, 2, 8)]
     total = 2 * training.text.n_tokens
@@ -338,8 +343,7 @@ def seconds_of(lines, before=0):
 
 
 def test_the_speed_at_the_end_of_an_epoch_is_that_since_the_training_began_or_resumed(tmp_path):
-    with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path, tuning=OFTEN).run(raising(KeyboardInterrupt, 2))
+    Training(tmp_path, tuning=OFTEN).stop(2)
     training = Training(tmp_path, tuning=OFTEN).run()
     steps = [line for line in training.lines if "loss" in line]
     resumed_at = steps[1]["tokens"]
@@ -358,8 +362,8 @@ def test_without_held_out_text_its_loss_is_null(tmp_path):
 
 
 DIVERGED = re.compile(
-    r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+) at a learning "
-    r"rate of \d\S*; pass `learning_rate=(\S+)` or less"
+    r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+); "
+    r"pass `learning_rate=(\S+)` or less"
 )
 
 
@@ -403,17 +407,6 @@ def assert_same_end(training, whole):
     assert training.epochs == whole.epochs
 
 
-def raising(error, n):
-    """Return a progress function that raises at its n-th call."""
-    calls = iter(range(1, n))
-
-    def progress(*_):
-        if next(calls, None) is None:
-            raise error
-
-    return progress
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tmp_path):
@@ -421,8 +414,7 @@ def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tm
     n_batches = len(list(all_batches(TEXT, 2, 8)))
     assert n_batches > 7
     for n in (1, 2, n_batches // 2, n_batches):
-        with pytest.raises(KeyboardInterrupt):
-            Training(tmp_path / str(n), **MODES[mode]).run(raising(KeyboardInterrupt, n))
+        Training(tmp_path / str(n), **MODES[mode]).stop(n)
         again = Training(tmp_path / str(n), **MODES[mode])
         again.tables.arrays()["inputs"][:] = np.nan  # replaced by the checkpoint
         assert_same_end(again.run(), whole)
@@ -433,8 +425,7 @@ def test_training_interrupted_after_any_batch_resumes_to_the_same_bytes(mode, tm
 def test_training_interrupted_repeatedly_resumes_to_the_same_bytes(mode, tmp_path):
     whole = Training(tmp_path / "whole", **MODES[mode]).run()
     for _ in range(3):
-        with pytest.raises(KeyboardInterrupt):
-            Training(tmp_path / "cut", **MODES[mode]).run(raising(KeyboardInterrupt, 2))
+        Training(tmp_path / "cut", **MODES[mode]).stop(2)
     assert_same_end(Training(tmp_path / "cut", **MODES[mode]).run(), whole)
 
 
@@ -447,8 +438,7 @@ def test_deterministic_training_resumes_with_other_threads_to_the_same_bytes(
 ):
     mode = {"deterministic": True, **ngrams}
     whole = Training(tmp_path / "whole", threads=2, **mode).run()
-    with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path / "cut", threads=before, **mode).run(raising(KeyboardInterrupt, n))
+    Training(tmp_path / "cut", threads=before, **mode).stop(n)
     assert_same_end(Training(tmp_path / "cut", threads=now, **mode).run(), whole)
 
 
@@ -462,13 +452,12 @@ def marks_of(threads):
 def test_fast_training_resumes_with_other_threads_on_all_remaining_text(n, before, now, tmp_path):
     # windows and negatives are those of one thread, although batches are larger
     whole = Training(tmp_path / "whole").run()
-    with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path / "cut", threads=before).run(raising(KeyboardInterrupt, n))
-    calls = []
-    again = Training(tmp_path / "cut", threads=now)
-    again.run(lambda done, total, _: calls.append((done, total)))
-    assert calls[-1] == (2 * TEXT.n_tokens,) * 2
-    assert calls[0][0] > marks_of(before)[n - 1]
+    Training(tmp_path / "cut", threads=before).stop(n)
+    again, recorder = Training(tmp_path / "cut", threads=now), Recorder()
+    with reporting_to(recorder):
+        again.run()
+    assert recorder.calls[-1][:2] == (2 * TEXT.n_tokens,) * 2
+    assert recorder.calls[0][0] > marks_of(before)[n - 1]
     for line, other in zip(again.epochs, whole.epochs, strict=True):
         assert (line["tokens"], line["pairs"]) == (other["tokens"], other["pairs"])
         assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
@@ -485,14 +474,14 @@ def test_an_interrupt_within_a_batch_takes_effect_after_it(n, tmp_path, monkeypa
             os.kill(os.getpid(), signal.SIGINT)  # to the main thread, which waits for this one
         return train_chunk(*about)
 
-    calls = []
-    with monkeypatch.context() as patch:
+    recorder = Recorder()
+    with monkeypatch.context() as patch, reporting_to(recorder):
         patch.setattr(Workers, "_train_chunk", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            Training(tmp_path / "cut").run(lambda done, *_: calls.append(done))
+            Training(tmp_path / "cut").run()
     # the batch is finished before the interrupt is raised, and no other is started
     ends = np.cumsum([len(g) for g in all_batches(TEXT, 2, 8)])
-    assert calls == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
+    assert [done for done, *_ in recorder.calls] == marks_of(1)[: 1 + int(np.searchsorted(ends, n))]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert_same_end(Training(tmp_path / "cut").run(), whole)
 
@@ -529,9 +518,8 @@ def test_training_killed_after_any_checkpoint_resumes_to_the_same_bytes(mode, tm
     whole = Training(tmp_path / "whole", **options).run()
     n_batches = len(list(all_batches(TEXT, 2, 8)))
     for n in (1, 2, n_batches // 2, n_batches):
-        with pytest.raises(Killed):
-            Training(tmp_path / str(n), **options).run(raising(Killed, n))
-        assert (tmp_path / str(n) / "checkpoints").exists() == (n > 1)
+        Training(tmp_path / str(n), **options).stop(n, Killed)
+        assert any((tmp_path / str(n) / "checkpoints").iterdir()) == (n > 1)
         again = Training(tmp_path / str(n), **options).run()
         assert_same_end(again, whole)
         assert [line["tokens"] for line in again.lines] == [line["tokens"] for line in whole.lines]
@@ -540,10 +528,8 @@ def test_training_killed_after_any_checkpoint_resumes_to_the_same_bytes(mode, tm
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_metrics_after_the_checkpoint_are_dropped_on_resume(n, tmp_path):
     tuning = dataclasses.replace(STEPS, metrics_seconds=-1)
-    with pytest.raises(KeyboardInterrupt):
-        Training(tmp_path, tuning=tuning).run(raising(KeyboardInterrupt, n))
-    with pytest.raises(Killed):  # resumes, but writes no further checkpoint
-        Training(tmp_path, tuning=tuning).run(raising(Killed, 6))
+    Training(tmp_path, tuning=tuning).stop(n)
+    Training(tmp_path, tuning=tuning).stop(6, Killed)  # resumes, but writes no further checkpoint
     left = Training(tmp_path, tuning=tuning).lines
     with open(tmp_path / "metrics.jsonl", "a", encoding="utf-8") as file:
         file.write('{"tokens": 12, "ep')  # cut short
@@ -560,16 +546,15 @@ def test_metrics_after_the_checkpoint_are_dropped_on_resume(n, tmp_path):
 
 def test_an_interrupt_after_the_last_epoch_adds_no_epoch(tmp_path, monkeypatch):
     whole = Training(tmp_path / "whole").run()
-    end_epoch = training_loop._Training._end_epoch
-    left = iter(range(1))
+    end_epoch = TextSession.end_epoch
 
-    def interrupted(training):
-        end_epoch(training)
-        if next(left, None) is None:
+    def interrupted(session, held_out):
+        end_epoch(session, held_out)
+        if session.position.epoch == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_loop._Training, "_end_epoch", interrupted)
+        patch.setattr(TextSession, "end_epoch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut").run()
     assert_same_end(Training(tmp_path / "cut").run(), whole)

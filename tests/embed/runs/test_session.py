@@ -1,0 +1,122 @@
+"""Sessions: checkpoints, Ctrl-C, metrics after resuming, divergence."""
+
+import os
+import signal
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from firth.corpora.artifacts.checkpoint import load_checkpoint
+from firth.corpora.artifacts.metrics import read_metrics
+from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.embed.runs.session import Interval, Position, Session, lower_rate
+from tests.reporters import Killed
+
+
+@dataclass(frozen=True)
+class Counted(Position):
+    """Steps, and the sum of their numbers."""
+
+    total: float = 0.0
+
+
+class Weights:
+    """One number."""
+
+    def __init__(self):
+        self.value = np.zeros(1)
+
+    def arrays(self):
+        return {"value": self.value}
+
+    def load(self, arrays, step):
+        self.value = np.array(arrays["value"]) + 0 * step
+
+
+def train(run, *, every=2, stop=None, error=None, **options):
+    """Take six steps, each of which adds its number to the weights; return the session."""
+    run.mkdir(exist_ok=True)
+    weights = Weights()
+    session = Session(run, weights, Counted(), Interval(steps=every), **options)
+    with session:
+        for number in session.steps(range(session.position.step, 6)):
+            if number == stop:
+                error()
+            weights.value += number
+            at = session.position
+            session.position = replace(at, step=number + 1, total=at.total + number)
+            session.metrics.write(step=number + 1)
+            session.show(number + 1, 6)
+    assert weights.value[0] == session.position.total
+    return session
+
+
+def ctrl_c():
+    for _ in range(3):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def die():
+    raise Killed
+
+
+@pytest.mark.parametrize("stop", range(6))
+@pytest.mark.parametrize(("error", "kind"), [(ctrl_c, KeyboardInterrupt), (die, Killed)])
+def test_a_stopped_training_resumes_exactly(tmp_path, stop, error, kind):
+    with pytest.raises(kind):
+        train(tmp_path, stop=stop, error=error)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    found = load_checkpoint(tmp_path / "checkpoints")
+    # Ctrl-C takes effect after the step; a kill leaves the checkpoint of every other step
+    expected = stop + 1 if error is ctrl_c else stop - stop % 2
+    assert (found[1]["step"] if found else 0) == expected
+    assert train(tmp_path).position == Counted(6, 15.0)
+    assert [line["step"] for line in read_metrics(tmp_path / "metrics.jsonl")] == [*range(1, 7)]
+
+
+def test_lines_of_another_training_are_removed(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step"')
+    train(tmp_path)
+    assert len(read_metrics(tmp_path / "metrics.jsonl")) == 6
+
+
+def test_checkpoints_are_written_in_intervals_of_time(tmp_path):
+    for seconds, n_left in ((0, 3), (1e9, 0)):
+        run, weights = tmp_path / str(seconds), Weights()
+        run.mkdir()
+        with Session(run, weights, Position(), Interval(seconds=seconds), keep=3) as session:
+            for _ in session.steps(range(4)):
+                pass
+        assert len([*(run / "checkpoints").iterdir()]) == n_left
+
+
+def test_a_checkpoint_of_another_text_is_refused_and_stays(tmp_path):
+    with pytest.raises(Killed):
+        train(tmp_path, stop=3, error=die, subject="one")
+    with pytest.raises(ArtifactError, match=r"checkpoints: belongs to another text; pass `force"):
+        train(tmp_path, subject="other")
+    assert load_checkpoint(tmp_path / "checkpoints") is not None
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_divergence_names_the_remedy_and_perhaps_the_checkpoint(tmp_path, keep):
+    error = train(tmp_path).diverged("at step 7", "the loss is nan", lower_rate(0.1), keep=keep)
+    assert isinstance(error, FirthError)
+    kept = "; the checkpoint of step 6 is kept" if keep else ""
+    assert str(error) == (
+        f"training diverged at step 7: the loss is nan; pass `learning_rate=0.025` or less{kept}"
+    )
+    assert (tmp_path / "checkpoints").exists() == keep
+
+
+def test_only_the_process_that_writes_changes_the_run(tmp_path):
+    with pytest.raises(Killed):
+        train(tmp_path, stop=3, error=die)
+    before = sorted(tmp_path.rglob("*"))
+    other = Session(tmp_path, Weights(), Counted(), Interval(steps=1), writes=False)
+    with other:
+        assert other.position == Counted(2, 1.0)
+    assert other.metrics is None
+    assert sorted(tmp_path.rglob("*")) == before
+    assert len(read_metrics(tmp_path / "metrics.jsonl")) == 3
