@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import check, describe_settings, setting, split_list
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting, split_list
 from firth.embed.registry import Chosen
 from firth.pretrain.mixers import ATTENTION, MIXERS
 from firth.pretrain.scores import SCORES
@@ -69,89 +69,91 @@ class MlmConfig:
         "Sizes by name, layers/dim/heads: tiny 2/128/2, micro 3/192/3, mini 4/256/4, "
         "small 4/512/8, medium 8/512/8, base 12/768/12.",
         choices=tuple(PRESETS),
+        heading="Model",
     )
-    layers: int | None = setting(
+    layers: int | None = rare_setting(
         None, "Transformer layers; overrides the preset.", at_least=1, at_most=1000
     )
-    heads: int | None = setting(None, "Attention heads; overrides the preset.", at_least=1)
-    dim: int | None = setting(
+    heads: int | None = rare_setting(None, "Attention heads; overrides the preset.", at_least=1)
+    dim: int | None = rare_setting(
         None, "Width of the states; overrides the preset.", at_least=1, at_most=65_536
     )
-    feed_forward_dim: int | None = setting(
+    feed_forward_dim: int | None = rare_setting(
         None,
         "Width of the feed-forward part; 4 x dim by default, for geglu 8/3 x dim, rounded up to "
         "a multiple of 64.",
         at_least=1,
         at_most=1 << 20,
     )
-    mixer: str = setting(
+    mixer: str = rare_setting(
         ATTENTION,
         f"What lets pieces see each other, in all layers or one name for each: "
         f"{', '.join(MIXERS)}.",
         metavar="NAME[,NAME...]",
     )
-    conv_width: int | None = setting(
+    conv_width: int | None = rare_setting(
         None,
         f"Pieces that a filter of conv and conformer spans, odd; {_CONV_WIDTH} by default.",
         at_least=1,
         at_most=131_071,
     )
-    attention_score: str = setting(
+    attention_score: str = rare_setting(
         "scaled-dot",
         "Score of a query q and a key k: q.k / sqrt(d), q.k, v.tanh(W k + U q), or k.W q; "
         "key-value: additive, on halves of the state; hard: q.k / sqrt(d), the best key alone.",
         choices=tuple(SCORES),
     )
-    positions: str | None = setting(
+    positions: str | None = rare_setting(
         None,
         "Position encoding; by default rotary with `norm=pre`, learned with `norm=post`, none "
         "without attention.",
         choices=POSITIONS,
     )
-    attention_span: int | None = setting(
+    attention_span: int | None = rare_setting(
         None,
         "Local attention: each piece attends to this many neighbors each side; all by default.",
         at_least=1,
     )
-    global_every: int | None = setting(
+    global_every: int | None = rare_setting(
         None, "With `attention_span`: every Nth layer attends to all, from the first.", at_least=1
     )
-    attention_edges: str | None = setting(
+    attention_edges: str | None = rare_setting(
         None,
         "Attend only along the edges of the dependency trees of a CoNLL-U corpus, from a word to "
         "its head, its children and itself: all attention heads, or the first N of each layer.",
         metavar="tree[:N]",
     )
-    attention_start: str | None = setting(
+    attention_start: str | None = rare_setting(
         None,
         "Where attention heads look before training: those of every second layer at the pieces "
         "nearby (the default with rotary positions and scaled-dot scores), or at random.",
         choices=ATTENTION_STARTS,
     )
-    norm: str = setting(
+    norm: str = rare_setting(
         "pre",
         "Layer norm before each part of a layer (ModernBERT's layout), or after (BERT's).",
         choices=NORMS,
     )
-    feed_forward: str | None = setting(
+    feed_forward: str | None = rare_setting(
         None,
         "Feed-forward part; by default geglu with `norm=pre`, gelu with `norm=post`.",
         choices=FEED_FORWARDS,
     )
-    dropout: float = setting(0.0, "Share of activations dropped.", at_least=0, below=1)
+    dropout: float = rare_setting(0.0, "Share of activations dropped.", at_least=0, below=1)
 
     pieces: str = setting(
         "auto",
         "Number of subword pieces; auto: 8,000, 16,000 from 20M words, 32,000 from 200M.",
         metavar="N|auto",
+        heading="Text",
     )
-    piece_model: str = setting(
+    piece_model: str = rare_setting(
         "wordpiece", "How words are split into pieces.", choices=("wordpiece", "bpe")
     )
     sequence_length: int = setting(
         128, "Pieces per row, including [CLS] and [SEP].", at_least=8, at_most=65_536
     )
-    boundary: str = setting(
+    boundary: str = rare_setting(
         "document",
         "Attention stays within this unit.",
         choices=("sentence", "paragraph", "document"),
@@ -160,36 +162,38 @@ class MlmConfig:
         "masked",
         "What is predicted: masked pieces from both sides, or each piece from those before it.",
         choices=OBJECTIVES,
+        heading="Objective",
     )
-    mask_rate: str = setting(
+    mask_rate: str = rare_setting(
         "0.40:0.15",
         "Share of the pieces to predict, or the first and the last, between which it falls "
         "linearly.",
         metavar="RATE[:LAST]",
     )
-    masking: str = setting(
+    masking: str = rare_setting(
         "piece",
         "Unit of masking: single pieces, whole words, or spans of words.",
         choices=("piece", "word", "span"),
     )
-    mask_share: float = setting(
+    mask_share: float = rare_setting(
         0.8, "Share of the pieces to predict shown as [MASK].", at_least=0, at_most=1
     )
-    random_share: float = setting(
+    random_share: float = rare_setting(
         0.1, "Share of the pieces to predict shown as a random piece.", at_least=0, at_most=1
     )
 
-    init: str = setting(
+    init: str = rare_setting(
         "auto",
         "First vectors of the pieces: auto from counts of the text (SVD), none for random ones, or "
         "from a run of word vectors.",
         metavar="auto|none|RUN",
+        heading="Training",
     )
     steps: int | None = setting(None, "Budget: number of steps.", at_least=1, at_most=10**12)
     epochs: float | None = setting(
         None, "Budget: passes over the text; 10 by default.", above=0, at_most=10**6
     )
-    tokens: int | None = setting(None, "Budget: pieces in rows.", at_least=1, at_most=10**15)
+    tokens: int | None = rare_setting(None, "Budget: pieces in rows.", at_least=1, at_most=10**15)
     minutes: float | None = setting(
         None, "Budget: minutes of training; not exactly reproducible.", above=0
     )
@@ -199,60 +203,64 @@ class MlmConfig:
         at_least=1,
         at_most=1 << 20,
     )
-    micro_batch: int | None = setting(
+    micro_batch: int | None = rare_setting(
         None,
         "Rows per forward and backward pass; a step sums their gradients. All by default.",
         at_least=1,
         at_most=1 << 20,
     )
-    optimizer: str = setting(
+    optimizer: str = rare_setting(
         "muon",
         "Muon for the matrices of the layers and AdamW for the rest, or AdamW for all.",
         choices=("muon", "adamw"),
     )
-    muon_rate: float = setting(0.02, "Highest learning rate of Muon.", above=0)
-    muon_momentum: float = setting(0.9, "Momentum of Muon.", at_least=0, below=1)
+    muon_rate: float = rare_setting(0.02, "Highest learning rate of Muon.", above=0)
+    muon_momentum: float = rare_setting(0.9, "Momentum of Muon.", at_least=0, below=1)
     learning_rate: float | None = setting(
         None,
         "Highest learning rate of AdamW; by default the preset's, which is higher beside Muon.",
         above=0,
     )
-    schedule: str = setting(
+    schedule: str = rare_setting(
         "linear",
         "How the learning rate falls to 0 after warm-up: linearly, as a cosine, or over the last "
         "fifth (wsd).",
         choices=("linear", "cosine", "wsd"),
     )
-    warmup: float = setting(
+    warmup: float = rare_setting(
         0.02, "Share of the budget over which the learning rate rises.", at_least=0, below=1
     )
-    weight_decay: float = setting(0.1, "Weight decay, on matrices only.", at_least=0)
-    clip: float = setting(1.0, "Clip the norm of the gradient over all weights.", above=0)
+    weight_decay: float = rare_setting(0.1, "Weight decay, on matrices only.", at_least=0)
+    clip: float = rare_setting(1.0, "Clip the norm of the gradient over all weights.", above=0)
 
-    min_count: int = setting(5, "Words with fewer tokens get no vector.", at_least=1)
-    max_vocabulary: int | None = setting(
+    min_count: int = rare_setting(
+        5, "Words with fewer tokens get no vector.", at_least=1, heading="Word vectors"
+    )
+    max_vocabulary: int | None = rare_setting(
         None, "Make vectors of at most this many words; all by default.", at_least=1
     )
 
-    device: str = setting("auto", "Where to train.", choices=DEVICES)
-    dtype: str = setting(
+    device: str = rare_setting(
+        "auto", "Where to train.", choices=DEVICES, heading="Seeds and machine"
+    )
+    dtype: str = rare_setting(
         "auto",
         "Precision of large matrix products; auto measures whether bfloat16 is faster.",
         choices=("auto", "float32", "bfloat16"),
     )
-    compile: str = setting(
+    compile: str = rare_setting(
         "auto",
         "Use torch.compile; auto if it saves more time than it takes.",
         choices=("auto", "on", "off"),
     )
     threads: int | None = setting(None, "CPU threads; all cores by default.", at_least=1)
-    checkpoint_every: str = setting(
+    checkpoint_every: str = rare_setting(
         "5m",
         "Share of the budget, steps, or minutes with an m, between checkpoints.",
         metavar="N%|N|Nm",
     )
-    keep_checkpoints: int = setting(2, "Number of checkpoints to keep.", at_least=1)
-    evaluate_every: str = setting(
+    keep_checkpoints: int = rare_setting(2, "Number of checkpoints to keep.", at_least=1)
+    evaluate_every: str = rare_setting(
         "5%",
         "Share of the budget, steps, or minutes with an m, between held-out evaluations; all but "
         "the last use a part of the held-out rows, by share 64.",

@@ -16,6 +16,7 @@ from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = list(cli.COMMANDS)
+MANY = ("compare", "learning-curve")  # their usual options are more
 KINDS = [errors.FirthError, *errors.FirthError.__subclasses__()]
 
 
@@ -59,6 +60,18 @@ def test_the_help_has_a_worked_example_that_the_command_can_parse(name):
 def test_every_option_has_help(name):
     options = [p for p in load(name).params if isinstance(p, click.Option)]
     assert [option.name for option in options if not option.help] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in MANY])
+def test_help_shows_about_a_dozen_options_and_help_all_every_one(name):
+    command = load(name)
+    options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
+    brief = CliRunner().invoke(command, ["--help"]).stdout
+    full = CliRunner().invoke(command, ["--help-all"]).stdout
+    assert all(f"  {option}" in full for option in options)
+    shown = {option for option in options if f"  {option}" in brief}
+    assert len(shown) <= 18
+    assert shown == options or "more, and exit" in brief
 
 
 @pytest.mark.parametrize("name", NAMES)

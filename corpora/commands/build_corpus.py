@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.estimate import (
     dry_run_options,
     print_dry_run,
@@ -18,15 +19,15 @@ from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
 
 
-@click.command("build-corpus")
+@click.command("build-corpus", cls=Command)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--out", type=click.Path(path_type=Path), help="Directory to create.")
+@option("--out", type=click.Path(path_type=Path), help="Directory to create.", group=OUTPUT)
 @click_options(ReadOptions)
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(BuildOptions)
 @cluster_option
-@click.option("--force", is_flag=True, help="Overwrite the corpus at --out.")
+@option("--force", is_flag=True, help="Overwrite the corpus at --out.", group=OUTPUT)
 @dry_run_options
 def command(
     sources: tuple[str, ...],

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
+
 if TYPE_CHECKING:
     from firth.corpora.store.collocates import Collocate
 
 
-@click.command("collocates")
+@click.command("collocates", cls=Command)
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("query", required=False)
 @click.option(
@@ -24,11 +26,12 @@ if TYPE_CHECKING:
 @click.option("--window", default=5, show_default=True, help="Words on each side.")
 @click.option("-n", "--words", default=20, show_default=True, help="Words to print.")
 @click.option("--min-count", default=5, show_default=True, help="Leave out rarer collocates.")
-@click.option("--versus", metavar="QUERY", help="Compare with the words near this one.")
-@click.option(
+@option("--versus", metavar="QUERY", help="Compare with the words near this one.", group="Compare")
+@option(
     "--versus-documents",
     metavar="FIELD=VALUE",
     help="Compare documents that have this kept field with the others; QUERY may be left out.",
+    group="Compare",
 )
 @click.option(
     "--seed",
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seed of the bootstrap.",
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
     corpus: Path,
     query: str | None,

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
+
 if TYPE_CHECKING:
     from firth.corpora.store.concordance import Concordance
 
@@ -13,7 +15,7 @@ _SIDE = 48  # columns of a terminal for the words before the occurrence
 _LABEL = 24  # columns for the document
 
 
-@click.command("concordance")
+@click.command("concordance", cls=Command)
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("query")
 @click.option("-n", "--lines", default=25, show_default=True, help="Lines at most.")
@@ -26,16 +28,22 @@ _LABEL = 24  # columns for the document
     help="Order of the text, by the words on one side, or a random sample.",
 )
 @click.option("--width", default=8, show_default=True, help="Words on each side.")
-@click.option("--near", metavar="QUERY", help="Only where this word or phrase is near.")
-@click.option(
-    "--within", default=5, show_default=True, help="With --near, how many words away at most."
+@option("--near", metavar="QUERY", help="Only where this word or phrase is near.", group="Where")
+@option(
+    "--within",
+    default=5,
+    show_default=True,
+    help="With --near, how many words away at most.",
+    group="Where",
 )
-@click.option("--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.")
+@option(
+    "--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.", group="Where"
+)
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
     corpus: Path,
     query: str,

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import Command
 
-@click.command("corpus-info")
+
+@click.command("corpus-info", cls=Command)
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option(
     "-n",

@@ -19,10 +19,12 @@ _RETRIES = 2  # of a task that failed for another reason than its input, such as
 
 def cluster_option(command: Any) -> Any:
     """Add ``--cluster`` to a command."""
-    import click
+    from firth.corpora.common.command import MACHINE, option
 
-    return click.option(
+    return option(
         "--cluster",
+        group=MACHINE,
+        rare=True,
         metavar="ADDRESS",
         help="Run on the workers of Dask: the address of a scheduler, such as tcp://HOST:8786, or "
         "local:N for N processes of this machine. All machines must share the disk.",

@@ -32,7 +32,9 @@ def device_option(command: Any) -> Any:
     """Add ``--device`` to a command that runs an encoder."""
     import click
 
-    return click.option(
+    from firth.corpora.common.command import option
+
+    return option(
         "--device",
         type=click.Choice(DEVICES),
         default="auto",

@@ -94,11 +94,12 @@ def seconds_since_start() -> float:
 
 def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--dry-run`` and ``--json`` to a command that makes an artifact."""
-    import click
+    from firth.corpora.common.command import OUTPUT, option
 
-    as_json = click.option("--json", "as_json", is_flag=True, help="Print the --dry-run as JSON.")
+    about: dict[str, Any] = {"is_flag": True, "group": OUTPUT}
+    as_json = option("--json", "as_json", help="Print the --dry-run as JSON.", rare=True, **about)
     what = "Show disk, memory and time, reckoned from a sample; write nothing."
-    return click.option("--dry-run", is_flag=True, help=what)(as_json(command))
+    return option("--dry-run", help=what, **about)(as_json(command))
 
 
 def require_out(out: Path | None, dry_run: bool, as_json: bool, cluster: str | None = None) -> None:

@@ -45,8 +45,13 @@ def setting(
     choices: Sequence[str] | None = None,
     metavar: str | None = None,
     opposite: str | None = None,
+    heading: str | None = None,
+    rare: bool = False,
 ) -> Any:
-    """Declare one field of a config: its default, help and permitted range."""
+    """Declare one field of a config: its default, help and permitted range.
+
+    In help, the options from a ``heading`` on are in its group.
+    """
     bounds = {"at_least": at_least, "at_most": at_most, "above": above, "below": below}
     return dataclasses.field(
         default=default,
@@ -56,8 +61,15 @@ def setting(
             "choices": tuple(choices) if choices is not None else None,
             "metavar": metavar,
             "opposite": opposite,
+            "heading": heading,
+            "rare": rare,
         },
     )
+
+
+def rare_setting(default: Any, help: str, **about: Any) -> Any:
+    """Declare a field as :func:`setting` does, whose option only ``--help-all`` shows."""
+    return setting(default, help, rare=True, **about)
 
 
 def describe_settings(config_class: type[ConfigT]) -> type[ConfigT]:
@@ -116,15 +128,19 @@ def config_of(config: ConfigT | None, config_class: type[ConfigT]) -> ConfigT:
 
 def click_options(config_class: type, *, skip: Sequence[str] = ()) -> Callable[[Any], Any]:
     """Make a decorator that adds one click option per field of a config class."""
-    import click
-
     kinds = typing.get_type_hints(config_class)
+    options = []
+    heading = "Options"
+    for field in dataclasses.fields(config_class):
+        if not field.metadata:
+            continue
+        heading = field.metadata["heading"] or heading
+        if field.name not in skip:
+            options.append(_click_option(field, _plain_type(kinds[field.name]), heading))
 
     def decorate(command: Any) -> Any:
-        # click lists options in the reverse order of decoration
-        for field in reversed(dataclasses.fields(config_class)):
-            if field.metadata and field.name not in skip:
-                command = _click_option(click, field, _plain_type(kinds[field.name]))(command)
+        for add_option in reversed(options):  # click lists the last added first
+            command = add_option(command)
         return command
 
     return decorate
@@ -185,23 +201,27 @@ def _check_kind(owner: str, name: str, kind: Any, value: Any) -> None:
         )
 
 
-def _click_option(click: Any, field: Any, kind: Any) -> Any:
+def _click_option(field: dataclasses.Field[Any], kind: Any, group: str) -> Any:
     """Return the click option of one field."""
+    import click
+
+    from firth.corpora.common.command import option
+
     name = "--" + field.name.replace("_", "-")
     about: dict[str, Any] = {
         "help": as_command_line(field.metadata["help"]),
         "default": field.default,
+        "group": group,
+        "rare": field.metadata["rare"],
     }
     if kind is bool:
         if opposite := field.metadata["opposite"]:
             name, about["show_default"] = f"{name}/--{opposite}", True
-        return click.option(name, field.name, is_flag=True, **about)
+        return option(name, field.name, is_flag=True, **about)
     if typing.get_origin(kind) is tuple:
-        return click.option(
-            name, field.name, multiple=True, metavar=field.metadata["metavar"], **about
-        )
+        return option(name, field.name, multiple=True, metavar=field.metadata["metavar"], **about)
     choices = field.metadata["choices"]
     about["type"] = click.Choice(choices) if choices else kind
     if not choices:
         about["metavar"] = field.metadata["metavar"]
-    return click.option(name, field.name, show_default=field.default is not None, **about)
+    return option(name, field.name, show_default=field.default is not None, **about)

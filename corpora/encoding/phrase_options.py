@@ -7,7 +7,7 @@ from typing import Any
 
 from firth.corpora.artifacts.artifact import fingerprint
 from firth.corpora.common.errors import SettingError, SourceError
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 
 RATIO, NPMI = "ratio", "npmi"
 _THRESHOLDS = {RATIO: 10.0, NPMI: 0.5}
@@ -31,22 +31,23 @@ class PhraseOptions:
         "Join pairs of words that occur together more often than apart (new_york), by the ratio "
         "of counts of Mikolov et al. (2013), or by normalized PMI.",
         choices=(RATIO, NPMI),
+        heading="Phrases",
     )
-    phrases_from: str | None = setting(
+    phrases_from: str | None = rare_setting(
         None,
         "Join the phrases listed in a file instead, one per line, of two words or more.",
         metavar="FILE",
     )
-    phrase_threshold: float | None = setting(
+    phrase_threshold: float | None = rare_setting(
         None, "Scores above this make a phrase (default: 10 for ratio, 0.5 for npmi)."
     )
-    phrase_min_count: int = setting(
+    phrase_min_count: int = rare_setting(
         5, "Pairs with fewer occurrences are no phrases; ratio also subtracts it.", at_least=1
     )
-    phrase_passes: int = setting(
+    phrase_passes: int = rare_setting(
         1, "2 also joins phrases with their neighbors: new_york_city.", at_least=1
     )
-    phrase_stop_words: str | None = setting(
+    phrase_stop_words: str | None = rare_setting(
         None, "Words that are in no phrase, from a file, one per line.", metavar="FILE"
     )
 

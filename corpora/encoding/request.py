@@ -10,7 +10,7 @@ from typing import Any
 from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.memory import available_threads, parse_memory
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.datasets.named import is_named_corpus, named_source
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
 from firth.corpora.reading.sources import SourceFile
@@ -35,17 +35,21 @@ class BuildOptions:
         "20,000 tokens, whichever is more, but at most 10 %).",
         at_least=0.0,
         below=1.0,
+        heading="Corpus",
     )
-    max_types: int | None = setting(
+    max_types: int | None = rare_setting(
         None, "Keep only the most frequent types; all others become one type.", at_least=1
     )
     keep_text: bool = setting(
         False, "Keep the original text of every sentence, compressed, to show words in it."
     )
-    memory: str | None = setting(
-        None, "Working memory, such as 4G (default: half of the machine's).", metavar="SIZE"
+    memory: str | None = rare_setting(
+        None,
+        "Working memory, such as 4G (default: half of the machine's).",
+        metavar="SIZE",
+        heading="Seeds and machine",
     )
-    threads: int | None = setting(None, "Threads (default: all cores).", at_least=1)
+    threads: int | None = rare_setting(None, "Threads (default: all cores).", at_least=1)
 
     def __post_init__(self) -> None:
         check(self)

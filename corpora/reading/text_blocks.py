@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firth.corpora.common.errors import SettingError, SourceError
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
 
@@ -33,14 +33,16 @@ class ReadOptions:
     ('date', 'author')
     """
 
-    format: str = setting("auto", "Format of the sources.", choices=("auto", *FORMATS))
+    format: str = rare_setting(
+        "auto", "Format of the sources.", choices=("auto", *FORMATS), heading="Sources"
+    )
     documents: str = setting(
         "file",
         "One document of plain text: a file, a line, or a block between blank lines; of TEI: a "
         "text or a division (div).",
         choices=("file", "line", "block", "div"),
     )
-    wrapped: bool | None = setting(
+    wrapped: bool | None = rare_setting(
         None,
         "Text is hard-wrapped: paragraphs end at blank lines, not at line ends (default: detected "
         "for each file).",
@@ -57,13 +59,13 @@ class ReadOptions:
         (), "Fields to keep with each document, comma-separated; repeatable.", metavar="NAMES"
     )
     encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")
-    errors: str = setting(
+    errors: str = rare_setting(
         "strict",
         "For bytes that are invalid in the encoding: stop, or replace and count them.",
         choices=("strict", "replace"),
     )
 
-    skip_unreadable: bool = setting(
+    skip_unreadable: bool = rare_setting(
         False, "Leave out files that cannot be read, such as PDF files, and list them."
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
@@ -28,9 +28,11 @@ class TextSettings:
     followed by ``BertPreTokenizer`` of the ``tokenizers`` library.
     """
 
-    keep_case: bool = setting(False, "Keep capitals instead of lower-casing.")
-    strip_accents: bool = setting(False, "Remove accents (hätte becomes hatte); rarely useful.")
-    fold_digits: bool = setting(False, "Write every digit as 0.")
+    keep_case: bool = setting(False, "Keep capitals instead of lower-casing.", heading="Words")
+    strip_accents: bool = rare_setting(
+        False, "Remove accents (hätte becomes hatte); rarely useful."
+    )
+    fold_digits: bool = rare_setting(False, "Write every digit as 0.")
     segmenter: str = setting(
         "words",
         "How text is divided: words (at spaces and punctuation), whitespace, characters, or "

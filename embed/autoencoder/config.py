@@ -7,7 +7,7 @@ from typing import Any
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.registry import Chosen
 from firth.embed.svd.train import SvdConfig
 
@@ -46,22 +46,23 @@ class AutoencoderConfig:
         "Network: linear (the same as an SVD), one hidden layer on each side of the vector, the "
         "same with noise in its input, or variational.",
         choices=KINDS,
+        heading="Network",
     )
-    rows: str = setting(
+    rows: str = rare_setting(
         "ppmi",
         "What of a word is reconstructed: its positive PMI or log(1 + count) with every context.",
         choices=tuple(_WEIGHTINGS),
     )
     dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=10_000)
-    hidden: int | None = setting(
+    hidden: int | None = rare_setting(
         None, "Width of each hidden layer; by default 100. Not with `kind=linear`.",
         at_least=1, at_most=10_000,
     )  # fmt: skip
-    noise: float | None = setting(
+    noise: float | None = rare_setting(
         None, "Share of a row that is set to 0 in the input; by default 0.3. Only with "
         "`kind=denoising`.", above=0, below=1,
     )  # fmt: skip
-    beta: float | None = setting(
+    beta: float | None = rare_setting(
         None, "Weight of the KL divergence; by default 1. Only with `kind=variational`.",
         at_least=0,
     )  # fmt: skip
@@ -70,8 +71,9 @@ class AutoencoderConfig:
         "First step size of Adam, relative to the initial size of each weight; falls linearly to "
         "0.",
         above=0,
+        heading="Training",
     )
-    batch: int = setting(512, "Words per step.", at_least=1, at_most=1_000_000)
+    batch: int = rare_setting(512, "Words per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(20, "Passes over the rows.", at_least=1)
     window: int = _counting_setting("window")
     window_weighting: str = _counting_setting("window_weighting")
@@ -81,12 +83,12 @@ class AutoencoderConfig:
     max_vocabulary: int = _counting_setting("max_vocabulary")
     boundary: str = _counting_setting("boundary")
     punctuation: str = _counting_setting("punctuation")
-    seed: int = setting(1, "Seed of all random numbers.", at_least=0)
-    device: str = setting(
+    seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
+    device: str = rare_setting(
         "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
     )
     threads: int | None = _counting_setting("threads")
-    memory: str | None = setting(
+    memory: str | None = rare_setting(
         None,
         "Working memory of counting, such as 1G or 4G; counts that exceed it are on disk. Half of "
         "the machine's memory by default.",

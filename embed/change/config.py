@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.contextual.pooling import AUTO
 from firth.embed.registry import find_method
 
@@ -28,16 +28,17 @@ class ChangeConfig:
         "space for each period and aligns them, without p; contextual compares the states of an "
         "encoder where the words occur, without p.",
         choices=ROUTES,
+        heading="Measure",
     )
-    method: str | None = setting(
+    method: str | None = rare_setting(
         None,
         "procrustes: how the space of each period is trained; svd by default.",
         choices=METHODS,
     )
-    dim: int | None = setting(
+    dim: int | None = rare_setting(
         None, f"Width of the word vectors; {_DIM} by default.", at_least=1, at_most=100_000
     )
-    window: int | None = setting(
+    window: int | None = rare_setting(
         None,
         "Farthest context word, in tokens each side; by default 7, of skipgram 5, of cbow 10.",
         at_least=1,
@@ -46,16 +47,16 @@ class ChangeConfig:
     min_count: int = setting(
         10, "Compare words with at least this many tokens in every period.", at_least=1
     )
-    max_vocabulary: int = setting(
+    max_vocabulary: int = rare_setting(
         50_000, "Make vectors of at most this many words, the most frequent.", at_least=1
     )
-    permutations: int | None = setting(
+    permutations: int | None = rare_setting(
         None,
         "svd-joint: how often documents are dealt out to the periods to measure chance, by "
         f"default {PERMUTATIONS}; 0 for no p.",
         at_least=0,
     )
-    resamples: int | None = setting(
+    resamples: int | None = rare_setting(
         None,
         "How often documents are drawn with replacement, for intervals of the distances: "
         f"contextual, by default {RESAMPLES}; procrustes, with a training for each period, by "
@@ -67,16 +68,21 @@ class ChangeConfig:
         "contextual: a run of train-mlm, or a Hugging Face folder.",
         metavar="RUN",
     )
-    layers: str = setting(
+    layers: str = rare_setting(
         AUTO,
         "contextual: layers of the encoder to average, for example 0,1; by default the upper half.",
         metavar="LAYERS",
     )
-    occurrences: int = setting(
+    occurrences: int = rare_setting(
         100, "contextual: read at most this many of each word in each period.", at_least=1
     )
-    seed: int = setting(1, "Seed of permutations, resamples and the SVD's start.", at_least=0)
-    threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
+    seed: int = rare_setting(
+        1,
+        "Seed of permutations, resamples and the SVD's start.",
+        at_least=0,
+        heading="Seeds and machine",
+    )
+    threads: int | None = rare_setting(None, "Threads; all cores by default.", at_least=1)
 
     def __post_init__(self) -> None:
         check(self)

@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.align.config import AlignConfig
 
 
-@click.command("align")
+@click.command("align", cls=Command)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option(
@@ -25,14 +26,15 @@ from firth.embed.align.config import AlignConfig
     help="Pairs to test by, whose words of A are not used for the map.",
 )
 @click_options(AlignConfig)
-@click.option("--out", type=click.Path(path_type=Path), help="The run to make.")
-@click.option(
+@option("--out", type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT)
+@option(
     "--suffixes",
     metavar="A,B",
     help="Write the words of both spaces to --out, marked so: de,en for king@de and king@en.",
+    group=OUTPUT,
 )
-@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
     a: Path,
     b: Path,

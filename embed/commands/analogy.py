@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.memory import memory_option
 
 
-@click.command("analogy")
+@click.command("analogy", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[A B C]")
 @click.option(

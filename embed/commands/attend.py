@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.embed.compare.pooling_weights import WeightedSentence
 
 _BAR = 24  # length of the longest bar in characters
 
 
-@click.command("attend")
+@click.command("attend", cls=Command)
 @click.argument("run")
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...")
 @click.option(

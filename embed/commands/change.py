@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.change.config import ChangeConfig
 
@@ -13,61 +14,71 @@ if TYPE_CHECKING:
     from firth.embed.change.result import ChangedWord, WordChanges
 
 
-@click.command("change")
+@click.command("change", cls=Command)
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("other", required=False, type=click.Path(path_type=Path))
-@click.option("--by", metavar="FIELD", help="The kept field that divides the documents.")
-@click.option(
+@option("--by", metavar="FIELD", help="The kept field that divides the documents.", group="Periods")
+@option(
     "--periods",
     metavar="A-B,...",
     help="Two or more ranges of numbers, or values of the field.",
+    group="Periods",
 )
-@click.option(
-    "--words", metavar="WORD,...", help="Show these words only; contextual reads no other."
+@option(
+    "--words",
+    metavar="WORD,...",
+    help="Show these words only; contextual reads no other.",
+    group="Shown words",
 )
-@click.option(
+@option(
     "--top",
     type=click.IntRange(min=0),
     default=20,
     show_default=True,
     help="Most words to show; 0 for all.",
+    group="Shown words",
 )
-@click.option(
+@option(
     "-k",
     "k",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
     help="Neighbors in each period.",
+    group="Shown words",
 )
-@click.option(
+@option(
     "--sentences",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
     help="Occurrences to show of each word in each period, a random sample.",
+    group="Shown words",
 )
 @click_options(ChangeConfig)
-@click.option(
+@option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write a run with the vectors of word@period, and change.tsv with all words.",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--plot",
     type=(click.Path(path_type=Path), str),
     metavar="FILE WORD",
     help="Draw the path of a word among its neighbors, a .png or .svg file.",
+    group=OUTPUT,
 )
-@click.option(
+@option(
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write an HTML page with the words that are shown, their neighbors and sentences.",
+    group=OUTPUT,
 )
-@click.option("--force", is_flag=True, help="Overwrite --out, --plot and --report.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@option("--force", is_flag=True, help="Overwrite --out, --plot and --report.", group=OUTPUT)
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 def command(
     corpus: Path,
     other: Path | None,

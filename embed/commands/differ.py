@@ -6,22 +6,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
+
 if TYPE_CHECKING:
     from firth.embed.explore.differ import Differing
 
 _SHOWN = 5  # neighbors of each run in the table
 
 
-@click.command("differ")
+@click.command("differ", cls=Command)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
-@click.option("--words", metavar="WORD,...", help="Show these words only.")
-@click.option(
-    "--top", default=20, show_default=True, help="Most words to show without --words; 0 for all."
+@option("--words", metavar="WORD,...", help="Show these words only.", group="Shown words")
+@option(
+    "--top",
+    default=20,
+    show_default=True,
+    help="Most words to show without --words; 0 for all.",
+    group="Shown words",
 )
-@click.option("-k", "k", default=25, show_default=True, help="Neighbors in each run.")
-@click.option(
-    "--min-count", default=1, show_default=True, help="Leave out words with fewer tokens in A or B."
+@option(
+    "-k", "k", default=25, show_default=True, help="Neighbors in each run.", group="Shown words"
+)
+@option(
+    "--min-count",
+    default=1,
+    show_default=True,
+    help="Leave out words with fewer tokens in A or B.",
+    group="Shown words",
 )
 @click.option(
     "--resamples",
@@ -44,8 +56,8 @@ _SHOWN = 5  # neighbors of each run in the table
     show_default=True,
     help="Seed of dealing out the text.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 def command(
     a: Path, b: Path, words: str | None, top: int, as_json: bool, as_csv: bool, **options: Any
 ) -> None:

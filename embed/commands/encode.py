@@ -6,16 +6,21 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.embed.contextual.encoded_text import EncodeConfig
 
 
-@click.command("encode")
+@click.command("encode", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The .npz or .jsonl to write."
+@option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The .npz or .jsonl to write.",
+    group=OUTPUT,
 )
 @click_options(EncodeConfig)
 @click.option(
@@ -26,7 +31,7 @@ from firth.embed.contextual.encoded_text import EncodeConfig
 )
 @device_option
 @cluster_option
-@click.option("--force", is_flag=True, help="Overwrite the file at --out.")
+@option("--force", is_flag=True, help="Overwrite the file at --out.", group=OUTPUT)
 def command(
     run: Path,
     file: Path,

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.embed.explore.server import Answers
 
 
-@click.command("explore")
+@click.command("explore", cls=Command)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option(
     "--corpus",

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
+
 _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 _RUN_FORMATS = ("int8",)
 _MODEL_FORMATS = ("huggingface",)
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option(

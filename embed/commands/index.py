@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 
-@click.command("index")
+
+@click.command("index", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--recall",

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.options import as_command_line, click_options, take
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.curves.learning_curve import CurveConfig
 
 
-@click.command("learning-curve")
+@click.command("learning-curve", cls=Command)
 @click.argument("corpus")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Folder of the runs to make."

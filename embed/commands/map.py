@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.embed.query.word_map import WordMap
 
 
-@click.command("map")
+@click.command("map", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(

@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.memory import memory_option
 
 
-@click.command("neighbors")
+@click.command("neighbors", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("-k", "k", default=10, show_default=True, help="Neighbors per word.")

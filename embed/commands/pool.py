@@ -6,14 +6,17 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.embed.contextual.pooling import PoolConfig
 
 
-@click.command("pool")
+@click.command("pool", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
+@option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT
+)
 @click_options(PoolConfig)
 @click.option(
     "--corpus",
@@ -27,7 +30,7 @@ from firth.embed.contextual.pooling import PoolConfig
     metavar="SIZE",
     help="Working memory, such as 1G or 4G; sums and vectors that exceed it are in files.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
+@option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
 def command(
     run: Path,
     out: Path,

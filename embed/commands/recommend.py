@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.embed.compare.recommend import Advice, Choice, Features, Margin
 
@@ -14,7 +16,7 @@ _KINDS = {
 }
 
 
-@click.command("recommend")
+@click.command("recommend", cls=Command)
 @click.argument("corpus")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(corpus: str, as_json: bool) -> None:

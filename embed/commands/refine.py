@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.refine.config import RefineConfig
 
 
-@click.command("refine")
+@click.command("refine", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--related",
@@ -18,9 +19,11 @@ from firth.embed.refine.config import RefineConfig
     help="Retrofit to these lists: a word and its related words a line, separated by spaces.",
 )
 @click_options(RefineConfig)
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The run to make.")
-@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT
+)
+@option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
+@option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
     run: Path, related: Path | None, out: Path, force: bool, as_json: bool, **options: Any
 ) -> None:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.memory import memory_option
 
 
-@click.command("similarity")
+@click.command("similarity", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("words", nargs=-1, metavar="[A B]")
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")

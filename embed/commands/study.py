@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.options import split_list
 
 if TYPE_CHECKING:
     from firth.embed.study.study import StudyResult
 
 
-@click.command("study")
+@click.command("study", cls=Command)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Folder of all outputs."

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.embed.autoencoder.config import AutoencoderConfig
 from firth.embed.commands.training import Request, size, training_options
 
 
-@click.command("train-autoencoder")
+@click.command("train-autoencoder", cls=Command)
 @training_options(AutoencoderConfig)
 def command(request: Request[AutoencoderConfig]) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.

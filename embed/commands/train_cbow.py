@@ -2,12 +2,13 @@
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.embed.commands.training import Request, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import CbowConfig
 
 
-@click.command("train-cbow")
+@click.command("train-cbow", cls=Command)
 @training_options(CbowConfig)
 def command(request: Request[CbowConfig]) -> None:
     """Train CBOW vectors with negative sampling.

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.embed.commands.training import Request, last_epoch, size_and_losses, training_options
 from firth.embed.nplm.config import NplmConfig
 
 
-@click.command("train-nplm")
+@click.command("train-nplm", cls=Command)
 @training_options(NplmConfig)
 def command(request: Request[NplmConfig]) -> None:
     """Train a network that predicts the next word; its first layer is vectors.

@@ -2,12 +2,13 @@
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.embed.commands.training import Request, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import SkipGramConfig
 
 
-@click.command("train-skipgram")
+@click.command("train-skipgram", cls=Command)
 @training_options(SkipGramConfig)
 def command(request: Request[SkipGramConfig]) -> None:
     """Train skip-gram vectors with negative sampling.

@@ -3,11 +3,12 @@
 import click
 
 from firth.corpora.common.cluster import cluster_option
+from firth.corpora.common.command import Command
 from firth.embed.commands.training import Request, size, training_options
 from firth.embed.svd.train import SvdConfig
 
 
-@click.command("train-svd")
+@click.command("train-svd", cls=Command)
 @training_options(SvdConfig, cluster_option)
 def command(request: Request[SvdConfig]) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.

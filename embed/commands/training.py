@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import click
 
+from firth.corpora.common.command import OUTPUT, option
 from firth.corpora.common.estimate import Estimate, dry_run_options, print_dry_run, require_out
 from firth.corpora.common.options import click_options, take
 from firth.embed.runs.seeds import SeedRuns, seeds_option
@@ -86,11 +87,11 @@ def training_options(
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
-        click.option("--out", type=out_type, help="The run to make."),
+        option("--out", type=out_type, help="The run to make.", group=OUTPUT),
         click_options(config_class),
         seeds_option,
         *others,
-        click.option("--force", is_flag=True, help="Overwrite the run at --out."),
+        option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT),
         dry_run_options,
     ]
 

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.corpora.store.concordance import Line
     from firth.embed.explore.why import Why
 
 
-@click.command("why")
+@click.command("why", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("first")
 @click.argument("second")

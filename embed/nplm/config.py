@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from firth.corpora.common.device import DEVICES
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.registry import Chosen
 from firth.embed.word2vec.config import Tuning
 
@@ -23,35 +23,39 @@ class NplmConfig:
     chosen = Chosen(sets=("MTurk-287",), settings=("learning_rate",), date="2026-11-23")
     # losses of the same words in the same text are comparable at any settings
     loss_settings = ()
-    dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=10_000)
+    dim: int = setting(
+        100, "Width of the word vectors.", at_least=1, at_most=10_000, heading="Vectors"
+    )
     window: int = setting(
         4, "Words before a word, from which it is predicted.", at_least=1, at_most=100
     )
     hidden: int = setting(100, "Width of the hidden layer.", at_least=1, at_most=10_000)
-    samples: int | None = setting(
+    samples: int | None = rare_setting(
         None,
         "Words drawn per step, to which the softmax is restricted; 0 for the full softmax. By "
         f"default 0 up to {_FULL_WORDS:,} words, else {_SAMPLES:,}.",
         at_least=0,
         at_most=1_000_000,
     )
-    learning_rate: float = setting(0.1, "First step size of Adagrad; falls linearly to 0.", above=0)
-    batch: int = setting(1_024, "Words predicted per step.", at_least=1, at_most=1_000_000)
+    learning_rate: float = setting(
+        0.1, "First step size of Adagrad; falls linearly to 0.", above=0, heading="Training"
+    )
+    batch: int = rare_setting(1_024, "Words predicted per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(3, "Passes over the text.", at_least=1)
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
-    max_vocabulary: int | None = setting(
+    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
+    max_vocabulary: int | None = rare_setting(
         None, "Keep at most this many words; all by default.", at_least=1
     )
-    boundary: str = setting(
+    boundary: str = rare_setting(
         "paragraph",
         "Unit of text that windows stay within.",
         choices=("sentence", "paragraph", "document"),
     )
-    punctuation: str = setting(
+    punctuation: str = rare_setting(
         "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
     )
-    seed: int = setting(1, "Seed of all random numbers.", at_least=0)
-    device: str = setting(
+    seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
+    device: str = rare_setting(
         "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
     )
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)

@@ -29,8 +29,12 @@ def seeds_option(command: Any) -> Any:
     """Add ``--seeds N`` to a training command."""
     import click
 
-    return click.option(
+    from firth.corpora.common.command import MACHINE, option
+
+    return option(
         "--seeds",
+        group=MACHINE,
+        rare=True,
         type=click.IntRange(min=1, max=_MAX_SEEDS),
         metavar="N",
         help="Train N runs that differ only in the seed, from --seed on: OUT-seed1 to OUT-seedN.",

@@ -29,7 +29,7 @@ from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.memory import parse_memory
-from firth.corpora.common.options import check, config_of, describe_settings, setting
+from firth.corpora.common.options import check, config_of, describe_settings, rare_setting, setting
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.registry import METHODS, Chosen
@@ -82,6 +82,7 @@ class SvdConfig:
         None,
         "Width of the word vectors; by default 100 below 8 million tokens, else 300.",
         at_least=1,
+        heading="Vectors",
     )
     window: int = setting(
         7, "Farthest context word, in tokens each side.", at_least=1, at_most=1_000_000
@@ -92,7 +93,7 @@ class SvdConfig:
         "harmonic is 1 / d, flat is 1.",
         choices=WEIGHTINGS,
     )
-    context: str = setting(
+    context: str = rare_setting(
         "symmetric", "Side of a word from which its context is taken.", choices=CONTEXTS
     )
     weighting: str = setting(
@@ -101,53 +102,55 @@ class SvdConfig:
         "the counts, also pass `subsample=0` and `singular_power=1`.",
         choices=ppmi.WEIGHTINGS,
     )
-    subsample: float = setting(
+    subsample: float = rare_setting(
         1e-5,
         "Downweight frequent words: each occurrence counts min(1, sqrt(t / f)), the probability "
         "of keeping it, with f the word's share of the tokens; 0 for off.",
         at_least=0,
         metavar="T",
     )
-    context_smoothing: float = setting(
+    context_smoothing: float = rare_setting(
         0.75, "Exponent of context frequencies in PMI; 1 for none.", at_least=0, at_most=1
     )
-    shift: float = setting(
+    shift: float = rare_setting(
         1.0, "Subtract log(shift) from PMI, as with that many negative samples.", above=0
     )
-    singular_power: float = setting(
+    singular_power: float = rare_setting(
         0.5, "Exponent p of the singular values in W = U S^p.", at_least=0
     )
-    add_contexts: bool = setting(False, "Add each word's context vector, V S^p, to its own.")
-    normalize: bool = setting(False, "Scale every vector to length 1.")
-    pieces: int | None = setting(
+    add_contexts: bool = rare_setting(False, "Add each word's context vector, V S^p, to its own.")
+    normalize: bool = rare_setting(False, "Scale every vector to length 1.")
+    pieces: int | None = rare_setting(
         None,
         "Count pieces of words, of which this many are learned, instead of words. A word has the "
         "mean of its pieces' vectors, also if it is rare or unseen.",
         at_least=100,
         at_most=1_000_000,
     )
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
+    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
     max_vocabulary: int = setting(
         50_000,
         "Make vectors of at most this many words, the most frequent; windows contain all words.",
         at_least=1,
     )
-    boundary: str = setting(
+    boundary: str = rare_setting(
         "paragraph",
         "Unit of text that windows stay within.",
         choices=("sentence", "paragraph", "document"),
     )
-    punctuation: str = setting(
+    punctuation: str = rare_setting(
         "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
     )
-    seed: int = setting(1, "Seed of the SVD's random start.", at_least=0)
-    device: str = setting(
+    seed: int = setting(
+        1, "Seed of the SVD's random start.", at_least=0, heading="Seeds and machine"
+    )
+    device: str = rare_setting(
         "auto",
         "Where the SVD runs; auto is cuda if available, else cpu.",
         choices=DEVICES,
     )
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
-    memory: str | None = setting(
+    memory: str | None = rare_setting(
         None,
         "Working memory, such as 1G or 4G; what exceeds it is counted and factored on disk. Half "
         "of the machine's memory by default.",

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.registry import Chosen
 
 _MAX_WINDOW = 1000
@@ -43,45 +43,47 @@ class _Word2VecConfig:
     loss_settings: ClassVar[tuple[str, ...]] = (
         "window", "window_weighting", "negatives", "unigram_exponent", "subsample", "boundary",
     )  # fmt: skip
-    dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=100_000)
+    dim: int = setting(
+        100, "Width of the word vectors.", at_least=1, at_most=100_000, heading="Vectors"
+    )
     window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
-    window_weighting: str = setting(
+    window_weighting: str = rare_setting(
         "dynamic",
         "Size of each window: dynamic draws it from 1 to `window`, flat always uses `window`.",
         choices=("dynamic", "flat"),
     )
     negatives: int = setting(5, "Negative samples per window.", at_least=1, at_most=1000)
-    unigram_exponent: float = setting(
+    unigram_exponent: float = rare_setting(
         0.75,
         "Draw negative samples with probability proportional to frequency to this power; 0 is "
         "uniform, below 0 prefers rare words.",
         at_least=-10,
         at_most=10,
     )
-    subsample: float = setting(
+    subsample: float = rare_setting(
         1e-4,
         "Drop frequent words at random: keep each occurrence with probability "
         "sqrt(t / f) + t / f, with f the word's share of the tokens; 0 for off.",
         at_least=0,
         metavar="T",
     )
-    learning_rate: float = setting(0.025, _RATE_HELP, above=0)
-    final_rate: float = setting(1e-4, "Lowest learning rate.", at_least=0)
+    learning_rate: float = setting(0.025, _RATE_HELP, above=0, heading="Training")
+    final_rate: float = rare_setting(1e-4, "Lowest learning rate.", at_least=0)
     epochs: int | None = setting(
         None,
         "Passes over the text; by default 20 up to 4 million tokens, 10 for 16, 5 from 64 on.",
         at_least=1,
     )
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1)
-    max_vocabulary: int | None = setting(
+    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
+    max_vocabulary: int | None = rare_setting(
         None, "Keep at most this many words; all by default.", at_least=1
     )
-    boundary: str = setting(
+    boundary: str = rare_setting(
         "paragraph",
         "Unit of text that windows stay within.",
         choices=("sentence", "paragraph", "document"),
     )
-    punctuation: str = setting(
+    punctuation: str = rare_setting(
         "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
     )
     subwords: str | None = setting(
@@ -89,30 +91,32 @@ class _Word2VecConfig:
         "Compose words from their character n-grams of these lengths, such as 3-6; this also "
         "gives vectors to unseen words.",
         metavar="MIN-MAX",
+        heading="Vectors",
     )
-    buckets: int = setting(
+    buckets: int = rare_setting(
         2_000_000,
         "Size of the n-gram hash table; only buckets in use take memory.",
         at_least=1,
         at_most=2**31 - 1,
     )
-    init: str | None = setting(
+    init: str | None = rare_setting(
         None,
         "Start from these vectors, a run or a file; their words join the vocabulary.",
         metavar="RUN",
+        heading="Training",
     )
-    engine: str = setting(
+    engine: str = rare_setting(
         "firth", "Training loop to use: Firth's or gensim's.", choices=("firth", "gensim")
     )
-    hierarchical_softmax: bool = setting(
+    hierarchical_softmax: bool = rare_setting(
         False, "Use hierarchical softmax instead of negative samples; needs `engine=gensim`."
     )
-    deterministic: bool = setting(
+    deterministic: bool = rare_setting(
         False, "Give the same bytes at any number of threads; somewhat slower."
     )
-    seed: int = setting(1, "Seed of all random numbers.", at_least=0)
+    seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
-    memory: str | None = setting(
+    memory: str | None = rare_setting(
         None,
         "Most memory to take, such as 1G or 4G; a training that takes more is refused before it "
         "starts. All of the machine's memory by default.",
@@ -194,12 +198,13 @@ class CbowConfig(_Word2VecConfig):
     method = "cbow"
     window: int = setting(10, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
     learning_rate: float = setting(0.05, _RATE_HELP, above=0)
-    sum: bool = setting(
+    sum: bool = rare_setting(
         False,
         "Predict from the sum of the context vectors, or from their mean.",
         opposite="mean",
+        heading="Vectors",
     )
-    gradient: str = setting(
+    gradient: str = rare_setting(
         "word2vec.c",
         "How words are updated whose mean predicts: word2vec.c adds the update of the mean to each "
         "word, as gensim does; corrected divides it by their number, which is the gradient (Irsoy "

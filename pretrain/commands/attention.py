@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from firth.corpora.common.command import Command
+
 if TYPE_CHECKING:
     from firth.pretrain.inference.attention_weights import SentenceAttention
 
 
-@click.command("attention")
+@click.command("attention", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("sentence")
 @click.option(

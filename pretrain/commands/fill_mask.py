@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.device import device_option
 
 
-@click.command("fill-mask")
+@click.command("fill-mask", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("text")
 @click.option(

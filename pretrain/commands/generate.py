@@ -5,12 +5,13 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import Command
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.pretrain.inference.sampling import GenerateConfig
 
 
-@click.command("generate")
+@click.command("generate", cls=Command)
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("prompt")
 @click_options(GenerateConfig)

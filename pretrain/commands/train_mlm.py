@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options
 from firth.embed.runs.seeds import SeedRuns, seeds_option
@@ -16,12 +17,12 @@ from firth.pretrain.mixers import ATTENTION
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
 
 
-@click.command("train-mlm")
+@click.command("train-mlm", cls=Command)
 @click.argument("corpus")
-@click.option("--out", type=click.Path(path_type=Path), help="The new run.")
+@option("--out", type=click.Path(path_type=Path), help="The new run.", group=OUTPUT)
 @click_options(MlmConfig)
 @seeds_option
-@click.option("--force", is_flag=True, help="Overwrite the run at --out.")
+@option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
 @dry_run_options
 def command(
     corpus: str,

@@ -255,11 +255,11 @@ def test_a_raw_source_is_built_in_the_cache_first(text, fresh_cache, tmp_path, c
     ids=["train-skipgram", "train-cbow"],
 )
 def test_the_help_shows_each_option(command, options):
-    shown = invoke(command.name, "--help")
+    shown = invoke(command.name, "--help-all")
     assert shown.exit_code == 0
     listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: / (--[a-z-]+))?", shown.stdout, re.MULTILINE)
     names = [name for pair in listed for name in pair if name]
-    assert sorted(names) == sorted([*options, "--help"])
+    assert sorted(names) == sorted([*options, "--help-all", "--help"])
     assert all(option.help for option in command.params if isinstance(option, click.Option))
 
 
