@@ -78,7 +78,6 @@ VARIANTS: list[dict[str, Any]] = [
     {"epochs": 1},
     {"epochs": 15},
     {"sum": True},
-    {"hierarchical_softmax": True, "engine": "gensim"},
 ]
 
 

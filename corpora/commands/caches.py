@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import click
 
+from firth.corpora.common.command import Command
 
-@click.command("caches")
+
+@click.command("caches", cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--empty", is_flag=True, help="Remove these, or everything if no NAME is given.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -12,7 +12,8 @@ from firth.embed.registry import Chosen
 
 _MAX_WINDOW = 1000
 _WINDOW_HELP = "Farthest context word, in tokens each side."
-_RATE_HELP = "Initial learning rate; falls linearly with the tokens trained on."
+_RATE_HELP = "Initial learning rate; falls linearly with the tokens trained on, to 0.0001."
+_FINAL_RATE = 1e-4  # as in word2vec.c and gensim
 _GENSIM_SEED_LIMIT = 2**32
 _FEWEST_EPOCHS, _MOST_EPOCHS = 5, 20
 _MOST_EPOCHS_TOKENS = 4_000_000  # texts up to this size are read most often
@@ -68,7 +69,6 @@ class _Word2VecConfig:
         metavar="T",
     )
     learning_rate: float = setting(0.025, _RATE_HELP, above=0, heading="Training")
-    final_rate: float = rare_setting(1e-4, "Lowest learning rate.", at_least=0)
     epochs: int | None = setting(
         None,
         "Passes over the text; by default 20 up to 4 million tokens, 10 for 16, 5 from 64 on.",
@@ -108,9 +108,6 @@ class _Word2VecConfig:
     engine: str = rare_setting(
         "firth", "Training loop to use: Firth's or gensim's.", choices=("firth", "gensim")
     )
-    hierarchical_softmax: bool = rare_setting(
-        False, "Use hierarchical softmax instead of negative samples; needs `engine=gensim`."
-    )
     deterministic: bool = rare_setting(
         False, "Give the same bytes at any number of threads; somewhat slower."
     )
@@ -126,17 +123,14 @@ class _Word2VecConfig:
     def __post_init__(self) -> None:
         check(self)
         parse_memory(self.memory)
-        owner = type(self).__name__
-        if self.final_rate > self.learning_rate:
-            raise SettingError(
-                f"{owner}.final_rate must be at most the learning rate {self.learning_rate:g}, "
-                f"got {self.final_rate:g}"
-            )
         _ = self.ngrams  # raises if subwords is malformed
-        if self.hierarchical_softmax and self.engine != "gensim":
-            raise SettingError("`hierarchical_softmax=True` needs `engine=gensim`")
         if self.engine == "gensim":
             self._check_gensim()
+
+    @property
+    def final_rate(self) -> float:
+        """Lowest learning rate."""
+        return min(_FINAL_RATE, self.learning_rate)
 
     @property
     def ngrams(self) -> Ngrams | None:

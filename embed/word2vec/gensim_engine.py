@@ -18,7 +18,7 @@ _MAX_UNIT_WORDS = 10_000  # gensim drops the rest of a longer unit
 
 
 def train_gensim(trainer: Trainer, run: Path) -> None:
-    """Train with gensim; write word vectors and, unless hierarchical softmax, context vectors.
+    """Train with gensim; write word and context vectors.
 
     Bit-identical with one thread and the same version of gensim.
     """
@@ -41,8 +41,7 @@ def train_gensim(trainer: Trainer, run: Path) -> None:
     if sentences.error is not None:
         raise sentences.error
     WordVectors(text.words, model.wv.vectors, counts=text.counts).save(run)
-    if not config.hierarchical_softmax:
-        save_array(run / CONTEXTS, model.syn1neg)
+    save_array(run / CONTEXTS, model.syn1neg)
 
 
 class _Sentences:
@@ -76,10 +75,9 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         shrink_windows=config.window_weighting == "dynamic",
         sg=int(isinstance(config, SkipGramConfig)),
         cbow_mean=int(not (isinstance(config, CbowConfig) and config.sum)),
-        hs=int(config.hierarchical_softmax),
-        negative=0 if config.hierarchical_softmax else config.negatives,
+        negative=config.negatives,
         ns_exponent=config.unigram_exponent,
-        sample=_threshold(config),
+        sample=config.subsample if config.subsample < 1 else 0.0,  # it reads 1 and more as counts
         alpha=config.learning_rate,
         min_alpha=config.final_rate,
         epochs=config.epochs,
@@ -88,17 +86,6 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         min_count=1,  # the view has applied ``min_count``
         sorted_vocab=0,
     )
-
-
-def _threshold(config: Word2VecConfig) -> float:
-    """Return the subsampling threshold for gensim, replacing 0 and values from 1 on.
-
-    gensim reads values from 1 on as counts, and at 0 it seeds its random numbers only if negative
-    sampling needs them. 0.5 drops nothing either: sqrt(t / f) + t / f >= 1 for every share f.
-    """
-    if 0 < config.subsample < 1:
-        return config.subsample
-    return 0.5 if config.hierarchical_softmax else 0.0
 
 
 def _progress_callback(progress: Progress, n_tokens: int, epochs: int) -> Any:

@@ -23,7 +23,6 @@ _COMPOSING = 12 << 20  # code and memory that remains from composing words
 _BY_TYPE = 40  # of the corpus: counts and rows of types
 _BY_WORD = 80  # strings, counts, noise
 _BY_WORD_GENSIM = 100  # dictionaries
-_BY_LEAF = 800  # codes of hierarchical softmax
 _BY_INITIAL_WORD = 250  # strings and a dictionary
 _BY_COMPOSED = 120  # of these, too
 _BY_NGRAM = 44  # while words are composed of their n-grams
@@ -48,8 +47,7 @@ def memory_needed(size: TrainingSize, config: Word2VecConfig) -> int:
     text = 4 * size.tokens + 30 * size.units  # a shard is prepared while the last one is held
     fixed = _PROGRAM + text + _BY_TYPE * size.types + _BY_WORD * size.words
     if config.engine == "gensim":
-        leaf = _BY_LEAF if config.hierarchical_softmax else 0
-        return fixed + _GENSIM + (8 * config.dim + _BY_WORD_GENSIM + leaf) * size.words
+        return fixed + _GENSIM + (8 * config.dim + _BY_WORD_GENSIM) * size.words
     tables = 4 * width * (2 * size.words + size.buckets)
     threads = thread_count(config.threads)
     if config.deterministic:

@@ -65,8 +65,10 @@ def test_json_has_the_source_and_the_steps(folder):
     [
         (
             "refine run --out out",
-            "no step to refine by; pass --related, --center, --remove-top, --dim, --whiten or "
-            "--unit",
+            (
+                "no step to refine by; pass --related, --center, --remove-top, --dim, --whiten or "
+                "--unit"
+            ),
         ),
         (
             "refine run --center --out related.txt",

@@ -24,9 +24,9 @@ from firth.embed.word2vec.trainer import build_trainer
 COMMANDS = ["train-skipgram", "train-cbow"]
 OPTIONS = [
     "--out", "--force", "--dim", "--window", "--window-weighting", "--negatives",
-    "--unigram-exponent", "--subsample", "--learning-rate", "--final-rate", "--epochs",
+    "--unigram-exponent", "--subsample", "--learning-rate", "--epochs",
     "--min-count", "--max-vocabulary", "--boundary", "--punctuation", "--subwords", "--buckets",
-    "--init", "--engine", "--hierarchical-softmax", "--deterministic", "--seed", "--seeds",
+    "--init", "--engine", "--deterministic", "--seed", "--seeds",
     "--dry-run", "--json", "--memory",
     "--threads",
 ]  # fmt: skip
@@ -156,7 +156,7 @@ def test_every_option_reaches_the_config_and_the_run(
 ):
     given = {
         "dim": 6, "window": 3, "window_weighting": "flat", "negatives": 7,
-        "unigram_exponent": 0.5, "subsample": 0.01, "learning_rate": 0.03, "final_rate": 0.001,
+        "unigram_exponent": 0.5, "subsample": 0.01, "learning_rate": 0.03,
         "epochs": 1, "min_count": 2, "max_vocabulary": 20, "boundary": "document",
         "punctuation": "keep", "subwords": "3-4", "buckets": 1000, "deterministic": True,
         "seed": 9, "threads": 2,
@@ -185,15 +185,13 @@ def test_cbow_averages_contexts_by_default(corpus, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("softmax", [(), ("--hierarchical-softmax",)])
-def test_the_gensim_engine_trains_a_run(corpus, tmp_path, command, softmax):
+def test_the_gensim_engine_trains_a_run(corpus, tmp_path, command):
     pytest.importorskip("gensim")
     out = tmp_path / "run"
-    result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim", *softmax)
+    result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim")
     assert (result.exit_code, said(result)) == (0, [])
     assert result.stdout == f"{out}: 31 words, 8 dimensions\n"
     verify(out)
-    assert (out / "contexts.npy").exists() is (not softmax)
     assert options_of(out)["engine"] == "gensim"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
@@ -215,7 +213,7 @@ def test_subwords_give_neighbors_to_an_unseen_word(corpus, tmp_path, command):
 
 def test_training_starts_from_the_vectors_of_a_run(corpus, skipgram, tmp_path):
     out = tmp_path / "run"
-    slow = ("--learning-rate", "1e-9", "--final-rate", "0")
+    slow = ("--learning-rate", "1e-9")
     result = invoke("train-skipgram", corpus, "--out", out, *SMALL, *slow, "--init", skipgram)
     assert result.exit_code == 0, result.output
     before, after = load_vectors(skipgram), load_vectors(out)
@@ -229,7 +227,7 @@ def test_initial_vectors_can_extend_the_vocabulary(corpus, tmp_path):
     (tmp_path / "old.txt").write_text("seaa 1 2 3\nelsewhere 4 5 6\n")
     result = invoke(
         "train-cbow", corpus, "--out", tmp_path / "run", *SMALL, "--dim", "3",
-        "--init", tmp_path / "old.txt", "--learning-rate", "1e-9", "--final-rate", "0",
+        "--init", tmp_path / "old.txt", "--learning-rate", "1e-9",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     vectors = load_vectors(tmp_path / "run")
@@ -268,26 +266,8 @@ def test_the_help_shows_each_option(command, options):
 
 REFUSALS = [
     (("--dim", "0"), "--dim must be at least 1, got 0"),
-    (("--window", "0"), "--window must be at least 1, got 0"),
-    (("--window", "1001"), "--window must be at most 1000, got 1001"),
-    (("--negatives", "0"), "--negatives must be at least 1, got 0"),
-    (("--negatives", "1001"), "--negatives must be at most 1000, got 1001"),
-    (("--unigram-exponent", "11"), "--unigram-exponent must be at most 10, got 11.0"),
-    (("--subsample", "-1"), "--subsample must be at least 0, got -1.0"),
     (("--subsample", "nan"), "--subsample must be at least 0, got nan"),
     (("--learning-rate", "0"), "--learning-rate must be above 0, got 0.0"),
-    (("--learning-rate", "inf"), "--learning-rate must be a finite number, got inf"),
-    (("--final-rate", "-1"), "--final-rate must be at least 0, got -1.0"),
-    (
-        ("--learning-rate", "0.03", "--final-rate", "0.5"),
-        "--final-rate must be at most the learning rate 0.03, got 0.5",
-    ),
-    (("--epochs", "0"), "--epochs must be at least 1, got 0"),
-    (("--min-count", "0"), "--min-count must be at least 1, got 0"),
-    (("--max-vocabulary", "0"), "--max-vocabulary must be at least 1, got 0"),
-    (("--buckets", "0"), "--buckets must be at least 1, got 0"),
-    (("--seed", "-1"), "--seed must be at least 0, got -1"),
-    (("--threads", "0"), "--threads must be at least 1, got 0"),
     (
         ("--subwords", "6-3"),
         (
@@ -295,7 +275,6 @@ REFUSALS = [
             "characters such as 3-6, got '6-3'"
         ),
     ),
-    (("--hierarchical-softmax",), "--hierarchical-softmax needs --engine gensim"),
     (
         ("--engine", "gensim", "--subwords", "3-6"),
         "--engine gensim does not support --subwords; leave it out or pass --engine firth",

@@ -22,10 +22,6 @@ from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
             {"learning_rate": float("inf")},
             "SkipGramConfig.learning_rate must be a finite number, got inf",
         ),
-        (
-            {"learning_rate": 0.01, "final_rate": 0.02},
-            "SkipGramConfig.final_rate must be at most the learning rate 0.01, got 0.02",
-        ),
         ({"epochs": 0}, "SkipGramConfig.epochs must be at least 1, got 0"),
         ({"threads": 0}, "SkipGramConfig.threads must be at least 1, got 0"),
         ({"seed": -1}, "SkipGramConfig.seed must be at least 0, got -1"),
@@ -40,7 +36,6 @@ from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
                 "characters such as 3-6, got '6-3'"
             ),
         ),
-        ({"hierarchical_softmax": True}, "`hierarchical_softmax=True` needs `engine=gensim`"),
         (
             {"engine": "gensim", "deterministic": True},
             (

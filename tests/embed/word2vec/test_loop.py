@@ -170,7 +170,7 @@ def units_of(batch, p):
 @pytest.mark.parametrize("twin", [twin_of_fast, twin_of_deterministic])
 def test_vectors_and_loss_match_the_definition(twin, method, tmp_path):
     deterministic = twin is twin_of_deterministic
-    training = Training(tmp_path, method=method, deterministic=deterministic, final_rate=0.015)
+    training = Training(tmp_path, method=method, deterministic=deterministic)
     tables = [training.tables.inputs, training.tables.outputs]
     expected = as_float64(tables, 12, training.tables.n_words)
     losses_by_epoch, windows = twin(training, expected)

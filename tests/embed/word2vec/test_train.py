@@ -211,7 +211,7 @@ def test_sum_and_mean_give_different_vectors(corpus, tmp_path):
 def test_training_starts_from_another_run(corpus, tmp_path):
     first = train(corpus, tmp_path / "first", learning_rate=0.05)
     more = corpus_of(tmp_path, ["w1 w2 new newer", "new w0 , newer w1"], name="more")
-    options = {"init": str(first), "learning_rate": 1e-6, "final_rate": 0}
+    options = {"init": str(first), "learning_rate": 1e-6}
 
     run = train(more, tmp_path / "run", **options)
 
@@ -243,7 +243,7 @@ def test_training_with_subwords_starts_from_runs_with_and_without_subwords(corpu
     ngrams = {"subwords": "2-3", "buckets": 300}
     first = train(corpus, tmp_path / "first", **ngrams)
     plain = train(corpus, tmp_path / "plain")
-    still = {"learning_rate": 1e-9, "final_rate": 0}
+    still = {"learning_rate": 1e-9}
     again = load_vectors(train(corpus, tmp_path / "a", init=str(first), **ngrams, **still))
     old = load_vectors(first)
     assert set(again.vocabulary) == set(old.vocabulary)
@@ -452,8 +452,6 @@ def test_gensim_trains_a_run(method, corpus, tmp_path):
     assert np.load(run / "contexts.npy").shape == vectors.matrix.shape
     assert json.loads((run / "config.json").read_text())["engine"] == "gensim"
     verify(run)
-    tree = train(corpus, tmp_path / "tree", method, engine="gensim", hierarchical_softmax=True)
-    assert not (tree / "contexts.npy").exists()
 
 
 def test_metrics_are_kept_with_the_run(corpus, tmp_path):
