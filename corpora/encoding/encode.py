@@ -17,7 +17,7 @@ from firth.corpora.text.characters import (
     character_table,
 )
 from firth.corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
-from firth.corpora.text.sentences.split import sentence_offsets
+from firth.corpora.text.sentences.split import sentence_offsets, split_sentences
 from firth.corpora.text.trees import part_heads
 
 # The held-out choice hashes at most this many bytes of a document, so it does not depend on
@@ -169,14 +169,7 @@ def _cut_by_jieba(text: str) -> str:
     return "\n".join(
         SENTENCE_SEPARATOR.join(
             TOKEN_SEPARATOR.join(token for token in cut(sentence) if not token.isspace())
-            for sentence in _sentences(line)
+            for sentence in split_sentences(line)
         )
         for line in text.split("\n")
     )
-
-
-def _sentences(line: str) -> list[str]:
-    """Split one paragraph into sentences."""
-    raw = line.encode()
-    offsets = sentence_offsets(np.frombuffer(raw, dtype=np.uint8), np.array([0, len(raw)])).tolist()
-    return [raw[a:b].decode() for a, b in itertools.pairwise(offsets)]

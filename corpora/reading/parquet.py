@@ -11,10 +11,10 @@ from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.tables import RowBuffer
 from firth.corpora.reading.text_blocks import RawBlock, ReadOptions
 
+_BATCH_ROWS = 1024
 
-def parquet_blocks(
-    stream: Stream, options: ReadOptions, block_bytes: int, batch_rows: int = 1024
-) -> Iterator[RawBlock]:
+
+def parquet_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
     """Read Parquet in batches of rows; positions are 1-based row numbers."""
     try:
         from pyarrow import parquet
@@ -24,7 +24,7 @@ def parquet_blocks(
         ) from None
     rows, record = RowBuffer(options), 0
     with _seekable(stream) as place:
-        for texts, kept in _parquet_batches(parquet, place, stream.name, options, batch_rows):
+        for texts, kept in _parquet_batches(parquet, place, stream.name, options):
             for index, text in enumerate(texts):
                 record += 1
                 rows.add(text, record, {field: values[index] for field, values in kept.items()})
@@ -34,7 +34,7 @@ def parquet_blocks(
 
 
 def _parquet_batches(
-    parquet: Any, place: Any, source: str, options: ReadOptions, batch_rows: int
+    parquet: Any, place: Any, source: str, options: ReadOptions
 ) -> Iterator[tuple[list[str | None], dict[str, list[str]]]]:
     """Yield texts and kept fields batch by batch; pyarrow errors become SourceError."""
     from pyarrow import ArrowException
@@ -45,7 +45,7 @@ def _parquet_batches(
             text, kept = choose_columns(schema.names, options, source)
             _check_text_type(schema.field(text), source)
             columns = list(dict.fromkeys([schema.names[text], *kept]))
-            for batch in table.iter_batches(batch_rows, columns=columns):
+            for batch in table.iter_batches(_BATCH_ROWS, columns=columns):
                 yield (
                     batch.column(schema.names[text]).to_pylist(),
                     {field: [_plain(v) for v in batch.column(field).to_pylist()] for field in kept},

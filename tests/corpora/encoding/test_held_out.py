@@ -1,8 +1,8 @@
 """The held-out slice: against a naive twin, its size and unit, and independence of the build."""
 
-import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,27 +12,18 @@ from hypothesis import strategies as st
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding.encode import document_keys
-from firth.corpora.encoding.pipeline import encode_corpus
-from firth.corpora.encoding.request import BuildOptions, Request, make_request
-from firth.corpora.reading.text_blocks import ReadOptions, TextBlock
+from firth.corpora.reading.text_blocks import TextBlock
 from firth.corpora.store.corpus import Corpus
+from tests.corpora.small_corpora import build as build_one
+from tests.corpora.small_corpora import naive_mixed, parts_of
 
 UNITS = ("document", "paragraph", "sentence")
 SMALL = {"shard_tokens": 300, "block_bytes": 700}  # many shards and blocks
 
 
-def request(source: Path, documents: str, **options) -> Request:
-    """Return a request for one text file."""
-    read, built = ReadOptions(documents=documents), BuildOptions(**{"threads": 1, **options})
-    return make_request([source], read=read, options=built)
-
-
-def build(folder: Path, text: str, name="a", documents="line", sizes=None, **options) -> Corpus:
+def build(folder: Path, text: str, name="a", documents="line", **options: Any) -> Corpus:
     """Build a corpus of one text file."""
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.txt").write_text(text)
-    ready = request(folder / f"{name}.txt", documents, **options)
-    return encode_corpus(ready, folder / name, **(sizes or {}))
+    return build_one(folder, text, name, documents=documents, **{"threads": 1, **options})
 
 
 def text_of(rng, documents: int, paragraphs: int, sentences: int, words: int) -> str:
@@ -61,13 +52,6 @@ def held_out(corpus: Corpus) -> list[bool]:
 def sizes_of(corpus: Corpus, unit: str) -> list[int]:
     """Return the tokens of every unit of one kind."""
     return np.concatenate([np.diff(shard.offsets(unit)) for shard in corpus.shards]).tolist()
-
-
-def naive_mixed(value: int) -> int:
-    """The output function of splitmix64, in Python integers."""
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
-    return value ^ value >> 31
 
 
 def naive_take(sizes: list[int], keys: list[int], wanted: int, most: int) -> set[int]:
@@ -264,12 +248,7 @@ def test_no_part_crosses_held_out_text(tmp_path, boundary):
                 before = stop
         view = corpus.view(boundary=boundary, documents=documents)
         types = {word: n for n, word in enumerate(corpus.vocabulary.words())}
-        found = [
-            [types[view.words[row]] for row in rows[a:b]]
-            for rows, offsets in view.shards()
-            for a, b in itertools.pairwise(offsets)
-        ]
-        assert found == expected
+        assert [[types[word] for word in part] for part in parts_of(view)] == expected
         assert view.n_tokens == sum(map(len, expected))
 
 

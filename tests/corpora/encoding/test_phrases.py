@@ -15,12 +15,11 @@ from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.encoding import phrases as phrases_module
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
-from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
-from tests.corpora.encoding.test_pipeline import words_of
+from tests.corpora.small_corpora import build as build_one
+from tests.corpora.small_corpora import words_of
 
 SPACES = TextSettings(segmenter="whitespace")
 STOP_WORDS = ["w0", "w3"]
@@ -43,15 +42,11 @@ def random_text(seed, n_sentences=900):
 
 def build(tmp_path, text, name="out", *, threads=1, max_types=None, **phrases):
     """Build a corpus of one document per line, and its words separated by spaces."""
-    (tmp_path / "text.txt").write_text(text)
-    request = make_request(
-        [tmp_path / "text.txt"],
-        read=ReadOptions(documents="line"),
-        text=SPACES,
-        options=BuildOptions(threads=threads, max_types=max_types),
+    return build_one(
+        tmp_path, text, name, {"shard_tokens": 1500, "block_bytes": 4000}, documents="line",
+        segmenter="whitespace", threads=threads, max_types=max_types,
         phrases=PhraseOptions(**phrases),
-    )
-    return encode_corpus(request, tmp_path / name, shard_tokens=1500, block_bytes=4000)
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=[1, 2])

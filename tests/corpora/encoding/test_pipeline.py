@@ -2,7 +2,6 @@
 
 import errno
 import io
-import itertools
 import json
 import lzma
 import os
@@ -11,25 +10,24 @@ import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.corpora.encoding import pipeline
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.encoding.pipeline import TypeRuns, encode_corpus
-from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import describe
 from firth.corpora.text.segment import TextSettings, lemmatizer
 from firth.corpora.text.sentences.split import split_sentences
+from tests.corpora.small_corpora import arrays, build, parts_of, request, words_of
 
 NEWS = (
     "The cat sat. The cat, on the mat, slept.\nA dog barked!\n"
@@ -42,45 +40,6 @@ DOCUMENTS = st.lists(
     min_size=1,
     max_size=8,
 )
-
-
-def build(
-    tmp_path: Path,
-    text: str = NEWS,
-    name: str = "news",
-    sizes: dict[str, int] | None = None,
-    **options: object,
-) -> Corpus:
-    """Build a corpus of one text file; each option goes to the settings class that has it."""
-    source = tmp_path / f"{name}.txt"
-    source.write_text(text, encoding="utf-8", newline="")
-    return encode_corpus(request(source, **options), tmp_path / name, **(sizes or {}))
-
-
-def request(*sources: Path, **options: object) -> Request:
-    """Return a request with some options set."""
-    parts = {}
-    for key, kind in (("read", ReadOptions), ("text", TextSettings), ("options", BuildOptions)):
-        names = kind.__dataclass_fields__
-        parts[key] = kind(**{n: v for n, v in options.items() if n in names})
-    return make_request(sources, **parts)
-
-
-def arrays(corpus: Corpus) -> dict[str, str]:
-    """Return the checksums of every array and of the vocabulary TSV."""
-    sums = read_json(corpus.path / CHECKSUMS)
-    return {name: value for name, value in sums.items() if name.endswith((".npy", ".tsv"))}
-
-
-def words_of(corpus: Corpus, level: str) -> list[list[str]]:
-    """Return the words of each sentence, paragraph or document."""
-    words = corpus.vocabulary.words()
-    parts = []
-    for shard in corpus.shards:
-        bounds = shard.array(level).tolist()
-        ids = shard.ids.tolist()
-        parts += [[words[i] for i in ids[a:b]] for a, b in itertools.pairwise(bounds)]
-    return parts
 
 
 def naive_words(text: str, text_settings: TextSettings) -> list[list[str]]:
@@ -203,8 +162,8 @@ def test_a_symlink_as_output_stays_a_symlink(tmp_path):
 
 
 def test_pruned_types_become_one_entry(tmp_path):
-    full = build(tmp_path)
-    pruned = build(tmp_path, name="pruned", max_types=3)
+    full = build(tmp_path, NEWS)
+    pruned = build(tmp_path, NEWS, name="pruned", max_types=3)
     assert pruned.vocabulary.words() == [*full.vocabulary.words(0, 3), ""]
     assert pruned.vocabulary.counts.sum() == full.vocabulary.counts.sum()
     assert "" not in pruned.view(documents="all").words
@@ -262,16 +221,13 @@ def test_a_view_keeps_the_selected_words_and_documents(
 
     assert view.words == kept
     assert view.counts.tolist() == [counts[w] for w in kept]
-    seen = [
-        [view.words[row] for row in rows[a:b]]
-        for rows, offsets in view.shards()
-        for a, b in itertools.pairwise(offsets)
+    assert parts_of(view) == [
+        left for part in parts if (left := [w for w in part if w in set(kept)])
     ]
-    assert seen == [left for part in parts if (left := [w for w in part if w in set(kept)])]
 
 
 def test_up_to_date_detects_every_change(tmp_path):
-    corpus = build(tmp_path)
+    corpus = build(tmp_path, NEWS)
     source = tmp_path / "news.txt"
     assert up_to_date(corpus.path, request(source))
     assert not up_to_date(corpus.path, request(source, keep_case=True))
@@ -283,7 +239,7 @@ def test_up_to_date_detects_every_change(tmp_path):
 
 
 def test_verify_names_a_corrupt_shard(tmp_path):
-    corpus = build(tmp_path)
+    corpus = build(tmp_path, NEWS)
     path = corpus.path / "shards" / "00000" / "ids.npy"
     raw = bytearray(path.read_bytes())
     raw[-1] ^= 1
@@ -387,7 +343,7 @@ def test_lemmatized_arrays_do_not_depend_on_threads_or_memory(tmp_path):
 
 def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
     with pytest.raises(SettingError, match=r"`lemmatize=xx`: no lemmas of this language; the lang"):
-        build(tmp_path, lemmatize="xx")
+        build(tmp_path, NEWS, lemmatize="xx")
     with pytest.raises(
         SettingError, match=r"^TextSettings\.lemmatize needs the words of an alphab"
     ):
@@ -398,7 +354,7 @@ def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
     with pytest.raises(
         SettingError, match=r"the package simplemma; pip install 'firth\[lemmas\]'$"
     ):
-        build(tmp_path, lemmatize="en")
+        build(tmp_path, NEWS, lemmatize="en")
 
 
 def test_a_named_corpus_refuses_other_read_options():
@@ -458,7 +414,7 @@ def test_progress_has_no_total_for_a_pipe(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("manifest", ["[]", "{}"])
 def test_an_invalid_manifest_is_an_error(tmp_path, manifest):
-    corpus = build(tmp_path)
+    corpus = build(tmp_path, NEWS)
     (corpus.path / "manifest.json").write_text(manifest)
     with pytest.raises(ArtifactError, match=r"has corpus format None, this version reads 1"):
         Corpus.open(corpus.path)
@@ -486,12 +442,12 @@ def test_a_full_disk_at_the_merge_is_one_error_and_leaves_nothing(tmp_path, monk
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(ArtifactError, match=r"news: the disk is full"):
-        build(tmp_path)
+        build(tmp_path, NEWS)
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 
 def test_describe_returns_the_statistics_of_a_corpus(tmp_path):
-    about = describe(build(tmp_path), n_frequent=2)
+    about = describe(build(tmp_path, NEWS), n_frequent=2)
     assert about["documents"] == 1
     assert about["paragraphs"] == 4
     assert about["sentences"] == 6

@@ -5,6 +5,7 @@ import itertools
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firth.corpora.artifacts.arrays import write_array
-from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding import keep_text
 from firth.corpora.encoding.pipeline import encode_corpus
-from firth.corpora.encoding.request import BuildOptions, Request, make_request
+from firth.corpora.encoding.request import Request
 from firth.corpora.encoding.up_to_date import up_to_date
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store import kept_text
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.align import align
 from firth.corpora.text.segment import TextSettings
+from tests.corpora.small_corpora import arrays
+from tests.corpora.small_corpora import build as build_one
+from tests.corpora.small_corpora import request as request_of
 
 NEWS = 'He said:  "The United States\' flag!" It is İzmir.\n\n  Zoë came…\tthen she left. \n'
 NEWS_SENTENCES = [
@@ -43,26 +45,13 @@ CONLLU = """\
 
 
 def request(source: Path, **options: object) -> Request:
-    """Return a request with some options set; each goes to the settings class that has it."""
-    options = {"keep_text": True, "threads": 1, **options}
-    parts = {}
-    for key, kind in (("read", ReadOptions), ("text", TextSettings), ("options", BuildOptions)):
-        names = kind.__dataclass_fields__
-        parts[key] = kind(**{n: v for n, v in options.items() if n in names})
-    return make_request([source], **parts)
+    """Return a request that keeps the text."""
+    return request_of(source, **{"keep_text": True, "threads": 1, **options})
 
 
-def build(
-    folder: Path,
-    text: str = NEWS,
-    name: str = "news",
-    sizes: dict[str, int] | None = None,
-    **options: object,
-) -> Corpus:
-    """Build a corpus of one file."""
-    source = folder / f"{name}.txt"
-    source.write_text(text, encoding="utf-8", newline="")
-    return encode_corpus(request(source, **options), folder / name, **(sizes or {}))
+def build(folder: Path, text: str = NEWS, **options: Any) -> Corpus:
+    """Build a corpus that keeps its text."""
+    return build_one(folder, text, **{"keep_text": True, "threads": 1, **options})
 
 
 def sentences(corpus: Corpus) -> Iterator[tuple[str, list[str]]]:
@@ -80,12 +69,6 @@ def sentences(corpus: Corpus) -> Iterator[tuple[str, list[str]]]:
 def texts(corpus: Corpus) -> list[str]:
     """Return the texts of all sentences."""
     return [text for text, _ in sentences(corpus)]
-
-
-def checksums(corpus: Corpus) -> dict[str, str]:
-    """Return the checksum of every array."""
-    sums = read_json(corpus.path / CHECKSUMS)
-    return {name: value for name, value in sums.items() if name.endswith(".npy")}
 
 
 @pytest.mark.slow
@@ -178,11 +161,11 @@ def test_kept_text_changes_no_other_array_and_no_fingerprint(tmp_path):
         )
         for threads in (1, 3)
     ]
-    one, three = map(checksums, corpora)
+    one, three = map(arrays, corpora)
     kept = {name for name in one if "/texts" in name}
     assert len(corpora[0].shards) > 3
     assert one == three
-    assert {name: one[name] for name in one.keys() - kept} == checksums(without)
+    assert {name: one[name] for name in one.keys() - kept} == arrays(without)
     assert {corpus.fingerprint for corpus in (*corpora, without)} == {without.fingerprint}
     assert without.manifest["settings"] == corpora[0].manifest["settings"]
     assert texts(corpora[0])[:2] == ["The Word0 is w0.", "So, yes0!"]

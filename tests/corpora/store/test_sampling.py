@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import encode_corpus
-from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.sampling import default_sizes, nested_sample, parse_sizes, size_name
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
+from tests.corpora.small_corpora import build, naive_mixed, parts_of
 
 RANDOM = np.random.default_rng(5)
 # documents of 1 to 60 tokens; each contains its own number
@@ -30,14 +28,7 @@ SIZES = (1, 100, 500, 2_000, 5_000)
 
 def build_corpus(folder, lines, sizes=None, **options) -> Corpus:
     """Build a corpus with one document per line."""
-    folder.mkdir(exist_ok=True)
-    (folder / "a.txt").write_text("\n".join(lines))
-    request = make_request(
-        [folder / "a.txt"],
-        read=ReadOptions(documents="line"),
-        options=BuildOptions(threads=1, **options),
-    )
-    return encode_corpus(request, folder / "out", **(sizes or {}))
+    return build(folder, "\n".join(lines), "a", sizes, documents="line", threads=1, **options)
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +49,7 @@ def one_shard(tmp_path_factory) -> Corpus:
 def documents_of(corpus: Corpus, documents: str = "train") -> list[str]:
     """Return the documents that methods see, as text, in corpus order."""
     view = corpus.view(boundary="document", documents=documents)
-    return [
-        " ".join(view.words[row] for row in rows[start:stop])
-        for rows, offsets in view.shards()
-        for start, stop in itertools.pairwise(offsets.tolist())
-    ]
+    return [" ".join(part) for part in parts_of(view)]
 
 
 def test_a_smaller_sample_is_contained_in_every_larger_one(corpus):
@@ -80,13 +67,6 @@ def test_a_sample_has_the_requested_tokens_and_no_spare_document(corpus, size):
     assert sum(lengths) - max(lengths) < size
     assert len(lengths) == sample.training_documents
     assert sample.n_tokens == sample.training_tokens + corpus.manifest["held_out_tokens"]
-
-
-def naive_mixed(value: int) -> int:
-    """The output function of splitmix64, in Python integers."""
-    value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
-    return value ^ value >> 31
 
 
 def naive_sample(lengths: list[int], eligible: list[bool], tokens: int, seed: int) -> set[int]:

@@ -1,16 +1,12 @@
 """Derived views, and views that keep given words; basic views are in build/test_pipeline."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import encode_corpus
-from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store import vocabulary
-from firth.corpora.store.corpus import Corpus, View
+from firth.corpora.store.corpus import Corpus
+from tests.corpora.small_corpora import build, parts_of
 
 LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
 
@@ -19,22 +15,7 @@ LINES = [f"common {'few ' * (n % 4)} w{n} . unseen{n % 3}" for n in range(60)]
 def corpus(tmp_path_factory) -> Corpus:
     """Return a corpus of sixty documents, some held out."""
     folder = tmp_path_factory.mktemp("view")
-    (folder / "a.txt").write_text("\n".join(LINES))
-    request = make_request(
-        [folder / "a.txt"],
-        read=ReadOptions(documents="line"),
-        options=BuildOptions(held_out=0.3, threads=1),
-    )
-    return encode_corpus(request, folder / "out")
-
-
-def parts_of(view: View) -> list[list[str]]:
-    """Return the parts of a view as words."""
-    return [
-        [view.words[row] for row in rows[start:stop]]
-        for rows, offsets in view.shards()
-        for start, stop in itertools.pairwise(offsets.tolist())
-    ]
+    return build(folder, "\n".join(LINES), documents="line", held_out=0.3, threads=1)
 
 
 @pytest.mark.parametrize("size", [1, 20, 1 << 20])
