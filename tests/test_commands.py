@@ -8,10 +8,10 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common import errors
+from tests.calls import command, output
 from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,10 +30,12 @@ def test_every_command_has_a_summary_and_every_summary_a_command():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_help_opens_with_the_summary(name):
+def test_the_help_opens_with_the_summary_and_tells_every_option(name):
     command = load(name)
     assert command.name == name
     assert command.help.splitlines()[0] == cli.SUMMARIES[name]
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    assert [option.name for option in options if not option.help] == []
 
 
 def examples(name):
@@ -56,12 +58,6 @@ def test_the_help_has_a_worked_example_that_the_command_can_parse(name):
         assert left == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_option_has_help(name):
-    options = [p for p in load(name).params if isinstance(p, click.Option)]
-    assert [option.name for option in options if not option.help] == []
-
-
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in MANY])
 def test_help_shows_about_a_dozen_options_and_help_all_every_one(name):
     command = load(name)
@@ -74,17 +70,18 @@ def test_help_shows_about_a_dozen_options_and_help_all_every_one(name):
     assert shown == options or "more, and exit" in brief
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_is_in_the_readme_or_the_docs(name):
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    assert any(f"firth {name} " in page.read_text(encoding="utf-8") for page in pages)
-
-
 def test_the_help_of_firth_lists_every_command():
-    result = CliRunner().invoke(cli.main, ["--help"])
-    assert result.exit_code == 0
-    listing = result.stdout.partition("Commands:")[2].split()
+    listing = output("--help").partition("Commands:")[2].split()
     assert [name for name in NAMES if name not in listing] == []
+    without = command()
+    assert (without.exit_code, "Commands:" in without.output) == (2, True)
+    assert output("--version").split()[-1] == "0.1.0"
+
+
+def test_every_command_is_in_the_readme_or_the_docs():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert [name for name in NAMES if f"firth {name} " not in text] == []
 
 
 def run_firth(*words):
@@ -92,44 +89,20 @@ def run_firth(*words):
     return run_python("cli.py", *words, cwd=ROOT)
 
 
-@pytest.mark.process
-def test_the_version_is_printed():
-    done = run_firth("--version")
-    assert (done.returncode, done.stdout) == (0, "firth, version 0.1.0\n")
-
-
-@pytest.mark.process
-def test_an_unknown_command_is_a_usage_error_that_names_it():
-    done = run_firth("train-swd")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("Error: No such command 'train-swd'.")
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
         ("neighbor", "neighbors?"),
         ("build_corpus", "build-corpus?"),
-        (
-            "train",
-            "train-svd, train-skipgram, train-cbow, train-nplm, train-autoencoder, train-mlm?",
-        ),
+        ("train", ", ".join(name for name in NAMES if name.startswith("train-")) + "?"),
         ("simlarity", "similarity?"),
     ],
 )
 def test_a_mistyped_command_gets_suggestions(typed, meant):
-    result = CliRunner().invoke(cli.main, [typed])
+    result = command(typed)
     assert result.exit_code == 2
     last = f"Error: No such command '{typed}'. Did you mean {meant}"
     assert result.stderr.splitlines()[-1] == last
-
-
-@pytest.mark.process
-def test_without_a_command_the_help_is_shown():
-    done = run_firth()
-    assert done.returncode == 2
-    assert "Commands:" in done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -150,38 +123,25 @@ def failing(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_user_error_is_one_line_and_status_1(kind, failing):
     failing(kind("news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1"))
-
-    result = CliRunner().invoke(cli.main, ["fail"])
-
-    assert result.exit_code == 1
-    assert result.stdout == ""
+    result = command("fail")
+    assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         "Error: news.txt:4812: byte 0xE9 is not UTF-8; pass --encoding latin-1\n"
     )
+    debugged = command("--debug", "fail")
+    assert (debugged.exit_code, type(debugged.exception)) == (1, kind)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_debug_lets_the_exception_through(kind, failing):
-    failing(kind("a mistake"))
-
-    result = CliRunner().invoke(cli.main, ["--debug", "fail"])
-
-    assert result.exit_code == 1
-    assert type(result.exception) is kind
-
-
-def test_a_system_error_is_one_line(failing):
+def test_other_errors_are_one_line_or_keep_their_traceback(failing):
     failing(PermissionError(13, "Permission denied", "/etc/cache"))
-    result = CliRunner().invoke(cli.main, ["fail"])
-    assert result.exit_code == 1
-    assert result.stderr == (
-        "Error: /etc/cache: Permission denied (firth --debug ... shows where)\n"
-    )
-
-
-def test_a_message_is_one_line_even_with_newlines_in_names(failing):
+    result = command("fail")
+    assert (result.exit_code, result.stderr) == (
+        1, "Error: /etc/cache: Permission denied (firth --debug ... shows where)\n",
+    )  # fmt: skip
     failing(errors.SourceError("a\nb: no such file"))
-    assert CliRunner().invoke(cli.main, ["fail"]).stderr == "Error: a\\nb: no such file\n"
+    assert command("fail").stderr == "Error: a\\nb: no such file\n"
+    failing(ZeroDivisionError("ours"))
+    assert isinstance(command("fail").exception, ZeroDivisionError)
 
 
 @pytest.mark.process
@@ -191,25 +151,13 @@ def test_non_utf8_names_are_printed():
     assert done.stderr.startswith("Error: b\ufffd: no such file")
 
 
-def test_bugs_keep_their_traceback(failing):
-    failing(ZeroDivisionError("ours"))
-
-    result = CliRunner().invoke(cli.main, ["fail"])
-
-    assert isinstance(result.exception, ZeroDivisionError)
-
-
 @pytest.mark.process
 def test_a_real_error_is_one_line_and_debug_shows_the_traceback(tmp_path):
     words = ("neighbors", str(tmp_path / "no-run"), "king")
-
     plain, debug = run_firth(*words), run_firth("--debug", *words)
-
-    assert plain.returncode == 1
-    assert plain.stderr.count("\n") == 1
+    assert (plain.returncode, plain.stderr.count("\n")) == (1, 1)
     assert plain.stderr.startswith(f"Error: {tmp_path / 'no-run'}")
-    assert debug.returncode == 1
-    assert "Traceback" in debug.stderr
+    assert (debug.returncode, "Traceback" in debug.stderr) == (1, True)
 
 
 @pytest.mark.process

@@ -130,7 +130,7 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
         )  # fmt: skip
         assert done.returncode == 0, (line, done.stderr)
         outputs[line.split()[0]] = done.stdout
-    assert outputs["--version"].split()[-1] == firth.__version__
+    assert outputs["--version"] == f"firth, version {firth.__version__}\n"
     assert len(outputs["neighbors"].splitlines()) >= 2
     assert "pairs" in outputs["compare"]
     code = "import firth; print(firth.__file__)"
