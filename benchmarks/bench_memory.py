@@ -5,6 +5,7 @@ command first runs on a short text, which compiles its kernels.
 """
 
 import argparse
+import dataclasses
 import re
 import tempfile
 from collections.abc import Callable
@@ -27,8 +28,7 @@ from firth.embed.formats.vector_files import write_vectors
 from firth.embed.query.opening import open_queried
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
-from firth.embed.word2vec.memory import memory_needed, training_size
-from firth.embed.word2vec.training_text import open_text
+from firth.embed.word2vec.trainer import build_trainer
 
 _SHORT = 200_000  # words
 _LINE_BYTES = 40_000_000
@@ -100,8 +100,10 @@ def as_option(name: str, value: Any) -> list[Any]:
 
 def least(corpus: Path, config: Word2VecConfig) -> int:
     """Return the least memory that a training accepts, in MiB."""
-    size = training_size(open_text(Corpus.open(corpus), config, None), config)
-    return -(-memory_needed(size, config) >> 20)
+    opened = Corpus.open(corpus)
+    return least_of(
+        lambda memory: build_trainer(opened, dataclasses.replace(config, memory=memory)).allocate()
+    )
 
 
 def peak(bound: str | None, command: str, *words: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common import errors

@@ -13,6 +13,7 @@ from firth.corpora.artifacts.provenance import now
 from firth.corpora.common.console import name_room
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import limited_memory
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import EXAMPLE, CompareConfig
 from firth.embed.compare.intrinsic.measures import Geometry, measure_geometry
@@ -43,13 +44,14 @@ from firth.embed.compare.report.table import (
 )
 from firth.embed.compare.scoring.comparison import readable_tasks
 from firth.embed.compare.scoring.held_out import HeldOutRow, held_out_losses
-from firth.embed.compare.scoring.memory import require_fit
 from firth.embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds
 from firth.embed.compare.task import Task
 from firth.embed.protocols import StaticVectors
 
+_UNBOUNDED = ("contexts", "tagging", "sentences", "minimal_pairs")  # by encoders and probes
+_SCORING = 200 << 20  # bytes: SciPy, numba and compiled kernels, blocks of cosines
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
 
@@ -283,8 +285,8 @@ def compare(
     add_contexts : bool
         Add each word's context vector to its word vector, in the runs that have both.
     memory : str, optional
-        Most memory to take, such as ``4G``; what takes more is refused before vectors are read.
-        Only for sets of words.
+        Most memory to take, such as ``4G``; what takes more is refused when it is about to be
+        allocated. Only for sets of words.
 
     Returns
     -------
@@ -304,13 +306,15 @@ def compare(
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
-    if memory is not None:
-        named = list(each.values()) if isinstance(each, Mapping) else each
-        require_fit(named, tasks, config, memory, add_contexts=add_contexts)
-    opened = open_runs(each, add_contexts=add_contexts, starts=True)
-    started = now()
-    held_out = list(held_out_losses(opened.paths, opened.groups))
-    comparison = compare_opened(opened, tasks, config)
+    if memory is not None and (unbounded := [name for name in _UNBOUNDED if getattr(config, name)]):
+        raise SettingError(
+            f"`memory={memory}`: what `{unbounded[0]}` takes is not bounded; leave out one of both"
+        )
+    with limited_memory(memory, _SCORING):
+        opened = open_runs(each, add_contexts=add_contexts, starts=True)
+        started = now()
+        held_out = list(held_out_losses(opened.paths, opened.groups))
+        comparison = compare_opened(opened, tasks, config)
     document = to_json(comparison, config, opened.about)
     if held_out:
         document["held_out"] = [held_out_json(rows) for rows in held_out]

@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
-from firth.embed.formats.reading import GZIP_MAGIC, assemble, decode_words
+from firth.embed.formats.reading import BY_WORD, GZIP_MAGIC, assemble, decode_words
 from firth.embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -35,6 +36,9 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
     """Read a fastText model; ``block`` words are composed at a time."""
     with _mapped(path) as content:
         model = _Reader(path, content).model()
+    require_room(
+        len(model.words) * (4 * model.dim + BY_WORD), f"{path}: {len(model.words):,} words"
+    )
     matrix = np.empty((len(model.words), model.dim), np.float32)
     for start in range(0, len(matrix), block):
         rows = slice(start, start + block)
@@ -49,16 +53,6 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
         subwords=_subword_table(model),
         name=read.name,
     )
-
-
-def read_shape(path: Path) -> tuple[int, int]:
-    """Return the numbers of words and of dimensions that a fastText model says it has."""
-    with _mapped(path) as content:
-        reader = _Reader(path, content)
-        reader.take("<i", "version")
-        dim, *_ = reader.take("<12id", "header")
-        _, n_words, *_ = reader.take("<3i2q", "dictionary")
-    return max(n_words, 0), max(dim, 0)
 
 
 @contextlib.contextmanager

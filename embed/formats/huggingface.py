@@ -4,6 +4,7 @@ A folder contains ``config.json``, safetensors weights and ``tokenizer.json``. W
 single piece have a row; any other word is the mean of its pieces. Pickles are never opened.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import checksum, read_json
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.vectors.piece_table import PieceTable
@@ -27,6 +29,8 @@ _TOKENIZER_OPTIONS = "tokenizer_config.json"
 # Names of modules that look pieces up, and of others with as many rows.
 _TABLE = re.compile(r"embed|^wte$|^shared$")
 _OTHER_TABLE = re.compile(r"position|type|out")
+_TABLES = 6  # of the input embeddings: a second copy, and others while they are compared
+_BY_TOKENIZER_BYTE = 24
 _SAVE = "AutoModel.from_pretrained(...).save_pretrained(...)"
 _DOWNLOAD = "download it again"
 
@@ -154,6 +158,9 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
             f"{folder}: no tensor is an embedding table of {n_rows or n_pieces} pieces "
             f"(found: {', '.join(sorted(shapes)) or 'none'}); this model cannot be read"
         )
+    size = _TABLES * 4 * math.prod(shapes[fitting[0]][1])
+    pieces = _BY_TOKENIZER_BYTE * (folder / TOKENIZER).stat().st_size
+    require_room(size + pieces, f"{folder}: reading {fitting[0]}")
     table = _floats(shapes[fitting[0]][0], fitting[0])
     for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
         if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):
@@ -162,18 +169,6 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
                 "embeddings; save only the submodel that has one of them"
             )
     return fitting[0], table
-
-
-def largest_table(folder: Path) -> tuple[int, int, bool]:
-    """Return rows and columns of the largest input embedding table, and whether torch reads it."""
-    require_files(folder)
-    found = [each for each in _embeddings(folder) if len(each[2]) == 2]
-    shapes = [(shape[0], shape[1], path, name) for name, path, shape in found]
-    n_rows, dim, path, name = max(shapes, default=(0, 0, folder, ""))
-    if not name:
-        return 0, 0, False  # reading it raises
-    with _open_safetensors(path) as tensors:
-        return n_rows, dim, tensors.get_slice(name).get_dtype() == "BF16"
 
 
 def weights_size(folder: Path) -> int:

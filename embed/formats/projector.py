@@ -38,7 +38,8 @@ def read_projector(path: Path) -> WordVectors:
         rows: GrowingMatrix | None = None
         for chunk in whole_lines(source):
             dim = rows.dim if rows else len(chunk[: chunk.find(b"\n")].split())
-            rows = rows or GrowingMatrix(dim, min(len(words), source.limit // (2 * dim) + 1))
+            most = min(len(words), source.limit // (2 * dim) + 1)
+            rows = rows or GrowingMatrix(dim, most, path)
             numbers = numbers_of_lines(chunk, dim, rows.n + 1, path)
             rows.append(len(numbers))[:] = numbers
     matrix = rows.matrix() if rows else np.empty((0, 0), np.float32)

@@ -12,11 +12,14 @@ from typing import BinaryIO
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.embed.vectors.word_vectors import WordVectors
 
 GZIP_MAGIC = b"\x1f\x8b"
+BY_WORD = 360  # bytes: strings twice, a set and a dictionary
 _GZIP_RATIO = 1100  # above the maximum compression ratio of deflate, 1032
+_TEXT_RATIO = 3  # of numbers in text
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Source:
     path: Path  # for messages
     file: BinaryIO  # decompressed
     limit: int  # upper bound on the decompressed size in bytes
+    size: int  # about the decompressed size in bytes
 
     def read(self, size: int) -> bytes:
         """Read at most ``size`` bytes; raise ArtifactError if the gzip data are damaged."""
@@ -45,9 +49,10 @@ def open_source(path: Path) -> Iterator[Source]:
             file.seek(0)
             if zipped:
                 with gzip.open(file) as unzipped:
-                    yield Source(path, unzipped, size * _GZIP_RATIO)  # type: ignore[arg-type]
+                    limit, about = size * _GZIP_RATIO, size * _TEXT_RATIO
+                    yield Source(path, unzipped, limit, about)  # type: ignore[arg-type]
             else:
-                yield Source(path, file, size)
+                yield Source(path, file, size, size)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: no such run or vectors file") from None
     except (IsADirectoryError, PermissionError) as error:
@@ -57,8 +62,9 @@ def open_source(path: Path) -> Iterator[Source]:
 class GrowingMatrix:
     """A float32 matrix that grows while a file is read, by an eighth at a time and in place."""
 
-    def __init__(self, dim: int, expected: int) -> None:
-        self.dim = dim
+    def __init__(self, dim: int, expected: int, path: Path) -> None:
+        self.dim, self._path = dim, path
+        self._require_room(expected)
         self._matrix = np.empty((max(expected, 1), dim), np.float32)
         self.n = 0
 
@@ -66,10 +72,15 @@ class GrowingMatrix:
         """Append uninitialized rows and return a view of them, float32 (n, D)."""
         if self.n + n > len(self._matrix):
             capacity = max(self.n + n, len(self._matrix) * 9 // 8)
+            self._require_room(capacity - len(self._matrix))
             # the system moves large arrays without copying; no view of a row is used by now
             self._matrix.resize((capacity, self.dim), refcheck=False)
         self.n += n
         return self._matrix[self.n - n : self.n]
+
+    def _require_room(self, n: int) -> None:
+        """Raise if there is no memory for so many more rows and their words."""
+        require_room(n * (4 * self.dim + BY_WORD), f"{self._path}: {self.dim} dimensions of words")
 
     def matrix(self) -> np.ndarray:
         """Return all appended rows, float32 (n, D)."""

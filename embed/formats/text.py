@@ -37,15 +37,18 @@ def read_text(
             f"in {source.limit} bytes"
         )
     first_line = 1 if n_words is None else 2
-    rows = GrowingMatrix(dim, 1 if n_words is None else n_words)
+    rows: GrowingMatrix | None = None
     cells: list[bytes] = []
     for chunk in whole_lines(source, chunk_bytes):
         words, numbers = parse_lines(chunk, dim, first_line + len(cells), path)
         cells += words
+        expected = source.size * len(words) // len(chunk) + 1 if n_words is None else n_words
+        rows = rows or GrowingMatrix(dim, expected, path)
         rows.append(len(words))[:] = numbers
     if n_words is not None and n_words != len(cells):
         raise ArtifactError(f"{path}:1: the header says {n_words} words, the file has {len(cells)}")
-    return assemble(decode_words(cells, path), rows.matrix(), path)
+    matrix = np.empty((0, dim), np.float32) if rows is None else rows.matrix()
+    return assemble(decode_words(cells, path), matrix, path)
 
 
 def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:

@@ -24,7 +24,7 @@ def read_binary(
             f"{path}: the header says {n_words} words of {dim} dimensions, at least {needed} "
             f"bytes, but the file has only {source.limit}; truncated or not a word2vec binary"
         )
-    rows = GrowingMatrix(dim, n_words)
+    rows = GrowingMatrix(dim, n_words, path)
     cells: list[bytes] = []
     rest = b""
     while len(cells) < n_words and (chunk := source.read(chunk_bytes)):

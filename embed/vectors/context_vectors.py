@@ -8,6 +8,7 @@ similarity (words that occur together) with second-order similarity (words in si
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import require_room
 from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
 
 
@@ -37,6 +38,7 @@ def with_contexts(vectors: WordVectors) -> WordVectors:
             f"`add_contexts`: {vectors.name} has no context vectors ({CONTEXTS}); only runs of "
             "skip-gram and CBOW with negative sampling have them"
         )
+    require_room(4 * len(vectors) * vectors.dim, f"{vectors.name}: the sum with context vectors")
     # np.add reads both mapped files once and allocates only the sums
     sums = np.add(np.asarray(vectors.matrix), np.asarray(contexts))
     return WordVectors(

@@ -73,14 +73,6 @@ def spare_rows(plan: Plan, rounds: Rounds | None) -> int:
     return rounds.chunks * _max_words(plan, rounds) if rounds else 0
 
 
-def lockstep_rows(config: Word2VecConfig, tuning: Tuning) -> int:
-    """Return the most private rows of the deterministic mode, of inputs and outputs."""
-    outputs, window = 1 + config.negatives, config.window
-    words = min(tuning.round_words, _MAX_OUTPUTS // outputs)
-    n_inputs = words + 2 * window
-    return _LOCKSTEP_CHUNKS * (max(n_inputs, words * outputs) + 2 * n_inputs + 1)
-
-
 def _max_words(plan: Plan, rounds: Rounds) -> int:
     """Return the most inputs, or outputs, that a chunk can touch in a round."""
     return max(rounds.words + 2 * plan.window, rounds.words * (1 + plan.negatives))

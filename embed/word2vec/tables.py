@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.artifacts.arrays import row_blocks, save_array, save_blocks
+from firth.corpora.common.memory import require_memory
 from firth.embed.vectors.subwords import word_buckets
 from firth.embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
@@ -14,6 +15,8 @@ from firth.embed.word2vec.config import Ngrams
 from firth.embed.word2vec.initial import fill_tables
 from firth.embed.word2vec.kernels.simd_ir import LANES
 
+_BY_PART = 44  # bytes of an n-gram, while words are composed of them
+_BY_SPARE = 3  # rows with the inputs that threads copy
 _COMPOSED = 1 << 14  # values composed at a time: each is a mean of dozens
 
 
@@ -87,19 +90,38 @@ def make_tables(
     init: WordVectors | None,
     ngrams: Ngrams | None,
     spare: int = 0,
+    *,
+    memory: str | None = None,
+    besides: int = 0,
 ) -> Tables:
-    """Return the initial tables, with ``spare`` work rows behind the outputs."""
+    """Return the initial tables, with ``spare`` work rows behind the outputs.
+
+    Raise before they are allocated if they exceed ``memory`` together with the bytes ``besides``.
+    """
     starts, parts = np.zeros(1, np.int64), np.empty(0, np.int32)
     buckets = np.empty(0, np.int64)
     if ngrams is not None:
         starts, parts, buckets = compose_words(words, ngrams)
     used = None if ngrams is None else buckets
+    n_rows = 2 * len(words) + len(buckets) + _BY_SPARE * spare
+    n_bytes = max(_BY_PART * len(parts), parts.nbytes + 4 * _width(dim) * n_rows)
+    require_room(besides + n_bytes, len(words), dim, memory)
     inputs = _zeros(len(words) + len(buckets) + 1, dim)
     outputs = _zeros(len(words) + spare + 1, dim)
     tables = Tables(inputs, outputs, len(words), dim, starts, parts, used)
     arrays = tables.arrays()
     fill_tables(arrays["inputs"], arrays["outputs"], words, seed, init, buckets)
     return tables
+
+
+def require_room(needed: int, n_words: int, dim: int, memory: str | None) -> None:
+    """Raise if a training takes more than ``memory``."""
+    require_memory(
+        needed,
+        memory,
+        f"{n_words:,} words of {dim} dimensions take",
+        "a smaller `max_vocabulary`, a larger `min_count` or a smaller `dim`",
+    )
 
 
 def compose_words(
@@ -119,9 +141,14 @@ def compose_words(
     return starts + np.arange(n_words + 1), parts, buckets
 
 
+def _width(dim: int) -> int:
+    """Return the columns of a table: a multiple of LANES."""
+    return -(-dim // LANES) * LANES
+
+
 def _zeros(n_rows: int, dim: int) -> np.ndarray:
-    """Return an aligned table, its width a multiple of LANES; takes no memory until written."""
-    width = -(-dim // LANES) * LANES
+    """Return an aligned table; takes no memory until written."""
+    width = _width(dim)
     memory = np.zeros(n_rows * width + LANES, dtype=np.float32)
     skip = -memory.ctypes.data // memory.itemsize % LANES
     return memory[skip : skip + n_rows * width].reshape(n_rows, width)

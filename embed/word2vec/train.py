@@ -18,7 +18,6 @@ from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from firth.embed.word2vec.gensim_engine import train_gensim
 from firth.embed.word2vec.loop import train_tables
-from firth.embed.word2vec.memory import require_memory
 from firth.embed.word2vec.trainer import Trainer, build_trainer
 
 
@@ -131,7 +130,7 @@ def _train(
 
 def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
-    require_memory(trainer.text, trainer.config, trainer.init)
+    trainer.allocate()
     corpus, config, resolved = trainer.corpus, trainer.config, trainer.resolved_options()
     maker = training_maker(config.method, config, corpus, **resolved)
     resume = CHECKPOINTS if resumable else None

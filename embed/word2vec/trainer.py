@@ -15,9 +15,14 @@ from firth.embed.word2vec.initial import init_fingerprint, open_init
 from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from firth.embed.word2vec.kernels.rounds import Plan
 from firth.embed.word2vec.schedule import Batch, learning_rate
-from firth.embed.word2vec.tables import Tables, make_tables
+from firth.embed.word2vec.tables import Tables, make_tables, require_room
 from firth.embed.word2vec.training_text import TrainingText, open_text
 from firth.embed.word2vec.workers import Workers
+
+_PROGRAM = 140 << 20  # Python, NumPy, numba and compiled kernels
+_BY_WORD = 250  # strings, counts, noise, places in rounds
+_BY_TYPE = 40  # of the corpus: counts and rows of types
+_BY_TOKEN = 12  # of a shard: it is prepared while the last one is held
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +66,28 @@ class Trainer:
         spare = spare_rows(self.plan, self.rounds)
         config = self.config
         return make_tables(
-            self.text.words, config.dim, config.seed, self.init, config.ngrams, spare
-        )
+            self.text.words, config.dim, config.seed, self.init, config.ngrams, spare,
+            memory=config.memory, besides=self._besides,
+        )  # fmt: skip
+
+    def allocate(self) -> None:
+        """Allocate what is trained; raise if it exceeds the memory that was asked for."""
+        if self.plan is not None:
+            self.tables  # noqa: B018 - allocates them
+            return
+        config, n_words = self.config, len(self.text.words)
+        needed = self._besides + 8 * config.dim * n_words
+        require_room(needed, n_words, config.dim, config.memory)
+
+    @property
+    def _besides(self) -> int:
+        """The bytes that a training takes at most besides its tables; mapped files are none."""
+        stored, init = self.text.view.stored, self.init
+        text = _BY_TOKEN * max(len(shard.ids) for shard in stored.shards)
+        threads = 4 * self.threads if self.config.ngrams else 0
+        initial = 0 if init is None else init.matrix.nbytes + _BY_WORD * len(init.vocabulary)
+        words = (_BY_WORD + threads) * len(self.text.words) + _BY_TYPE * len(stored.vocabulary)
+        return _PROGRAM + text + initial + words
 
     @contextmanager
     def workers(self) -> Iterator[Workers]:

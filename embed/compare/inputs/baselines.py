@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.memory import require_room
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.onehot import one_hot, random_vectors
@@ -22,6 +23,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 ONE_HOT = "one-hot"
 RANDOM = "random"
 _DIM = 300
+_BY_WORD = 1_700  # bytes: 300 numbers, strings, ranks
 
 
 def make_baselines(
@@ -62,6 +64,7 @@ def make_baselines(
     in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
+    require_room(_BY_WORD * len(words), f"one-hot and random vectors of {len(words):,} words")
     segmentation = _RunSegmentation(known)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     return {
