@@ -11,7 +11,7 @@ from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.memory import available_threads, parse_memory
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
-from firth.corpora.datasets.named import is_named_corpus, named_source
+from firth.corpora.datasets.named import NAMED_CORPORA, named_files
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
 from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import ReadOptions
@@ -109,12 +109,12 @@ def make_request(
     """
     _refuse_artifacts(sources)
     read = read or ReadOptions()
-    names = [str(s) for s in sources if is_named_corpus(str(s)) and not os.path.exists(str(s))]
+    names = [str(s) for s in sources if str(s) in NAMED_CORPORA and not os.path.exists(str(s))]
     if names:
         if len(sources) > 1:
             raise SourceError(f"{names[0]}: a named corpus is built alone; pass no other source")
-        sources, required = named_source(names[0])
-        read = _with_required(read, names[0], required)
+        sources = named_files(names[0])
+        read = _with_required(read, names[0], NAMED_CORPORA[names[0]])
     text = text or TextSettings()
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work

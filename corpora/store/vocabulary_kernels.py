@@ -3,6 +3,7 @@
 import numpy as np
 
 from firth.corpora.common.jit import compiled
+from firth.corpora.text.segment_kernels import read_character
 
 
 @compiled
@@ -173,16 +174,9 @@ def all_within(text, offsets, allowed, out):
         out[t] = offsets[t + 1] > offsets[t]
         position = offsets[t]
         while position < offsets[t + 1]:
-            code = np.int64(text[position])
-            width = 1
-            if code >= 0xF0:
-                code, width = code & 0x07, 4
-            elif code >= 0xE0:
-                code, width = code & 0x0F, 3
-            elif code >= 0xC0:
-                code, width = code & 0x1F, 2
-            for i in range(1, width):
-                code = code << 6 | (text[position + i] & 0x3F)
+            code, width = np.int32(text[position]), 1
+            if code >= 0x80:
+                code, width = read_character(text, position)
             position += width
             if not allowed[code]:
                 out[t] = False

@@ -62,7 +62,7 @@ def segment(
                 code = np.int32(text[position])
                 width = 1
                 if code >= 0x80:
-                    code, width = _read_character(text, position)
+                    code, width = read_character(text, position)
                 entry = entries[code]
                 kind = (entry >> CLASS_SHIFT) & CLASS_MASK
                 if kind >= SPACE and kind <= START and length > 0:
@@ -143,7 +143,7 @@ def segment(
 
 
 @compiled
-def _read_character(text, position):
+def read_character(text, position):
     """Decode a non-ASCII character; return its code point and length in bytes."""
     lead = np.int32(text[position])
     second = np.int32(text[position + 1] & 0x3F)

@@ -19,6 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from firth.corpora.common.jit import compiled
+from firth.embed.svd.product_kernels import prefetch
 
 _ONE = np.uint64(1)
 _WORD_SHIFT = np.uint64(6)  # a 64-bit word of the bitmap holds 2**6 columns
@@ -42,12 +43,7 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = target.make_array(signature.args[0])(target, builder, arguments[0]).data
-        byte = ir.IntType(8).as_pointer()
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
-        builder.call(function, [address, number(0), number(3), number(1)])
+        prefetch(builder, builder.gep(data, [arguments[1]]), 1)
         return target.get_dummy_value()
 
     return types.void(array, index), generate

@@ -53,9 +53,8 @@ def _write_row(
         def add(k: Any, lane: int) -> None:
             ahead = builder.add(k, _LONG(_AHEAD))
             ahead = builder.select(builder.icmp_unsigned("<", ahead, last), ahead, last)
-            _prefetch(
-                builder, _block_row(builder, block_data, _column_at(builder, column_data, ahead))
-            )
+            following = _block_row(builder, block_data, _column_at(builder, column_data, ahead))
+            prefetch(builder, following, 4 * WIDTH)
             place = _block_row(builder, block_data, _column_at(builder, column_data, k))
             value = builder.load(builder.gep(value_data, [k]))
             term = builder.fmul(
@@ -98,13 +97,13 @@ def _broadcast(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(first, undefined, zeros)
 
 
-def _prefetch(builder: Any, place: Any) -> None:
-    """Prefetch the cache lines of one row of a block."""
+def prefetch(builder: Any, place: Any, n_bytes: int) -> None:
+    """Prefetch the cache lines of some bytes."""
     byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
     function = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
     place = builder.bitcast(place, byte)
-    for offset in range(0, 4 * WIDTH, 64):
+    for offset in range(0, n_bytes, 64):
         line = builder.gep(place, [_LONG(offset)])
         builder.call(function, [line, number(0), number(3), number(1)])
 

@@ -4,16 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from firth.corpora.common.errors import SourceError
-from firth.corpora.datasets import named
+from firth.corpora.datasets import named, synthetic
 from firth.corpora.datasets.download import Download
-from firth.corpora.datasets.named import NAMED_CORPORA, named_source, synthetic_gold
+from firth.corpora.datasets.named import NAMED_CORPORA, named_files, synthetic_gold
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
 from firth.corpora.reading.text_blocks import ReadOptions
 
 
 def test_the_lee_corpus_has_one_document_per_line() -> None:
-    paths, options = named_source("lee")
+    paths, options = named_files("lee"), NAMED_CORPORA["lee"]
 
     assert [path.name for path in paths] == ["lee_background.cor", "lee.cor"]
     text = "".join(path.read_text(encoding=options["encoding"]) for path in paths)
@@ -23,30 +22,23 @@ def test_the_lee_corpus_has_one_document_per_line() -> None:
 
 
 def test_the_wiki_sample_is_a_mediawiki_dump() -> None:
-    paths, options = named_source("wiki-sample")
+    paths = named_files("wiki-sample")
 
     assert [path.suffix for path in paths] == [".bz2"]
     assert paths[0].is_file()
-    assert options == {"format": "mediawiki"}
+    assert NAMED_CORPORA["wiki-sample"] == {"format": "mediawiki"}
 
 
-def test_an_unknown_name_is_an_error() -> None:
-    with pytest.raises(SourceError) as refused:
-        named_source("brown")
-    assert str(refused.value) == (
-        "brown: no named corpus of this name; choose from lee, wiki-sample, synthetic, text8"
-    )
-
-
-def test_synthetic_text_is_generated_once(fresh_cache: Path, capsys: pytest.CaptureFixture) -> None:
-    [path], options = named_source("synthetic", n_tokens=2_000, seed=3)
-    made = path.stat()
-    again = named_source("synthetic", n_tokens=2_000, seed=3)[0]
-
+def test_synthetic_text_is_generated_once(
+    fresh_cache: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = SyntheticConfig(n_tokens=2_000, seed=3)
+    monkeypatch.setattr(synthetic, "SyntheticConfig", lambda: config)
+    [path] = named_files("synthetic")
+    made = path.stat()
+
     assert path.read_text() == "".join(document + "\n" for document in documents(config))
-    assert options == {"format": "text", "documents": "block"}
-    assert again == [path]
+    assert named_files("synthetic") == [path]
     assert path.stat().st_mtime_ns == made.st_mtime_ns
     assert fresh_cache in path.parents
     folder = synthetic_gold()[0].parent
@@ -64,14 +56,11 @@ def test_text8_is_checked_against_its_published_checksum(
 
     monkeypatch.setattr(named, "fetch", fetch)
 
-    assert named_source("text8") == (
-        [fresh_cache / "samples" / "text8"],
-        {"format": "text", "documents": "file"},
-    )
+    assert named_files("text8") == [fresh_cache / "samples" / "text8"]
     assert asked[0][0].checksum == "md5:3bea1919949baf155f99411df5fada7e"
     assert asked[0][0].url == "http://mattmahoney.net/dc/text8.zip"
 
 
 @pytest.mark.parametrize("name", NAMED_CORPORA)
 def test_readers_accept_the_options_of_every_named_corpus(name: str) -> None:
-    ReadOptions(**NAMED_CORPORA[name].options)
+    ReadOptions(**NAMED_CORPORA[name])
