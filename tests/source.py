@@ -1,5 +1,7 @@
 """The source files of the program and their module names."""
 
+import ast
+import functools
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,3 +20,9 @@ def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     parts = parts if parts[0] == "firth" else ("firth", *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.source import FILES, ROOT, module_name
+from tests.source import FILES, ROOT, module_name, parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SECTION = re.compile(r"^(?P<title>[A-Z][A-Za-z ]+)\n-{3,}$", re.MULTILINE)
@@ -25,19 +25,8 @@ class Place:
     node: Function | ast.ClassDef
 
     def __str__(self) -> str:
-        return f"{self.file.relative_to(ROOT)}:{self.node.lineno}"
-
-
-def name_of(place: Place) -> str:
-    """Return a name such as ``embed/svd/train.py:train_svd`` or ``...:Task.measure``."""
-    name = f"{place.owner}.{place.node.name}" if place.owner else place.node.name
-    return f"{place.file.relative_to(ROOT)}:{name}"
-
-
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+        name = f"{self.owner}.{self.node.name}" if self.owner else self.node.name
+        return f"{self.file.relative_to(ROOT)}:{self.node.lineno} {name}"
 
 
 def public_places(path: Path) -> Iterator[Place]:
@@ -55,16 +44,6 @@ def public_places(path: Path) -> Iterator[Place]:
 def all_places() -> list[Place]:
     """Return the public functions, classes and methods of all modules."""
     return [place for path in FILES for place in public_places(path)]
-
-
-def functions() -> list[Place]:
-    """Return the functions and methods of the public API."""
-    return [p for p in all_places() if isinstance(p.node, Function) and is_public_api(p)]
-
-
-def classes() -> list[Place]:
-    """Return the classes of the public API."""
-    return [p for p in all_places() if isinstance(p.node, ast.ClassDef) and is_public_api(p)]
 
 
 def sections(docstring: str) -> dict[str, str]:
@@ -134,9 +113,14 @@ def is_public_api(place: Place) -> bool:
     return f"{module_name(place.file)}.{place.owner or place.node.name}" in public_names()
 
 
+def public(kind: type) -> list[Place]:
+    """Return the functions and methods, or the classes, of the public API."""
+    return [p for p in all_places() if isinstance(p.node, kind) and is_public_api(p)]
+
+
 def wrong_places(places: Iterable[Place], rule: Callable[[Place], bool]) -> list[str]:
     """Return the places that violate a rule."""
-    return [f"{place} {name_of(place)}" for place in places if not rule(place)]
+    return [str(place) for place in places if not rule(place)]
 
 
 @pytest.mark.slow
@@ -173,7 +157,7 @@ def test_documented_parameters_match_the_signature():
         parts = sections(ast.get_docstring(place.node) or "")
         return documented(parts.get("Parameters", "")) == parameters(place.node)
 
-    assert wrong_places(functions(), match_the_signature) == []
+    assert wrong_places(public(Function), match_the_signature) == []
 
 
 def test_return_values_are_documented():
@@ -186,7 +170,7 @@ def test_return_values_are_documented():
         has_value = ast.unparse(place.node.returns) not in ("None", "NoReturn", "Never")
         return has_value == bool({"Returns", "Yields"} & parts.keys())
 
-    assert wrong_places(functions(), is_documented) == []
+    assert wrong_places(public(Function), is_documented) == []
 
 
 def test_classes_document_their_parameters_and_fields():
@@ -200,7 +184,7 @@ def test_classes_document_their_parameters_and_fields():
         inits = [n for n in place.node.body if isinstance(n, Function) and n.name == "__init__"]
         return all(own == parameters(init) for init in inits)
 
-    assert wrong_places(classes(), document_their_parts) == []
+    assert wrong_places(public(ast.ClassDef), document_their_parts) == []
 
 
 def fields_of(node: ast.ClassDef) -> tuple[list[str], list[str]]:

@@ -3,8 +3,6 @@
 import ast
 import functools
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +13,8 @@ import pytest
 import firth
 from firth.cli import COMMANDS
 from firth.corpora.common.options import as_command_line
-from tests.source import FILES, PACKAGES, ROOT, module_name
+from tests.run_python import run_python
+from tests.source import FILES, PACKAGES, ROOT, module_name, parsed
 
 # All folders, and modules beside them, by layer: each may import from lines above, but not from its
 # own line or below. Names are without ``firth.`` here.
@@ -74,12 +73,6 @@ class Import:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} imports {self.module}"
-
-
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a file."""
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports_of(tree: ast.Module, file: str) -> Iterator[Import]:
@@ -196,19 +189,10 @@ def test_imports_of_finds_late_relative_and_plain_imports():
         "import a.b\nfrom c import d\nfrom ..vectors import X\n"
         "def f():\n    import torch\nif TYPE_CHECKING:\n    import e\n"
     )
-
-    found = [
-        (i.module, i.at_module_level)
-        for i in imports_of(ast.parse(source), "embed/compare/task.py")
-    ]
-
-    assert found == [
-        ("a.b", True),
-        ("c.d", True),
-        ("embed.vectors.X", True),
-        ("torch", False),
-        ("e", False),
-    ]
+    found = imports_of(ast.parse(source), "embed/compare/task.py")
+    early = {each.module: each.at_module_level for each in found}
+    late = {"torch": False, "e": False}
+    assert early == {"a.b": True, "c.d": True, "embed.vectors.X": True, **late}
 
 
 def test_upward_imports_and_cycles_are_found():
@@ -442,30 +426,15 @@ def test_no_file_repeats_the_name_of_its_folder():
     ] == []
 
 
-def loaded_by(code: str) -> list[str]:
-    """Run code in a new interpreter; return which slow or own modules it loaded."""
-    watched = (
-        "numpy scipy torch gensim numba sklearn tokenizers rich firth.embed firth.corpora.commands"
-    )
-    report = f"print(*(name for name in {watched.split()!r} if name in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}\n{report}"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1].split()
-
-
 @pytest.mark.process
 def test_help_loads_no_command_and_not_even_numpy():
-    code = """
+    slow = "numpy scipy torch gensim numba sklearn tokenizers rich firth.embed"
+    code = f"""
+import sys
 from firth.cli import main
-try:
-    main(["--help"])
-except SystemExit:
-    pass
+main(["--help"], standalone_mode=False)
+print(*({set(slow.split()) | {"firth.corpora.commands"}} & sys.modules.keys()))
 """
-    assert loaded_by(code) == []
+    done = run_python("-c", code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == ""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.faults.table import CALLS
-from tests.source import FILES
+from tests.source import FILES, parsed
 
 
 class Trap:
@@ -111,7 +111,7 @@ def nodes(root):
     return [
         (f"{file.relative_to(root)}:{node.lineno}", node)
         for file in FILES
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(file))
         if isinstance(node, ast.Call | ast.Import | ast.ImportFrom)
     ]
 

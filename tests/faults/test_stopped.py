@@ -4,10 +4,12 @@ Afterwards the output is intact or absent, the error is one line, and the same c
 it is run again.
 """
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
 import zlib
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 from tests.faults.conftest import content_hash, is_intact, leftovers
 from tests.faults.table import CALLS, PRINTERS, SINGLE, WRITERS
 from tests.processes import NOT_RENAMED, Fault
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, processes_in_group, wait_for
 
 KILLS = 2  # for each command
 
@@ -202,6 +204,30 @@ def test_an_unwritable_cache_is_ignored_or_a_one_line_error(
         assert result.stdout == expected.stdout
     else:
         assert_one_line(result.stderr, "Error: ")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_an_interrupt_prints_one_word_despite_worker_processes(server, tmp_path):
+    row = "\t".join(["1", "word", *"_" * 8]) + "\n\n"
+    (tmp_path / "a.conllu").write_text(row * 1_500_000)
+    words = ["build-corpus", tmp_path / "a.conllu", "--out", tmp_path / "corpus", "--threads", 2]
+    n_interrupted = 0
+    for seconds in (0.0, 0.4, 1.0):  # at work, at an arbitrary point
+        process = server.start(words, tmp_path)
+        # itself, a worker, and the process that Python starts with the first worker
+        wait_for(lambda of=process: processes_in_group(of.pid) > 2 or of.poll() is not None)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)  # to the workers too, like the keyboard
+        stderr = process.wait().stderr
+        if (tmp_path / "corpus").exists():  # finished earlier, so complete
+            assert is_intact(tmp_path / "corpus")
+            shutil.rmtree(tmp_path / "corpus")
+            continue
+        n_interrupted += 1
+        assert stderr.split("\n")[-2:] == ["Aborted!", ""]  # progress lines may precede it
+        assert "Traceback" not in stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["a.conllu"]
+    assert n_interrupted > 0, "no interrupt came in time: the test shows nothing"
 
 
 SLOW_THREADS = """
