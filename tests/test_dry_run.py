@@ -124,7 +124,7 @@ def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, mo
     sizes, remove = [], checkpoint._remove
     clock = itertools.count(step=1000)  # a checkpoint after each epoch
     monkeypatch.setattr(
-        "firth.embed.autoencoder.train.time",
+        "firth.embed.runs.session.time",
         SimpleNamespace(monotonic=clock.__next__, perf_counter=time.perf_counter),
     )
     monkeypatch.setattr(

@@ -9,8 +9,9 @@ from firth.corpora.common.cluster import cluster_option
 from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.estimate import (
     dry_run_options,
-    print_dry_run,
+    print_estimate,
     require_out,
+    seconds_since_start,
 )
 from firth.corpora.common.options import click_options, take
 from firth.corpora.encoding.phrase_options import PhraseOptions
@@ -69,7 +70,8 @@ def command(
         phrases=take(PhraseOptions, options),
     )
     if dry_run:
-        print_dry_run(lambda: estimate_corpus(request, out, force=force), as_json=as_json)
+        started = seconds_since_start()
+        print_estimate(estimate_corpus(request, out, force=force).after(started), as_json=as_json)
         return
     assert out is not None
     if not force and up_to_date(out, request):

@@ -54,12 +54,6 @@ class Estimate:
         }
 
 
-def print_dry_run(measure: Callable[[], Estimate], *, as_json: bool) -> None:
-    """Measure, and print the estimate with the time that the program has taken until now."""
-    start = seconds_since_start()
-    print_estimate(measure().after(start), as_json=as_json)
-
-
 def print_estimate(estimate: Estimate, *, as_json: bool) -> None:
     """Print an estimate as a table with its reasons below, or as JSON."""
     if as_json:

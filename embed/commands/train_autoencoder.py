@@ -11,7 +11,7 @@ from firth.embed.commands.training import Request, size, training_options
 
 
 @click.command("train-autoencoder", cls=Command)
-@training_options(AutoencoderConfig)
+@training_options("train-autoencoder", AutoencoderConfig)
 def command(request: Request[AutoencoderConfig]) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.
 
@@ -28,21 +28,23 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
         firth neighbors out/autoencoder king
     """
-    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
     from firth.corpora.common.device import choose_device
+    from firth.corpora.common.estimate import seconds_since_start
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.autoencoder.dry_run import estimate_autoencoder
     from firth.embed.autoencoder.train import make_autoencoder_run
 
     config = request.config
-    request.train(
-        "train-autoencoder",
-        check=lambda: choose_device(config.device),
-        estimate=lambda corpus: estimate_autoencoder(corpus, config),
-        chosen=lambda _: dataclasses.asdict(config.resolved()),
-        make=lambda corpus, one, run: make_autoencoder_run(corpus, one, run, force=request.force),
-        describe=lambda run: f"{size(run)}, {_reconstruction(run)}",
-        resume=CHECKPOINTS,
-    )
+    request.check_runs()
+    choose_device(config.device)
+    corpus = open_or_build(request.corpus)
+    if request.dry_run:
+        started = seconds_since_start()
+        request.print_plan(estimate_autoencoder(corpus, config), started)
+        return
+    for run, seeded in request.unfinished(corpus, **dataclasses.asdict(config.resolved())):
+        make_autoencoder_run(corpus, seeded, run, force=request.force)
+        click.echo(f"{size(run)}, {_reconstruction(run)}")
 
 
 def _reconstruction(run: Path) -> str:

@@ -9,7 +9,7 @@ from firth.embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow", cls=Command)
-@training_options(CbowConfig)
+@training_options("train-cbow", CbowConfig)
 def command(request: Request[CbowConfig]) -> None:
     """Train CBOW vectors with negative sampling.
 

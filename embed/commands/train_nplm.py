@@ -6,12 +6,12 @@ from pathlib import Path
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import Request, last_epoch, size_and_losses, training_options
+from firth.embed.commands.training import Request, last_epoch, print_losses, training_options
 from firth.embed.nplm.config import NplmConfig
 
 
 @click.command("train-nplm", cls=Command)
-@training_options(NplmConfig)
+@training_options("train-nplm", NplmConfig)
 def command(request: Request[NplmConfig]) -> None:
     """Train a network that predicts the next word; its first layer is vectors.
 
@@ -27,21 +27,24 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
-    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
     from firth.corpora.common.device import choose_device
+    from firth.corpora.common.estimate import seconds_since_start
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.nplm.dry_run import estimate_nplm
     from firth.embed.nplm.train import make_nplm_run, open_text, with_samples
 
     config = request.config
-    request.train(
-        "train-nplm",
-        check=lambda: choose_device(config.device),
-        estimate=lambda corpus: estimate_nplm(corpus, config),
-        chosen=lambda corpus: {"samples": with_samples(config, open_text(corpus, config)).samples},
-        make=lambda corpus, one, run: make_nplm_run(corpus, one, run, force=request.force),
-        describe=lambda run: size_and_losses(run) + _perplexity(run),
-        resume=CHECKPOINTS,
-    )
+    request.check_runs()
+    choose_device(config.device)
+    corpus = open_or_build(request.corpus)
+    if request.dry_run:
+        started = seconds_since_start()
+        request.print_plan(estimate_nplm(corpus, config), started)
+        return
+    samples = with_samples(config, open_text(corpus, config)).samples
+    for run, seeded in request.unfinished(corpus, samples=samples):
+        make_nplm_run(corpus, seeded, run, force=request.force)
+        print_losses(run, _perplexity(run))
 
 
 def _perplexity(run: Path) -> str:

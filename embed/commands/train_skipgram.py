@@ -9,7 +9,7 @@ from firth.embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram", cls=Command)
-@training_options(SkipGramConfig)
+@training_options("train-skipgram", SkipGramConfig)
 def command(request: Request[SkipGramConfig]) -> None:
     """Train skip-gram vectors with negative sampling.
 

@@ -9,7 +9,7 @@ from firth.embed.svd.train import SvdConfig
 
 
 @click.command("train-svd", cls=Command)
-@training_options(SvdConfig, cluster_option)
+@training_options("train-svd", SvdConfig, cluster_option)
 def command(request: Request[SvdConfig]) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.
 
@@ -26,17 +26,19 @@ def command(request: Request[SvdConfig]) -> None:
         firth neighbors out/svd king
     """
     from firth.corpora.common.device import choose_device
+    from firth.corpora.common.estimate import seconds_since_start
+    from firth.corpora.encoding.build import open_or_build
     from firth.embed.svd.dry_run import estimate_svd
     from firth.embed.svd.train import make_svd_run, with_width
 
     config = request.config
-    request.train(
-        "train-svd",
-        check=lambda: choose_device(config.device),
-        estimate=lambda corpus: estimate_svd(corpus, config),
-        chosen=lambda corpus: {"dim": with_width(config, corpus).dim},
-        make=lambda corpus, one, run: make_svd_run(
-            corpus, one, run, force=request.force, cluster=request.cluster
-        ),
-        describe=size,
-    )
+    request.check_runs()
+    choose_device(config.device)
+    corpus = open_or_build(request.corpus)
+    if request.dry_run:
+        started = seconds_since_start()
+        request.print_plan(estimate_svd(corpus, config), started)
+        return
+    for run, seeded in request.unfinished(corpus, dim=with_width(config, corpus).dim):
+        make_svd_run(corpus, seeded, run, force=request.force, cluster=request.cluster)
+        click.echo(size(run))

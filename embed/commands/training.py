@@ -1,17 +1,20 @@
 """What the commands that train word vectors have in common: arguments, runs by seed, summaries."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
 from firth.corpora.common.command import OUTPUT, option
-from firth.corpora.common.estimate import Estimate, dry_run_options, print_dry_run, require_out
+from firth.corpora.common.estimate import Estimate, dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
 from firth.embed.runs.seeds import SeedRuns, seeds_option
+
+if TYPE_CHECKING:  # it imports numba
+    from firth.corpora.store.corpus import Corpus
 
 ConfigT = TypeVar("ConfigT")
 
@@ -20,6 +23,7 @@ ConfigT = TypeVar("ConfigT")
 class Request(Generic[ConfigT]):
     """The arguments of a training command."""
 
+    command: str  # such as ``train-svd``
     config: ConfigT
     corpus: str
     out: Path | None
@@ -29,59 +33,46 @@ class Request(Generic[ConfigT]):
     as_json: bool
     cluster: str | None = None
 
-    def train(
-        self,
-        command: str,
-        *,
-        check: Callable[[], Any],
-        estimate: Callable[[Any], Estimate],
-        chosen: Callable[[Any], Mapping[str, Any]],
-        make: Callable[[Any, ConfigT, Path], Any],
-        describe: Callable[[Path], str],
-        prepare: Callable[[Any], Any] = lambda corpus: corpus,
-        resume: str | None = None,
-    ) -> None:
-        """Train the runs that are not finished, or print what one takes.
+    def check_runs(self) -> None:
+        """Raise if a run cannot be made, before a corpus is built, which may take long."""
+        if self.out is not None:
+            self._runs(self.out).finished()
 
-        ``check`` is called before a corpus is built, which may take long; ``estimate``,
-        ``chosen`` and ``make`` get what ``prepare`` returns for the corpus.
+    def print_plan(self, estimate: Estimate, started: float) -> None:
+        """Print the cost of all runs, with the seconds that the program took before measuring."""
+        print_estimate(estimate.of_runs(self.seeds).after(started), as_json=self.as_json)
+
+    def unfinished(self, corpus: "Corpus", **chosen: Any) -> Iterator[tuple[Path, ConfigT]]:
+        """Yield the runs to train and their configs; at the end print how to compare them.
+
+        Runs that are trained already, with these settings or the values ``chosen`` for them, stay.
         """
-        from firth.corpora.common.reporting import note
-        from firth.corpora.encoding.build import open_or_build
         from firth.embed.vectors.training import warn_of_little_text
 
-        if self.out is not None:
-            runs = SeedRuns(
-                command=command,
-                config=self.config,
-                out=self.out,
-                seeds=self.seeds,
-                force=self.force,
-                resume=resume,
-            )
-            runs.finished()
-        check()
-        corpus = open_or_build(self.corpus)
-        prepared = prepare(corpus)
-        if self.dry_run:
-            print_dry_run(lambda: estimate(prepared).of_runs(self.seeds), as_json=self.as_json)
-            return
-        finished = runs.finished(corpus.fingerprint, chosen(prepared))
+        assert self.out is not None
+        runs = self._runs(self.out)
+        finished = runs.finished(corpus.fingerprint, chosen)
         for run, config in runs.configs().items():
             if run in finished:
                 click.echo(runs.kept_message(run))
-                continue
-            make(prepared, config, run)
-            click.echo(describe(run))
-            if cost := cost_of_more(run):
-                note(cost)
+            else:
+                yield run, config
         warn_of_little_text(corpus)
         if self.seeds is not None:
             click.echo(runs.hint())
 
+    def _runs(self, out: Path) -> SeedRuns[ConfigT]:
+        """Return the runs to make."""
+        from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+
+        return SeedRuns(
+            command=self.command, config=self.config, out=out, seeds=self.seeds, force=self.force,
+            resume=CHECKPOINTS,
+        )  # fmt: skip
+
 
 def training_options(
-    config_class: type, *others: Callable[[Any], Any]
+    command: str, config_class: type, *others: Callable[[Any], Any]
 ) -> Callable[[Callable[[Request[Any]], None]], Any]:
     """Return a decorator that adds the arguments of a training command, and makes its request."""
     out_type = click.Path(path_type=Path)
@@ -97,14 +88,14 @@ def training_options(
 
     def decorate(function: Callable[[Request[Any]], None]) -> Any:
         @functools.wraps(function)
-        def command(**options: Any) -> None:
+        def run(**options: Any) -> None:
             frame = {name: options[name] for name in Request.__annotations__ if name in options}
             require_out(frame["out"], frame["dry_run"], frame["as_json"], frame.get("cluster"))
-            function(Request(config=take(config_class, options), **frame))
+            function(Request(command=command, config=take(config_class, options), **frame))
 
         for decorator in reversed(decorators):  # click lists the last added first
-            command = decorator(command)
-        return command
+            run = decorator(run)
+        return run
 
     return decorate
 
@@ -117,9 +108,11 @@ def size(run: Path) -> str:
     return f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions"
 
 
-def size_and_losses(run: Path) -> str:
-    """Return the size of a run's vectors and its final losses."""
+def print_losses(run: Path, more: str = "") -> None:
+    """Print the size and final losses of a run, and what twice the epochs would take."""
     from firth.corpora.artifacts.metrics import HeldOutLoss
+    from firth.corpora.common.console import duration
+    from firth.corpora.common.reporting import note
 
     parts, last = [size(run)], last_epoch(run)
     if last.get("epoch_loss") is not None:
@@ -127,22 +120,14 @@ def size_and_losses(run: Path) -> str:
     if last.get("held_out_loss") is not None:
         held_out = HeldOutLoss.from_line(last)
         parts.append(f"held-out loss {held_out}{held_out.warning}")
-    return ", ".join(parts)
-
-
-def cost_of_more(run: Path) -> str | None:
-    """Return what twice the epochs would take at the speed of this training, if it was measured."""
-    from firth.corpora.common.console import duration
-
-    last = last_epoch(run)
-    if not last.get("tokens_per_second"):
-        return None
-    seconds, epochs = last["tokens"] / last["tokens_per_second"], last["epoch"]
-    took = "1 epoch" if epochs == 1 else f"{epochs} epochs"
-    return (
-        f"{run}: {took} took {duration(seconds)}; `epochs={2 * epochs}` would take about "
-        f"{duration(2 * seconds)}"
-    )
+    click.echo(", ".join(parts) + more)
+    if last.get("tokens_per_second"):
+        seconds, epochs = last["tokens"] / last["tokens_per_second"], last["epoch"]
+        took = "1 epoch" if epochs == 1 else f"{epochs} epochs"
+        note(
+            f"{run}: {took} took {duration(seconds)}; `epochs={2 * epochs}` would take about "
+            f"{duration(2 * seconds)}"
+        )
 
 
 def last_epoch(run: Path) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from firth.embed.commands.training import Request, size_and_losses
+from firth.embed.commands.training import Request, print_losses
 
 
 def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
-    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+    from firth.corpora.common.estimate import seconds_since_start
+    from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.corpus import is_corpus
     from firth.embed.word2vec.dry_run import estimate_word2vec
     from firth.embed.word2vec.initial import open_init
@@ -16,15 +17,15 @@ def train(request: Request[Any]) -> None:
     from firth.embed.word2vec.trainer import build_trainer
 
     config = request.config
-    request.train(
-        f"train-{config.method}",
-        check=lambda: is_corpus(Path(request.corpus)) or open_init(config),
-        prepare=lambda corpus: build_trainer(corpus, config),
-        estimate=estimate_word2vec,
-        chosen=lambda trainer: trainer.resolved_options(),
-        make=lambda trainer, one, run: make_run(
-            trainer.with_seed(one.seed), run, force=request.force
-        ),
-        describe=size_and_losses,
-        resume=CHECKPOINTS,
-    )
+    request.check_runs()
+    if not is_corpus(Path(request.corpus)):
+        open_init(config)  # raises, if it does not fit, before a corpus is built
+    corpus = open_or_build(request.corpus)
+    trainer = build_trainer(corpus, config)
+    if request.dry_run:
+        started = seconds_since_start()
+        request.print_plan(estimate_word2vec(trainer), started)
+        return
+    for run, seeded in request.unfinished(corpus, **trainer.resolved_options()):
+        make_run(trainer.with_seed(seeded.seed), run, force=request.force)
+        print_losses(run)
