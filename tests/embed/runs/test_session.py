@@ -10,6 +10,7 @@ import pytest
 from firth.corpora.artifacts.checkpoint import load_checkpoint
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.embed.runs import session as sessions
 from firth.embed.runs.session import Interval, Position, Session, lower_rate
 from tests.reporters import Killed
 
@@ -120,3 +121,24 @@ def test_only_the_process_that_writes_changes_the_run(tmp_path):
     assert other.metrics is None
     assert sorted(tmp_path.rglob("*")) == before
     assert len(read_metrics(tmp_path / "metrics.jsonl")) == 3
+
+
+@pytest.mark.parametrize("steps", [20, 33, 60, 150, 1999])
+def test_a_twentieth_of_all_steps_ends_at_twenty_steps(steps):
+    interval = Interval(steps=steps * 0.05)
+    ends = [step for step in range(steps + 1) if interval.is_step(step)]
+    assert (len(ends), ends[-1]) == (20, steps)
+
+
+def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(sessions.time, "monotonic", lambda: clock[0])
+    interval = Interval(seconds=3.0)
+    ends = []
+    for _ in range(30):  # steps of two seconds
+        clock[0] += 2.0
+        if interval.is_due(step=1):
+            ends.append(clock[0])
+            interval.advance()
+    assert len(ends) == 20
+    assert ends[:4] == [4.0, 6.0, 10.0, 12.0]

@@ -95,7 +95,7 @@ def corpus(tmp_path_factory):
     ("train", "config", "stopped"),
     [
         (*CONFIGS["skipgram"], "firth.embed.word2vec.loop.TextSession.steps"),
-        (firth.train_mlm, MLM, "firth.pretrain.training.loop._Training.run"),
+        (firth.train_mlm, MLM, "firth.pretrain.training.session.MlmSession.step"),
     ],
     ids=["skipgram", "mlm"],
 )

@@ -326,29 +326,17 @@ def interrupt_after(monkeypatch, n):
 MANY_BATCHES = Tuning(chunk_tokens=40, batch_chunks=4)
 
 
-@pytest.mark.parametrize("options", [{}, {"deterministic": True}, {"subwords": "2-4"}])
-def test_an_interrupted_training_resumes(options, corpus, tmp_path, monkeypatch, capsys):
-    whole = train(corpus, tmp_path / "whole", epochs=2, tuning=MANY_BATCHES, **options)
+def test_an_interrupted_training_resumes(corpus, tmp_path, monkeypatch, capsys):
+    options = {"epochs": 2, "tuning": MANY_BATCHES}
+    whole = train(corpus, tmp_path / "whole", **options)
     capsys.readouterr()
     with monkeypatch.context() as patch:
         interrupt_after(patch, 4)
         with pytest.raises(KeyboardInterrupt):
-            train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
+            train(corpus, tmp_path / "cut", **options)
     assert "interrupted; run the same command to resume\n" in capsys.readouterr().err
     assert (tmp_path / "cut.partial" / "checkpoints").is_dir()
-    batches = []
-    train_batch = Workers.train
-    monkeypatch.setattr(
-        Workers,
-        "train",
-        lambda workers, batch, rates: (batches.append(batch), train_batch(workers, batch, rates))[
-            1
-        ],
-    )
-
-    cut = train(corpus, tmp_path / "cut", epochs=2, tuning=MANY_BATCHES, **options)
-
-    assert batches[0].number > 0
+    cut = train(corpus, tmp_path / "cut", **options)
     assert tables_of(cut) == tables_of(whole)
     assert names_in(cut) == names_in(whole)
     assert not (tmp_path / "cut.partial").exists()
