@@ -5,10 +5,8 @@ columns: published words contain other Unicode whitespace.
 """
 
 import re
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +17,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 
 _LONGEST_LINE = 1 << 26
 _LONGEST_TOKEN = 4096
-_GAP = re.compile(rb"[ \t\r\n]")
+_TOKEN = re.compile(rb"[^ \t\r\n]+")
 _NUMBER = re.compile(
     rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE
 )
@@ -68,27 +66,29 @@ def whole_lines(source: Source, chunk_bytes: int = 1 << 22) -> Iterator[bytes]:
 
 def numbers_of_lines(chunk: bytes, dim: int, line: int, path: Path) -> np.ndarray:
     """Parse lines of numbers without words, float32 (n_lines, D)."""
-    lines = _Lines(chunk, line, path)
-    wrong = np.flatnonzero(lines.columns != dim)
-    if len(wrong):
-        raise ArtifactError(
-            f"{path}:{line + wrong[0]}: has {lines.columns[wrong[0]]} columns, expected {dim}"
-        )
-    return lines.floats(chunk, dim)
+    rows = [_TOKEN.findall(text) for text in chunk.split(b"\n")[:-1]]
+    for number, row in enumerate(rows, line):
+        if len(row) != dim:
+            raise ArtifactError(f"{path}:{number}: has {len(row)} columns, expected {dim}")
+    return _floats(rows, dim, line, path)
 
 
 def parse_lines(
     chunk: bytes, dim: int, line: int, path: Path, *, kernel_bytes: int = 1 << 20
 ) -> tuple[list[bytes], np.ndarray]:
-    """Parse lines into words and numbers, float32 (n_lines, D)."""
+    """Parse lines into words, which may contain spaces, and numbers, float32 (n_lines, D)."""
     if len(chunk) >= kernel_bytes and (fast := _parse_plain(chunk, dim)):
         return fast
-    lines = _Lines(chunk, line, path)
-    lines.check_columns(dim)
-    starts, stops = lines.tokens[lines.first], lines.tokens[lines.last - dim]
-    spans = zip(starts.tolist(), stops.tolist(), strict=True)
-    words = [chunk[start:stop].rstrip(b" \t") for start, stop in spans]
-    return words, lines.floats(_without_words(lines.buffer, starts, stops), dim)
+    words, rows = [], []
+    for number, text in enumerate(chunk.split(b"\n")[:-1], line):
+        tokens = list(_TOKEN.finditer(text))
+        if len(tokens) <= dim or any(is_number(token[0]) for token in tokens[1:-dim]):
+            raise ArtifactError(
+                f"{path}:{number}: has {len(tokens)} columns, expected a word and {dim} numbers"
+            )
+        words.append(text[tokens[0].start() : tokens[-dim].start()].rstrip(b" \t"))
+        rows.append([token[0] for token in tokens[-dim:]])
+    return words, _floats(rows, dim, line, path)
 
 
 def write_text(vectors: WordVectors, path: Path, *, header: bool) -> None:
@@ -111,62 +111,20 @@ def is_number(token: bytes) -> bool:
     return _NUMBER.fullmatch(token) is not None
 
 
-class _Lines:
-    """Positions of the lines and tokens of a chunk."""
-
-    def __init__(self, chunk: bytes, line: int, path: Path) -> None:
-        self.chunk, self.line, self.path = chunk, line, path
-        self.buffer = buffer = np.frombuffer(chunk, np.uint8)
-        is_gap = (buffer == 32) | (buffer == 9) | (buffer == 10) | (buffer == 13)
-        begins = ~is_gap
-        begins[1:] &= is_gap[:-1]
-        self.tokens = np.flatnonzero(begins)  # start of each token
-        self.last = np.searchsorted(self.tokens, np.flatnonzero(buffer == 10))
-        self.first = np.concatenate(([0], self.last[:-1]))
-        self.columns = self.last - self.first  # line n: tokens first[n] to last[n] - 1
-
-    def token(self, index: int) -> bytes:
-        """Return one token."""
-        start = int(self.tokens[index])
-        return _GAP.split(self.chunk[start : start + _LONGEST_TOKEN], maxsplit=1)[0]
-
-    def check_columns(self, dim: int) -> None:
-        """Raise if a line has too few or too many columns; a word may contain spaces."""
-        for n in np.flatnonzero(self.columns != dim + 1).tolist():
-            extra = range(int(self.first[n]) + 1, int(self.last[n]) - dim)
-            if self.columns[n] <= dim or any(is_number(self.token(at)) for at in extra):
-                raise ArtifactError(
-                    f"{self.path}:{self.line + n}: has {self.columns[n]} columns, expected a "
-                    f"word and {dim} numbers"
-                )
-
-    def floats(self, text: bytes, dim: int) -> np.ndarray:
-        """Parse the chunk with its words blanked out, float32 (n_lines, D)."""
-        numbers = _floats(text)
-        n = len(self.first)
-        if numbers is None or numbers.size != n * dim or not np.isfinite(numbers).all():
-            self._raise_bad_number(dim)
-        assert numbers is not None
-        return numbers.reshape(n, dim)
-
-    def _raise_bad_number(self, dim: int) -> NoReturn:
-        """Raise for the first token that is not a finite number."""
-        for n, last in enumerate(self.last.tolist()):
-            for token in map(self.token, range(last - dim, last)):
-                value = _floats(token)
-                if value is None or value.size != 1 or not np.isfinite(value).all():
-                    shown = token.decode(errors="backslashreplace")
-                    raise ArtifactError(
-                        f"{self.path}:{self.line + n}: {shown!r} is not a finite number"
-                    )
-        raise ArtifactError(f"{self.path}:{self.line}: not numbers from here on")
+def _floats(rows: Sequence[Sequence[bytes]], dim: int, line: int, path: Path) -> np.ndarray:
+    """Return rows of tokens as numbers, float32 (n, D); raise at the first that is not finite."""
+    values = [[float(token) if is_number(token) else np.nan for token in row] for row in rows]
+    with np.errstate(over="ignore"):
+        numbers = np.array(values, np.float32).reshape(len(rows), dim)
+    for row, column in np.argwhere(~np.isfinite(numbers))[:1].tolist():
+        shown = rows[row][column][:_LONGEST_TOKEN].decode(errors="backslashreplace")
+        raise ArtifactError(f"{path}:{line + row}: {shown!r} is not a finite number")
+    return numbers
 
 
 def _parse_plain(chunk: bytes, dim: int) -> tuple[list[bytes], np.ndarray] | None:
     """Parse regular lines by the compiled kernel; return None if any line is irregular."""
-    from firth.embed.formats.number_kernels import (
-        parse_rows,  # lazy: small files need no compilation
-    )
+    from firth.embed.formats.number_kernels import parse_rows  # lazy: small files compile nothing
 
     buffer = np.frombuffer(chunk, np.uint8)
     n = int(np.count_nonzero(buffer == ord("\n")))
@@ -177,27 +135,9 @@ def _parse_plain(chunk: bytes, dim: int) -> tuple[list[bytes], np.ndarray] | Non
     if done < n:
         return None
     for start, index in hard[:n_hard].tolist():
-        token = _GAP.split(chunk[start : start + _LONGEST_TOKEN], maxsplit=1)[0]
+        [token] = _TOKEN.findall(chunk[start : start + _LONGEST_TOKEN])[:1]
         with np.errstate(over="ignore"):
             numbers.flat[index] = np.float32(float(token))
     if not np.isfinite(numbers).all():
         return None
     return [chunk[start:stop] for start, stop in spans.tolist()], numbers
-
-
-def _without_words(buffer: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bytes:
-    """Return the text with each word replaced by spaces."""
-    edges = np.zeros(len(buffer) + 1, np.int8)
-    edges[starts] += 1
-    edges[stops] -= 1
-    return np.where(np.cumsum(edges[:-1], dtype=np.int8) > 0, np.uint8(32), buffer).tobytes()
-
-
-def _floats(text: bytes) -> np.ndarray | None:
-    """Parse whitespace-separated numbers; return None if a token is not one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numpy warns and stops at the first non-number
-        try:
-            return np.fromstring(text, dtype=np.float32, sep=" ")
-        except ValueError:
-            return None
