@@ -20,9 +20,10 @@ import roles
 import firth
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import bare, print_table
-from firth.embed.align.mapping import apply, units
+from firth.embed.align.mapping import apply
 from firth.embed.align.pairs import Pairs, shared_pairs
 from firth.embed.align.retrieval import precision
+from firth.embed.vectors.search import unit_matrix
 
 ROLE = roles.REPORTING
 TEXTS = ("enwiki2015-AA", "enwiki2015-AC")
@@ -70,9 +71,9 @@ def by_gensim(a: Any, b: Any, tested: Pairs, most: int | None) -> dict[str, Any]
     used = pairs.take(~np.isin(pairs.a, tested.a))
     words = [a.vocabulary[row] for row in used.a.tolist()]
     model = TranslationMatrix(a.to_gensim(), b.to_gensim(), [(word, word) for word in words])
-    mapped = apply(units(a), np.asarray(model.translation_matrix, np.float64))
+    mapped = apply(unit_matrix(a.matrix), np.asarray(model.translation_matrix, np.float64))
     mapped /= np.linalg.norm(mapped, axis=1, keepdims=True)
-    found = precision(mapped, units(b), tested, len(b), SEED)
+    found = precision(mapped, unit_matrix(b.matrix), tested, len(b), SEED)
     return record(found, len(used))
 
 

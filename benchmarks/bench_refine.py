@@ -28,7 +28,7 @@ from firth import RefineConfig
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.corpora.text.sentences.split import split_sentences
-from firth.embed.align.mapping import centered, units
+from firth.embed.align.mapping import centered
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import TEST
 from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
@@ -38,7 +38,7 @@ from firth.embed.compare.statistics.significance import paired
 from firth.embed.compare.tasks.sentences.pooling_probes import train_mean_probe
 from firth.embed.contextual.sif import sif_weights, weighted, without_common
 from firth.embed.refine.steps import Moments, apply, moments
-from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.search import unit_length, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 
 ROLE = roles.TUNING
@@ -132,7 +132,10 @@ def join(
     words = [word for word in first.vocabulary if all(part.row(word) is not None for part in parts)]
     rows = np.concatenate(
         [
-            weight * (centered(units(part)) if center else units(part))[list(map(part.row, words))]
+            weight
+            * (centered(unit_matrix(part.matrix)) if center else unit_matrix(part.matrix))[
+                list(map(part.row, words))
+            ]
             for weight, part in zip(weights, parts, strict=True)
         ],
         axis=1,

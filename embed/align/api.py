@@ -7,17 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.artifact import (
-    CHECKSUMS,
-    fingerprint,
-    read_json,
-)
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.embed.align.config import AlignConfig
-from firth.embed.align.mapping import apply, centered, procrustes, units, vecmap
+from firth.embed.align.mapping import apply, centered, procrustes, vecmap
 from firth.embed.align.pairs import (
     DictionaryCounts,
     Pairs,
@@ -29,6 +24,8 @@ from firth.embed.align.retrieval import Precision, precision
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.search import unit_matrix
+from firth.embed.vectors.source import describe_source, refuse_not_finite
 from firth.embed.vectors.word_vectors import WordVectors
 
 METHOD = "align"
@@ -239,7 +236,9 @@ def align_vectors(
     mapped = _map(first, second, used, config.method)
     found: list[Precision] = []
     if len(tested):
-        found = precision(units(mapped[0]), units(mapped[1]), tested, among, config.seed)
+        found = precision(
+            unit_matrix(mapped[0].matrix), unit_matrix(mapped[1].matrix), tested, among, config.seed
+        )
     about = {
         "mapping": config.method,
         "a": describe_source(first),
@@ -286,6 +285,7 @@ def _check_spaces(a: WordVectors, b: WordVectors, method: str) -> None:
     for vectors in (a, b):
         if not is_dense(vectors.matrix):
             raise SettingError(f"{vectors.name}: has sparse vectors, which are not mapped")
+        refuse_not_finite(vectors)
     dims = f"{a.name} has {a.dim} dimensions and {b.name} {b.dim}"
     if a.dim > b.dim:
         raise SettingError(f"{dims}; exchange them, or train both with the same `dim`")
@@ -312,7 +312,7 @@ def _map(
     a: WordVectors, b: WordVectors, used: Pairs, method: str
 ) -> tuple[WordVectors, WordVectors]:
     """Return A in the space of B, and B."""
-    rows_a, rows_b = units(a), units(b)
+    rows_a, rows_b = unit_matrix(a.matrix), unit_matrix(b.matrix)
     if method == "vecmap":
         rows_a, rows_b = centered(rows_a), centered(rows_b)
     x, y = rows_a[used.a].astype(np.float64), rows_b[used.b].astype(np.float64)
@@ -328,13 +328,3 @@ def _with_rows(vectors: WordVectors, rows: np.ndarray, name: str) -> WordVectors
     return WordVectors(
         vectors.vocabulary, rows, counts=vectors.counts, text=vectors.text, name=name
     )
-
-
-def describe_source(vectors: WordVectors) -> dict[str, Any]:
-    """Return what names a space in config.json."""
-    about: dict[str, Any] = {
-        "path": str(vectors.path or vectors.name), "words": len(vectors), "dim": vectors.dim,
-    }  # fmt: skip
-    if vectors.path is not None and (vectors.path / CHECKSUMS).is_file():
-        about["fingerprint"] = fingerprint(read_json(vectors.path / CHECKSUMS))
-    return about

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.vectors.search import nonzero_rows, unit_length
-from firth.embed.vectors.word_vectors import WordVectors
 
 _BLOCK = 1 << 14  # rows converted at once
 
@@ -45,15 +43,6 @@ def _roots(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     some = values > values[-1] * len(values) * np.finfo(np.float64).eps
     root = np.sqrt(np.where(some, values, 1.0))
     return (vectors * (some / root)) @ vectors.T, (vectors * (some * root)) @ vectors.T
-
-
-def units(vectors: WordVectors) -> np.ndarray:
-    """Return all vectors at unit length, float32 (V, D); raise for NaN or infinity."""
-    made = np.empty(vectors.matrix.shape, np.float32)
-    for start in range(0, len(made), _BLOCK):
-        rows = np.arange(start, min(start + _BLOCK, len(made)))
-        made[rows] = finite_units(vectors, rows)
-    return made
 
 
 def centered(rows: np.ndarray) -> np.ndarray:

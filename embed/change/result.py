@@ -15,10 +15,9 @@ from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import Periods
 from firth.embed.change.sentences import sentences_of
 from firth.embed.change.table import ChangeTable
-from firth.embed.explore.differ import largest
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.change_table import CHANGE
-from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.search import largest, unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
 METHOD = "change"

@@ -10,7 +10,6 @@ import numpy as np
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
-from firth.embed.align.api import describe_source
 from firth.embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
 from firth.embed.change.contextual import (
     pair_distances,
@@ -33,6 +32,7 @@ from firth.embed.change.table import top_shares
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import parse_layers
 from firth.embed.protocols import ContextualEncoder
+from firth.embed.vectors.source import describe_source
 from firth.embed.vectors.word_vectors import WordVectors
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out

@@ -11,7 +11,7 @@ from firth.corpora.common.errors import FirthError, SettingError, UnknownWordErr
 from firth.embed.explore.chance import Pair, random_pairs, surprise
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.int8_rows import is_dense
-from firth.embed.vectors.search import nonzero_rows, unit_rows
+from firth.embed.vectors.search import largest, nonzero_rows, unit_rows
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words
 
@@ -265,14 +265,3 @@ def neighborhoods(
         products = (x * y).sum(axis=1)
         distances[start:stop] = 1 - products / np.where(lengths > 0, lengths, 1.0)
     return np.maximum(distances, 0.0), nearest
-
-
-def largest(values: np.ndarray, k: int) -> np.ndarray:
-    """Return the columns of each row's k largest values, largest first; ties by column."""
-    # values: float32 (m, n); returns int64 (m, k)
-    # six times as fast as argpartition
-    least = np.partition(values, values.shape[1] - k, axis=1)[:, -k, None]
-    rows, columns = np.nonzero(values >= least)
-    order = np.lexsort((columns, -values[rows, columns], rows))
-    firsts = np.searchsorted(rows, np.arange(len(values)))
-    return columns[order[firsts[:, None] + np.arange(k)]]

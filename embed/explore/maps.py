@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.util import find_spec
 
@@ -31,11 +31,6 @@ def require_umap() -> None:
         raise SettingError("a map by UMAP needs the package umap-learn; pip install 'firth[umap]'")
 
 
-def row_blocks(n: int) -> Iterator[slice]:
-    """Yield slices of n rows."""
-    yield from (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
-
-
 def plane(units: np.ndarray) -> np.ndarray:
     """Return the two principal components of unit vectors as coordinates, float32 (n, 2).
 
@@ -44,8 +39,9 @@ def plane(units: np.ndarray) -> np.ndarray:
     """
     # units: float32 (n, D)
     squares = np.zeros((units.shape[1],) * 2)
-    for part in row_blocks(len(units)):
-        squares += units[part].T @ units[part]
+    for start in range(0, len(units), _BLOCK):
+        part = units[start : start + _BLOCK]
+        squares += part.T @ part
     mean = units.mean(axis=0, dtype=np.float64)
     _, axes = np.linalg.eigh(squares - len(units) * np.outer(mean, mean))
     axes = axes[:, :-3:-1]  # the largest two of ascending ones

@@ -15,8 +15,8 @@ from firth.corpora.common.reporting import progress
 from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run
 from firth.embed.contextual.in_context import nearest_in_space
-from firth.embed.explore.differ import Differing, differ, largest
-from firth.embed.explore.maps import plane, row_blocks, umap_places
+from firth.embed.explore.differ import Differing, differ
+from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.why import Explainer, as_json
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
@@ -24,7 +24,7 @@ from firth.embed.query.prompt import find_word
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
-from firth.embed.vectors.search import unit_rows
+from firth.embed.vectors.search import largest, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 
 _COSINES = 1 << 23  # at once
@@ -200,10 +200,7 @@ class Space:
         """Return the vectors of the words at unit length, float32 (n, D)."""
         if not is_dense(self.vectors.matrix):
             raise SettingError(f"{self.name}: has sparse vectors, which are not drawn")
-        units = np.empty((len(self.rows), self.vectors.dim), np.float32)
-        for part in row_blocks(len(units)):
-            units[part] = unit_rows(self.vectors.matrix, self.rows[part])
-        return units
+        return unit_matrix(self.vectors.matrix, self.rows)
 
     def _places(self, method: str) -> np.ndarray:
         """Make a map."""

@@ -9,10 +9,9 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
 from firth.corpora.artifacts.provenance import now
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
-from firth.embed.align.api import describe_source
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.refine.config import RefineConfig
 from firth.embed.refine.retrofit import ROUNDS, read_related, retrofit
@@ -21,13 +20,13 @@ from firth.embed.refine.steps import (
     apply,
     first_components,
     moments,
-    units,
     whitening,
     without_top,
 )
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
-from firth.embed.vectors.search import nonzero_rows
+from firth.embed.vectors.search import nonzero_rows, unit_matrix
+from firth.embed.vectors.source import describe_source, refuse_not_finite
 from firth.embed.vectors.word_vectors import WordVectors
 
 METHOD = "refine"
@@ -147,19 +146,9 @@ def _check(vectors: WordVectors, config: RefineConfig, retrofits: bool, out: Any
             f"`dim={config.dim}` is more than the {left} dimensions that {name} has left; pass "
             f"`dim={left}` or less"
         )
-    _check_finite(vectors)
-
-
-def _check_finite(vectors: WordVectors) -> None:
-    """Raise if a vector holds NaN or infinity, or if all are zero."""
-    sums = np.asarray(vectors.matrix).sum(axis=1, dtype=np.float64)
-    if not np.isfinite(sums).all():
-        word = vectors.vocabulary[int(np.flatnonzero(~np.isfinite(sums))[0])]
-        raise ArtifactError(
-            f"{vectors.name}: the vector of {word!r} holds NaN or infinity; train the run again"
-        )
+    refuse_not_finite(vectors)
     if not nonzero_rows(vectors.matrix).any():
-        raise SettingError(f"{vectors.name}: has only vectors that are zero")
+        raise SettingError(f"{name}: has only vectors that are zero")
 
 
 def _refined(
@@ -170,7 +159,7 @@ def _refined(
     steps: list[dict[str, Any]] = []
     some = nonzero_rows(rows)
     if config.unit or related is not None:
-        rows = units(rows)
+        rows = unit_matrix(rows)
         steps.append({"step": "unit"})
     if related is not None:
         lists = read_related(Path(related), vectors)
@@ -183,7 +172,7 @@ def _refined(
         rows = apply(rows, space.mean, by, some)
         steps += [{"step": "center"}, *linear]
     if config.unit and len(steps) > 1:
-        rows = units(rows)
+        rows = unit_matrix(rows)
         steps.append({"step": "unit"})
     return rows, steps
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from firth.corpora.common.reporting import progress
-from firth.embed.vectors.search import unit_length
 
 _BLOCK = 1 << 14  # rows converted at once
 _NEGLIGIBLE = float(np.finfo(np.float32).eps) ** 2  # variance by rounding float32, a dimension
@@ -82,14 +81,6 @@ def apply(rows: np.ndarray, mean: np.ndarray, by: np.ndarray, some: np.ndarray) 
     made = np.zeros((len(rows), by.shape[1]), np.float32)
     for here in _parts(len(rows)):
         made[here][some[here]] = (rows[here][some[here]].astype(np.float64) - mean) @ by
-    return made
-
-
-def units(rows: np.ndarray) -> np.ndarray:
-    """Return rows at unit length, float32 (V, D); zero vectors stay zero."""
-    made = np.empty(rows.shape, np.float32)
-    for here in _parts(len(rows)):
-        made[here] = unit_length(rows[here].astype(np.float64))
     return made
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from firth.embed.refine import steps
-from firth.embed.refine.steps import apply, first_components, moments, units, whitening, without_top
+from firth.embed.refine.steps import apply, first_components, moments, whitening, without_top
+from firth.embed.vectors.search import unit_matrix
 
 
 def correlated(n_words=60, dim=6, seed=3):
@@ -108,4 +109,6 @@ def test_vectors_that_are_zero_stay_zero_and_count_for_nothing():
 
 
 def test_unit_vectors():
-    np.testing.assert_allclose(units(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]])
+    np.testing.assert_allclose(
+        unit_matrix(np.array([[3, 4], [0, 0]], np.float32)), [[0.6, 0.8], [0, 0]]
+    )
