@@ -24,7 +24,7 @@ from firth.pretrain.model.weights import load_model
 from firth.pretrain.scores import SCORES
 from firth.pretrain.train import make_mlm_run
 
-COLUMNS = {"score": "--attention-score", "positions": "--positions", "weights": "weights"} | {
+COLUMNS = {"score": "--mixer attention:", "positions": "--positions", "weights": "weights"} | {
     name: name.replace("_", " ") for name in ("held_out_loss", "held_out_standard_error")
 }
 ROTARY, RELATIVE = "rotary", "relative"
@@ -40,10 +40,10 @@ def cells(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 
 def quality(corpus: Corpus, cell: dict[str, Any]) -> dict[str, Any]:
     """Train an encoder; return its number of weights and its last held-out score."""
-    options = {**cell, "attention_score": cell["score"]}
+    options = {**cell, "mixer": f"attention:{cell['score']}"}
     del options["score"]
     fixed: dict[str, Any] = {"threads": 1, "dtype": "float32", "compile": "off", "device": "cpu"}
-    config = MlmConfig(**options, **fixed, evaluate_every="100%")
+    config = MlmConfig(**options, **fixed)
     with tempfile.TemporaryDirectory() as folder:
         run = make_mlm_run(corpus, config, Path(folder) / "run", temporary=True)
         found = mlm_quality.last_scores(run)

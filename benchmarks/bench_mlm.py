@@ -67,7 +67,7 @@ SETS: dict[roles.Role, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 TAGGING = {roles.REPORTING: ("train", "dev", "test"), roles.TUNING: ("train", "dev")}
 _QUICK_OPTIONS = {
-    "layers": 1, "heads": 2, "dim": 32, "pieces": "300", "sequence_length": 32, "batch": 8,
+    "preset": "1/32/2", "pieces": "300", "sequence_length": 32, "batch": 8,
     "steps": 5, "compile": "off", "dtype": "float32", "min_count": 2,
 }  # fmt: skip
 _QUICK_PAIR = {"UID": "quick", "sentence_good": "the cat sat .", "sentence_bad": "cat the . sat"}

@@ -18,44 +18,36 @@ from typing import Any
 import harness
 import numpy as np
 import roles
+from firth.pretrain.training.log import PARTS
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.corpora.common.console import print_table
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
-from firth.pretrain.training.log import PARTS
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
 ROWS, SLOTS = 32, 128  # of a step on a CPU and of a row, unless the recipe says otherwise
 RECIPES: dict[str, dict[str, Any]] = {
     "default": {},
-    "masks .30 to .15, momentum .95": {"mask_rate": "0.30:0.15", "muon_momentum": 0.95},
+    "masks .30 to .15": {"mask_rate": "0.30:0.15"},
     "masks .50 to .15": {"mask_rate": "0.50:0.15"},
-    "momentum .95": {"muon_momentum": 0.95},
-    "random heads": {"attention_start": "random"},
     "random table": {"init": "none"},
     "AdamW": {"optimizer": "adamw"},
-    "random, AdamW": {
-        "init": "none", "optimizer": "adamw", "attention_start": "random", "mask_rate": "0.15",
-        "weight_decay": 0.01,
-    },
     "whole words": {"masking": "word"},
-    "wsd": {"schedule": "wsd"},
     "batch 16": {"batch": 16},
     "64 slots": {"sequence_length": 64, "batch": 64},
     "256 slots": {"sequence_length": 256, "batch": 16},
     "conv, attention, conv, attention": {"mixer": "conv,attention,conv,attention"},
-    **{f"Muon at {rate:g}": {"muon_rate": rate} for rate in (0.01, 0.03, 0.04)},
 }  # fmt: skip
 
 
-def train(corpus: Corpus, options: Mapping[str, Any], out: Path) -> dict[str, Any]:
+def train(corpus: Corpus, options: Mapping[str, Any], out: Path, tuning: Tuning) -> dict[str, Any]:
     """Train without pooling; return losses by step, and shares of the time."""
-    run = make_mlm_run(corpus, MlmConfig(**options), out, temporary=True)
+    run = make_mlm_run(corpus, MlmConfig(**options), out, temporary=True, tuning=tuning)
     lines = read_metrics(run / METRICS)
     scores = [line for line in lines if "held_out_loss" in line]
     steps = [line for line in lines if "loss" in line]
@@ -96,12 +88,13 @@ def main() -> None:
             continue
         options = {name: value for name, value in cell.items() if name != "recipe"}
         options |= {name: getattr(arguments, name) for name in ("dtype", "compile", "threads")}
-        options |= {"evaluate_every": str(arguments.every)} | RECIPES[cell["recipe"]]
+        options |= RECIPES[cell["recipe"]]
         if "batch" in options:  # as many slots
             slots = options["batch"] * options.get("sequence_length", SLOTS)
             options["steps"] = options["steps"] * ROWS * SLOTS // slots
         with tempfile.TemporaryDirectory() as folder:
-            result = train(corpus, options, Path(folder) / "run")
+            tuning = Tuning(evaluations=max(1, options["steps"] // arguments.every))
+            result = train(corpus, options, Path(folder) / "run", tuning)
         found["cells"].append({**cell, "dtype": arguments.dtype, **result})
         print(cell, result["losses"], flush=True)
         if path:

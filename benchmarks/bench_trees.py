@@ -41,7 +41,7 @@ ROLE = roles.REPORTING
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
 EDGES = ("none", "tree", "tree:1")
 COLUMNS = {
-    "edges": "--attention-edges", "seed": "seed", "loss": "held-out loss",
+    "edges": "--attention", "seed": "seed", "loss": "held-out loss",
     "accuracy": "masked pieces", "tags": "tags",
 }  # fmt: skip
 
@@ -50,7 +50,7 @@ def cell(corpus: Corpus, words: TaggingSet, options: Mapping[str, Any]) -> dict[
     """Train an encoder and score it; return the figures of its row."""
     edges = None if options["edges"] == "none" else options["edges"]
     settings = {name: value for name, value in options.items() if name != "edges"}
-    config = MlmConfig(**settings, attention_edges=edges, dtype="float32", compile="off", threads=1)
+    config = MlmConfig(**settings, attention=edges, dtype="float32", compile="off", threads=1)
     with tempfile.TemporaryDirectory() as folder:
         run = make_mlm_run(corpus, config, Path(folder) / "run", temporary=True)
         scores = mlm_quality.last_scores(run)
@@ -105,7 +105,7 @@ def main() -> None:
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    parser.add_argument("--edges", nargs="+", default=EDGES, help="none, or as --attention-edges")
+    parser.add_argument("--edges", nargs="+", default=EDGES, help="none, or as --attention")
     parser.add_argument("--seeds", nargs="+", type=int, default=(1, 2))
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--pieces", default="4000")

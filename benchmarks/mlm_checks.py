@@ -142,7 +142,6 @@ def _stepper(
         model,
         optimizer,
         settings,
-        clip=1.0,
         seed=1,
         group=ProcessGroup(),
         max_segments=_SEGMENTS + 1,
@@ -155,7 +154,7 @@ def _accumulated_apart(batches: Batches, device: torch.device) -> float:
     for micro_batch in (_CASE.rows, _CASE.rows // 4):
         model = _model("pre").to(device)
         stepper = _stepper(
-            model, make_optimizer(model, 0.0), replace(_PLAIN, micro_batch=micro_batch)
+            model, make_optimizer(model, weight_decay=0.0), replace(_PLAIN, micro_batch=micro_batch)
         )
         stepper.gradients(0, batches.batch(0, MASK_RATE))
         found.append(_flat_gradient(model))
@@ -168,12 +167,12 @@ def _resumed_apart(batches: Batches, device: torch.device) -> float:
     ends = []
     for stops in (False, True):
         model = _model("pre").to(device)
-        optimizer = make_optimizer(model, 0.01)
+        optimizer = make_optimizer(model, weight_decay=0.01)
         for step in range(2 * _STEPS):
             if stops and step == _STEPS:
                 arrays = state_arrays(model, optimizer)
                 model = MaskedLanguageModel(_CASE.shape("pre"), seed=2).to(device)
-                optimizer = make_optimizer(model, 0.01)
+                optimizer = make_optimizer(model, weight_decay=0.01)
                 load_state(model, optimizer, arrays, step)
             _stepper(model, optimizer).step(step, batches.batch(step, MASK_RATE), 1e-3)
         ends.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))

@@ -92,12 +92,11 @@ class Ours:
         self.batches, self.device = batches, device
         self.making = Stopwatch(device)
         self._number = 0
-        self._optimizer = make_optimizer(self.model, _DECAY)
+        self._optimizer = make_optimizer(self.model, weight_decay=_DECAY)
         self._stepper = Stepper(
             self.model,
             self._optimizer,
             settings,
-            clip=_CLIP,
             seed=1,
             group=ProcessGroup(),
             max_segments=2,
@@ -130,7 +129,7 @@ class HuggingFace:
         self.model = stock_model(ours, device).train()
         self._forward: Any = torch.compile(self.model, dynamic=False) if compiled else self.model
         self._weights = list(self.model.parameters())
-        self._optimizer = make_optimizer(self.model, _DECAY)
+        self._optimizer = make_optimizer(self.model, weight_decay=_DECAY)
         self._batches = _cycle([_labeled(batches.batch(step, MASK_RATE)) for step in range(4)])
         self.parts = 1
 

@@ -127,5 +127,5 @@ def explain_out_of_memory() -> Iterator[None]:
             raise
         raise SettingError(
             f"not enough memory on this {'GPU' if is_gpu else 'machine'}; pass a smaller "
-            "`batch`, `micro_batch`, `sequence_length` or `dim`"
+            "`batch`, `sequence_length` or `preset`"
         ) from error

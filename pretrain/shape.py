@@ -51,45 +51,41 @@ class EncoderConfig:
         if self.attends:
             self._check_attention()
         if self.positions == "sinusoidal" and self.dim % 2:
-            raise SettingError(f"`positions=sinusoidal` needs an even `dim`, not {self.dim}")
+            raise SettingError(f"`positions=sinusoidal` needs an even width, not {self.dim}")
 
     def _check_attention(self) -> None:
         """Raise unless heads, positions and spans fit the sizes."""
         if self.dim % self.heads:
             raise SettingError(
-                f"`dim={self.dim}` is not divisible by `heads={self.heads}`; pass a multiple"
+                f"a `preset` of width {self.dim} is not divisible by {self.heads} heads"
             )
         score = SCORES[self.attention_score]
         if score.splits and self.head_dim % 2:
             raise SettingError(
-                f"`attention_score={self.attention_score}` halves each head, and `dim={self.dim}` "
-                f"by `heads={self.heads}` is {self.head_dim}; pass another number of heads"
+                f"`mixer=attention:{self.attention_score}` halves each head, and a width of "
+                f"{self.dim} by {self.heads} heads is {self.head_dim}; pass another number of heads"
             )
         if self.positions == "rotary" and self.key_dim % 2:
             raise SettingError(
-                f"`positions=rotary` needs keys of an even dimension, and `heads={self.heads}` of "
-                f"`dim={self.dim}` have {self.key_dim}; pass another number of heads"
+                f"`positions=rotary` needs keys of an even dimension, and {self.heads} heads of a "
+                f"width of {self.dim} have {self.key_dim}; pass another number of heads"
             )
         if self.positions == "relative" and not score.products:
             raise SettingError(
                 "`positions=relative` adds vectors to keys of products, and "
-                f"`attention_score={self.attention_score}` is none; pass `positions=rotary`"
+                f"`mixer=attention:{self.attention_score}` is none; pass `positions=rotary`"
             )
         if self.attention_span is not None and self.attention_span >= self.max_length:
             raise SettingError(
-                f"`attention_span={self.attention_span}` must be below the row length of "
+                f"an attention span of {self.attention_span} must be below the row length of "
                 f"{self.max_length}; pass a smaller one or leave it out"
-            )
-        if self.global_every is not None and self.attention_span is None:
-            raise SettingError(
-                "`global_every` needs `attention_span`; without it, all layers are global"
             )
         if self.attention_edges is not None:
             self._check_edges(self.attention_edges)
 
     def _check_edges(self, edges: str) -> None:
         """Raise unless some heads can attend along the edges of trees."""
-        setting = f"`attention_edges={edges}`"
+        setting = f"`attention={edges}`"
         if parse_edges(edges, self.heads) > self.heads:
             raise SettingError(f"{setting}: a layer has {self.heads} heads; pass at most as many")
         if other := self.other_than(ATTENTION):
@@ -98,11 +94,6 @@ class EncoderConfig:
             raise SettingError(
                 f"{setting}: edges also lead to later words, which `objective=causal` predicts; "
                 "leave one of them out"
-            )
-        if self.attention_span is not None:
-            raise SettingError(
-                f"{setting} and `attention_span={self.attention_span}` both limit attention; leave "
-                "one of them out"
             )
 
     def _check_kinds(self) -> None:
@@ -135,21 +126,15 @@ class EncoderConfig:
                 raise SettingError(f"unknown mixer {mixer!r}; choose from {', '.join(MIXERS)}")
             if MIXERS[mixer].even and self.dim % 2 and not self.causal:
                 raise SettingError(
-                    f"`mixer={mixer}` reads in two directions and needs an even `dim`, not "
+                    f"`mixer={mixer}` reads in two directions and needs an even width, not "
                     f"{self.dim}"
                 )
         if len(self.mixers) != self.layers:
             raise SettingError(f"{self.layers} layers but {len(self.mixers)} mixers")
         if self.convolves and (self.conv_width is None or self.conv_width % 2 == 0):
             raise SettingError(
-                f"`conv_width={self.conv_width}`: a filter has as many slots on each side of its "
-                "own; pass an odd number"
-            )
-        most = 2 * self.max_length - 1
-        if self.conv_width is not None and self.conv_width > most:
-            raise SettingError(
-                f"`conv_width={self.conv_width}`: reaches beyond rows of {self.max_length} pieces; "
-                f"pass at most {most}"
+                f"a width of {self.conv_width}: a filter has as many slots on each side of its "
+                "own; it must be odd"
             )
 
     @property
@@ -224,7 +209,7 @@ def parse_edges(text: str, heads: int) -> int:
     name, colon, number = text.partition(":")
     if name != TREE or (colon and not is_number(number, _MAX_HEADS)):
         raise SettingError(
-            f"`attention_edges={text}`: pass {TREE}, or {TREE}:N for N heads of each layer"
+            f"`attention={text}`: pass {TREE}, or {TREE}:N for N heads of each layer"
         )
     return int(number) if colon else heads
 

@@ -29,7 +29,7 @@ from firth.embed.runs.writer import CONFIG, RunWriter, new_run
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import open_start
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 METHOD = "mlm"
 # settings that may differ when an interrupted training is resumed
-_CHANGEABLE = ("device", "threads", "checkpoint_every", "keep_checkpoints", "evaluate_every")
+_CHANGEABLE = ("device", "threads")
 
 
 def train_mlm(
@@ -124,8 +124,9 @@ def train_mlm(
 
 @explain_out_of_memory()
 def make_mlm_run(
-    corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, temporary: bool = False
-) -> Path:
+    corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, temporary: bool = False,
+    tuning: Tuning = TUNING,
+) -> Path:  # fmt: skip
     """Train an encoder, or resume an interrupted training; write the run and return its path.
 
     A temporary run is not resumable and has no word vectors: pooling reads the whole corpus.
@@ -164,7 +165,7 @@ def make_mlm_run(
 
         run, text = group.run_first(begin, join)
         if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
-            _train(text, config, run.path, device, group)
+            _train(text, config, run.path, device, group, tuning)
         group.run_first(end, lambda: None)
     return out
 
@@ -192,12 +193,13 @@ def _pieces(out: Path, text: TextSplits, config: MlmConfig, resumed: bool) -> Pi
 
 
 def _train(
-    text: TextSplits, config: MlmConfig, partial: Path, device: torch.device, group: ProcessGroup
-) -> None:
+    text: TextSplits, config: MlmConfig, partial: Path, device: torch.device, group: ProcessGroup,
+    tuning: Tuning,
+) -> None:  # fmt: skip
     """Train and write the weights."""
     (partial / CHECKPOINTS).mkdir(exist_ok=True)
     pieces = open_pieces(partial / TOKENIZER)
-    setup = prepare(text, pieces, config, partial, device, group)
+    setup = prepare(text, pieces, config, partial, device, group, tuning)
     model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(partial), setup.counts.cpu())
@@ -254,7 +256,7 @@ def _write_vectors(
     start = open_start(partial)
     # in half precision, if training was: means of many states lose nothing by it, but a rounded
     # score may choose another slot
-    dtype = torch.float32 if SCORES[config.attention_score].random else dtype
+    dtype = torch.float32 if SCORES[model.config.attention_score].random else dtype
     encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start, dtype=dtype)
     with progress("pooling", "tokens") as show:
         pooled = pool_words(encoder, corpus, _pooling(config), show)

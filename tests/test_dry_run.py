@@ -145,7 +145,7 @@ def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, mo
         ("train-skipgram", "--memory 1M"),
         ("train-skipgram", "--init nowhere"),
         ("train-cbow", "--subwords 4-3"),
-        ("train-mlm", "--heads 3"),
+        ("train-mlm", "--preset 2/128/3"),
     ],
 )
 def test_a_dry_run_refuses_what_the_command_refuses(name, options, folder, tmp_path):

@@ -5,11 +5,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.text.characters import N_CODE_POINTS, punctuation_characters
+from firth.corpora.text.characters import N_CODE_POINTS
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import (
     CLS,
@@ -19,13 +17,17 @@ from firth.corpora.tokenizer.pieces import (
     SEP,
     SPECIAL,
     UNK,
-    Kind,
     Pieces,
 )
 
 _CODE_POINTS = range(N_CODE_POINTS)
 # BertNormalizer removes U+FFFD from all text, so it is never a piece, and its word is [UNK].
 _UNKNOWN_CHARACTER = "\ufffd"
+# of the model in the file
+_SETTINGS = {
+    "type": "WordPiece", "max_input_chars_per_word": MAX_CHARACTERS, "unk_token": SPECIAL[UNK],
+    "continuing_subword_prefix": CONTINUATION,
+}  # fmt: skip
 
 
 def why_not_exportable(text: TextSettings) -> str | None:
@@ -54,7 +56,7 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
 
     tokenizer = Tokenizer(pieces.model)
     if text is not None and why_not_exportable(text) is None:
-        tokenizer.normalizer = _normalizer(pieces, text)
+        tokenizer.normalizer = _normalizer(text)
         tokenizer.pre_tokenizer = _pre_tokenizer(text)
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIAL])
     begin, end = SPECIAL[CLS], SPECIAL[SEP]
@@ -71,13 +73,9 @@ def open_pieces(path: Path) -> Pieces:
     """Read ``tokenizer.json``; raise if it is not as :func:`save_pieces` writes it."""
     try:
         model = dict(read_json(path)["model"])
-        kind = _kind(model)
         names = sorted(model["vocab"], key=model["vocab"].__getitem__)
-        merges = [(left, right) for left, right in model.get("merges", [])]
         valid = [model["vocab"][name] for name in names] == list(range(len(names)))
-        known = set(names)
-        for left, right in merges:
-            valid &= {left, right, left + right.removeprefix(CONTINUATION)} <= known
+        valid &= all(model[name] == value for name, value in _SETTINGS.items())
     except (AttributeError, LookupError, TypeError, ValueError):
         valid = False
     if not valid:
@@ -87,22 +85,10 @@ def open_pieces(path: Path) -> Pieces:
             f"{path}: the first pieces are {' '.join(names[:FIRST_PIECE])}, not "
             f"{' '.join(SPECIAL)}; use a file written by Firth"
         )
-    return Pieces(kind, names, merges)
+    return Pieces(names)
 
 
-def _kind(model: dict[str, Any]) -> Kind:
-    """Return the kind of a model; raise ValueError if one of its settings is not ours."""
-    kind: Kind = "bpe" if model["type"] == "BPE" else "wordpiece"
-    settings: dict[str, Any] = {"type": "BPE", "dropout": None, "byte_fallback": False}
-    if kind == "wordpiece":
-        settings = {"type": "WordPiece", "max_input_chars_per_word": MAX_CHARACTERS}
-    settings |= {"unk_token": SPECIAL[UNK], "continuing_subword_prefix": CONTINUATION}
-    if any(model[name] != value for name, value in settings.items()):
-        raise ValueError
-    return kind
-
-
-def _normalizer(pieces: Pieces, text: TextSettings) -> Any:
+def _normalizer(text: TextSettings) -> Any:
     """Return the corpus's normalization, which also replaces words that must become [UNK]."""
     from tokenizers import Regex, normalizers
 
@@ -117,7 +103,8 @@ def _normalizer(pieces: Pieces, text: TextSettings) -> Any:
     if text.fold_digits:
         digits = [code for code in _CODE_POINTS if chr(code).isdecimal()]
         steps.append(normalizers.Replace(Regex(f"[{_code_point_ranges(digits)}]"), "0"))
-    if unknown := _unknown_words(pieces, text.segmenter):
+    if text.segmenter == "whitespace":  # a word that begins with ## would be a continuation
+        unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
         steps.append(normalizers.Replace(Regex(unknown), _UNKNOWN_CHARACTER))
     return steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
 
@@ -131,39 +118,9 @@ def _pre_tokenizer(text: TextSettings) -> Any:
     spaces = pre_tokenizers.Split(" ", "removed")
     if text.segmenter == "whitespace":
         return spaces
-    _, first, rest = _word_patterns(text.segmenter)
-    characters = pre_tokenizers.Split(Regex(f"{first}{rest}*"), "isolated")
+    marks = [c for c in _CODE_POINTS if unicodedata.category(chr(c)).startswith("M")]
+    characters = pre_tokenizers.Split(Regex(f"[^ ]{_character_class(marks)}*"), "isolated")
     return pre_tokenizers.Sequence([spaces, characters])
-
-
-def _unknown_words(pieces: Pieces, segmenter: str) -> str | None:
-    """Return a pattern for words that are [UNK] for ``split`` but not for the library's model.
-
-    The library's BPE has an [UNK] per unknown character, not per word; and if only spaces divide
-    words, one that begins with ``##`` is taken for a continuation.
-    """
-    if pieces.kind == "wordpiece" and segmenter != "whitespace":
-        return None
-    start, first, rest = _word_patterns(segmenter)
-    reasons = []
-    if segmenter == "whitespace":
-        reasons.append(f"(?={CONTINUATION})")
-    if pieces.kind == "bpe":
-        starts = [ord(name) for name in pieces.names if len(name) == 1]
-        inner = [ord(name[2]) for name in pieces.names if len(name) == 3 and name[:2] == "##"]
-        reasons.append(f"(?!{_character_class(starts)}{_character_class(inner)}*(?!{rest}))")
-    return f"(?:{start})(?:{'|'.join(reasons)}){first}{rest}*"
-
-
-def _word_patterns(segmenter: str) -> tuple[str, str, str]:
-    """Return patterns for the start of a word, its first character and each further one."""
-    if segmenter == "characters":
-        marks = [c for c in _CODE_POINTS if unicodedata.category(chr(c)).startswith("M")]
-        return f"(?<![^ ])|(?!{_character_class(marks)})", "[^ ]", _character_class(marks)
-    inside = "[^ ]"
-    if segmenter == "words":
-        inside = f"[^ {_code_point_ranges(np.flatnonzero(punctuation_characters()).tolist())}]"
-    return f"(?<!{inside})", inside, inside
 
 
 def _character_class(codes: list[int]) -> str:

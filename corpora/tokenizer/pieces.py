@@ -1,8 +1,8 @@
-"""Subword pieces (WordPiece and BPE), learned deterministically from types and counts."""
+"""Subword pieces (WordPiece), learned deterministically from types and counts."""
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SettingError
 from firth.corpora.tokenizer.merge_kernels import BOUNDARY, learn_merges
 
-Kind = Literal["wordpiece", "bpe"]
-KINDS: tuple[str, ...] = get_args(Kind)
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PAD, UNK, CLS, SEP, MASK = range(5)
 FIRST_PIECE = len(SPECIAL)
@@ -27,15 +25,11 @@ class Pieces:
     """An immutable subword vocabulary that splits words.
 
     The ``tokenizers`` library does the splitting: WordPiece takes the longest matching piece
-    from left to right, BPE applies the merges in order.
+    from left to right.
     """
 
-    def __init__(
-        self, kind: Kind, names: Sequence[str], merges: Sequence[tuple[str, str]] = ()
-    ) -> None:
-        self.kind = kind
+    def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
-        self.merges = tuple(merges)
         self.continues = np.array([name.startswith(CONTINUATION) for name in self.names])
         self.continues.flags.writeable = False
 
@@ -56,19 +50,12 @@ class Pieces:
 
     @cached_property
     def model(self) -> Any:
-        """The library's model, a ``tokenizers.models.WordPiece`` or ``BPE``."""
+        """The library's model, a ``tokenizers.models.WordPiece``."""
         from tokenizers import models
 
         vocabulary = {name: piece for piece, name in enumerate(self.names)}
-        if self.kind == "wordpiece":
-            return models.WordPiece(
-                vocabulary, unk_token=SPECIAL[UNK], max_input_chars_per_word=MAX_CHARACTERS
-            )
-        return models.BPE(
-            vocabulary,
-            list(self.merges),
-            unk_token=SPECIAL[UNK],
-            continuing_subword_prefix=CONTINUATION,
+        return models.WordPiece(
+            vocabulary, unk_token=SPECIAL[UNK], max_input_chars_per_word=MAX_CHARACTERS
         )
 
     @cached_property
@@ -85,13 +72,11 @@ class Pieces:
         encoding = self._library.encode(safe, is_pretokenized=True, add_special_tokens=False)
         ids = np.array(encoding.ids, dtype=np.int32)
         word_of = np.array(encoding.word_ids, dtype=np.int64)
-        known = np.bincount(word_of, minlength=len(words)) > 0
-        known[word_of[ids == UNK]] = False  # the library's BPE has an [UNK] per character
-        kept = known[word_of]
-        lengths = np.bincount(word_of[kept], minlength=len(words))
-        lengths[~known] = 1
+        lengths = np.bincount(word_of, minlength=len(words))
+        split = lengths > 0
+        lengths[~split] = 1
         out = np.full(lengths.sum(), UNK, dtype=np.int32)
-        out[np.repeat(known, lengths)] = ids[kept]
+        out[np.repeat(split, lengths)] = ids
         return out, lengths
 
 
@@ -107,7 +92,6 @@ def learn_pieces(
     counts: np.ndarray,
     *,
     size: int,
-    kind: Kind = "wordpiece",
     coverage: float = 0.9995,
     exact: bool = True,
 ) -> Pieces:
@@ -118,14 +102,11 @@ def learn_pieces(
 
     The result depends neither on the machine nor on the order of words: ties go to the pair
     whose left piece is older, then to the older right one; characters are ordered by code point.
-    Both kinds learn the same pieces, but split words differently.
 
     Sennrich, Haddow, Birch 2016 (arXiv:1508.07909), section 3.2, with continuation pieces
     instead of an end-of-word symbol.
     """
     # counts: int64 (V,)
-    if kind not in KINDS:
-        raise SettingError(f"pieces must be one of {', '.join(KINDS)}, got {kind!r}")
     if not 0 < coverage <= 1:
         raise SettingError(f"coverage must be above 0 and at most 1, got {coverage}")
     codes, word_of, counts = _training_words(words, counts, coverage)
@@ -149,11 +130,9 @@ def learn_pieces(
             f"pass `pieces={most}` or less"
         )
     names = [*SPECIAL, *alphabet]
-    pairs = []
     for left, right in merges[:n_merges].tolist():
-        pairs.append((names[left], names[right]))
         names.append(names[left] + names[right].removeprefix(CONTINUATION))
-    return Pieces(kind, names, pairs if kind == "bpe" else ())
+    return Pieces(names)
 
 
 def _training_words(

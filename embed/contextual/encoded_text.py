@@ -112,7 +112,7 @@ def refuse_trees(encoder: ContextualEncoder) -> None:
     if needs_trees(encoder):
         raise SettingError(
             "the encoder attends along the edges of trees, and plain text has none; pass a run "
-            "trained without `attention_edges`"
+            "trained without `attention=tree`"
         )
 
 

@@ -138,7 +138,7 @@ def pool_words(
         if trees and not corpus.keeps_heads:
             raise SettingError(
                 f"{corpus.path}: keeps no heads of words, which the encoder needs; build it from "
-                "CoNLL-U with heads, or pool a run trained without `attention_edges`"
+                "CoNLL-U with heads, or pool a run trained without `attention=tree`"
             )
         n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = SentenceSelection.make(

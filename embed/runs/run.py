@@ -17,9 +17,7 @@ ConfigT = TypeVar("ConfigT")
 
 _UNFINISHED = "is unfinished; run its command again to complete it"
 # Options that may differ between runs of one training: the seed, and those without effect.
-FREE = frozenset({
-    "seed", "threads", "memory", "device", "checkpoint_every", "keep_checkpoints", "evaluate_every",
-})  # fmt: skip
+FREE = frozenset({"seed", "threads", "memory", "device"})
 _NO_OPTIONS = frozenset({"decided", "pooling"})  # what a training found out
 INIT = "init"  # a path in the options, a fingerprint in the provenance
 

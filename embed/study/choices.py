@@ -24,7 +24,7 @@ _PRESETS = ("tiny", "micro", "mini", "small", "medium")
 # Of the masked language model. With fewer slots, a smaller preset learns more in the same time
 # (docs/methods/mlm.md).
 _SLOTS_PER_WEIGHT, _MAX_EPOCHS = 4, 40
-_BUDGETS = frozenset({"steps", "epochs", "tokens", "minutes"})
+_BUDGETS = frozenset({"steps", "epochs", "minutes"})
 SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
@@ -95,7 +95,7 @@ def _choose_preset(study: Study, corpus: Corpus) -> tuple[Study, str]:
             compiled = "on" if plan["compile"] else "off"
             best = {"preset": preset, "dtype": plan["dtype"], "compile": compiled}
             if not budgeted:
-                best["tokens"] = tokens
+                best["epochs"] = round(tokens / plan["epoch_tokens"], 4)
         if not enough:
             break
     return study.with_options("train-mlm", **best), ""

@@ -75,13 +75,16 @@ def _better_preset(config: MlmConfig) -> str | None:
     from firth.corpora.common.threads import thread_count
 
     usual = (config.mixer, config.objective) == (ATTENTION, MASKED)
-    sizes = PRESETS[config.preset]
-    given = (config.layers, config.dim) != (sizes.layers, sizes.dim)
-    if config.minutes is None or given or not usual or choose_device(config.device) != "cpu":
+    if (
+        config.minutes is None
+        or config.preset not in PRESETS
+        or not usual
+        or choose_device(config.device) != "cpu"
+    ):
         return None
     work = config.minutes * thread_count(config.threads)
     best = next((name for name, limit in _BEST_BELOW.items() if work < limit), config.preset)
-    return best if PRESETS[best].layers < sizes.layers else None
+    return best if PRESETS[best].layers < config.size.layers else None
 
 
 def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:
@@ -152,8 +155,9 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
 
 def step_time(run: Path) -> str:
     """Say which parts of a step took how much of the time; empty if no step was measured."""
-    from firth.corpora.artifacts.metrics import METRICS, read_metrics
     from firth.pretrain.training.log import PARTS
+
+    from firth.corpora.artifacts.metrics import METRICS, read_metrics
 
     lines = [line for line in read_metrics(run / METRICS) if PARTS[-1] in line]
     if not lines:

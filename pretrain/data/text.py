@@ -8,7 +8,7 @@ import torch
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.pieces import CLS, Kind, Pieces, auto_vocabulary_size, learn_pieces
+from firth.corpora.tokenizer.pieces import CLS, Pieces, auto_vocabulary_size, learn_pieces
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.packing import PackedRows
 
@@ -42,13 +42,13 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
             f"{corpus.path}: has no held-out text to evaluate on; build it from more text, "
             "without `held_out=0`"
         )
-    if config.attention_edges is not None and not corpus.keeps_heads:
+    if config.reads_trees and not corpus.keeps_heads:
         raise SettingError(
-            f"{corpus.path}: keeps no heads of words, which `attention_edges="
-            f"{config.attention_edges}` needs; build it again (`force=True`) from CoNLL-U "
+            f"{corpus.path}: keeps no heads of words, which `attention="
+            f"{config.attention}` needs; build it again (`force=True`) from CoNLL-U "
             "files with heads, without phrases"
         )
-    if config.attention_edges is not None and corpus.share_with_heads < _MIN_SHARE_WITH_HEADS:
+    if config.reads_trees and corpus.share_with_heads < _MIN_SHARE_WITH_HEADS:
         note(
             f"{corpus.path}: only {corpus.share_with_heads:.1%} of its tokens have a known head; "
             "the others attend to themselves and to what depends on them"
@@ -65,18 +65,16 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
 def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     """Learn pieces from the training documents; with ``auto``, fewer if the text has no more."""
     words, counts = text.train.words, text.train.counts
-    kind = cast(Kind, config.piece_model)
     if config.pieces != "auto":
-        return learn_pieces(words, counts, size=int(config.pieces), kind=kind)
-    size = auto_vocabulary_size(text.train.n_tokens)
-    return learn_pieces(words, counts, size=size, kind=kind, exact=False)
+        return learn_pieces(words, counts, size=int(config.pieces))
+    return learn_pieces(words, counts, size=auto_vocabulary_size(text.train.n_tokens), exact=False)
 
 
 def pack_text(
     text: TextSplits, pieces: Pieces, config: MlmConfig, device: torch.device
 ) -> tuple[PackedRows, PackedRows]:
     """Pack training and held-out text into rows, on the device."""
-    length, tree = config.sequence_length, config.attention_edges is not None
+    length, tree = config.sequence_length, config.reads_trees
     return (
         PackedRows.pack(text.train, pieces, length, device, tree=tree),
         PackedRows.pack(text.held_out, pieces, length, device, clusters=True, tree=tree),

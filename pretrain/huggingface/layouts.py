@@ -32,12 +32,12 @@ def layout_problem(config: EncoderConfig) -> str | None:
     if config.attention_edges is not None:
         return (
             "BERT and ModernBERT attend to whole texts, not along "
-            f"`attention_edges={config.attention_edges}`"
+            f"`attention={config.attention_edges}`"
         )
     if not SCORES[config.attention_score].softmax_of_products:
         others = ", ".join(name for name, kind in SCORES.items() if kind.softmax_of_products)
         return (
-            f"BERT and ModernBERT have no `attention_score={config.attention_score}`; train with "
+            f"BERT and ModernBERT have no `mixer=attention:{config.attention_score}`; train with "
             f"one of {others}"
         )
     if config.norm == "pre":
@@ -51,7 +51,7 @@ def layout_problem(config: EncoderConfig) -> str | None:
     if config.feed_forward == "geglu":
         return "BERT (`norm=post`) has a relu or gelu feed-forward, not geglu"
     if config.attention_span is not None:
-        return f"BERT (`norm=post`) attends to all, not to `attention_span={config.attention_span}`"
+        return f"BERT (`norm=post`) attends to all, not to `attention={config.attention_span}`"
     return None
 
 

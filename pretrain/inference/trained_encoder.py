@@ -153,7 +153,7 @@ class TrainedEncoder:
         ----------
         sentences : sequence of sequences of str
             Words, in the vocabulary or not; a sentence may be empty. An encoder with
-            ``attention_edges`` needs trees, as in a ``ParsedSentence``.
+            ``attention=tree`` needs trees, as in a ``ParsedSentence``.
         layers : sequence of int
             Layers to average: 0 is the embeddings, i the states after layer i.
 

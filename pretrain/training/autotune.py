@@ -74,15 +74,8 @@ class StepTimer:
         model = MaskedLanguageModel(self.encoder).to(self.device)
         stepper = Stepper(
             model,
-            make_optimizer(
-                model,
-                self.config.weight_decay,
-                muon_share=self.config.muon_share,
-                muon_momentum=self.config.muon_momentum,
-                dtype=settings.dtype,
-            ),
+            make_optimizer(model, muon_share=self.config.muon_share, dtype=settings.dtype),
             settings,
-            clip=self.config.clip,
             seed=self.config.seed,
             group=ProcessGroup(),
             max_segments=self.max_segments,
@@ -109,16 +102,10 @@ class StepTimer:
 
 
 def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> int:
-    """Return the rows of a step: a multiple of processes times micro-batch, or raise."""
-    unit = group.size * (config.micro_batch or 1)
+    """Return the rows of a step: a multiple of the processes, or raise."""
     if config.batch is None:
-        return -(-_BATCH[device.type] // unit) * unit
-    first, stop = group.row_range(config.batch)
-    if config.micro_batch is not None and (stop - first) % config.micro_batch:
-        raise SettingError(
-            f"`micro_batch={config.micro_batch}` does not divide the {stop - first} rows that "
-            f"each of {group.size} processes has of `batch={config.batch}`"
-        )
+        return -(-_BATCH[device.type] // group.size) * group.size
+    group.row_range(config.batch)
     return config.batch
 
 
@@ -138,7 +125,7 @@ def tune(
     if device.type == "cuda" and config.dtype == "auto" and torch.cuda.is_bf16_supported():
         dtypes = ["bfloat16"]  # half the memory, and never slower
     candidates = [
-        StepSettings(getattr(torch, name), False, varlen, config.micro_batch or timer.rows)
+        StepSettings(getattr(torch, name), False, varlen, timer.rows)
         for name in dtypes
         for varlen in _varlens(timer, name)
     ]
@@ -212,7 +199,7 @@ def read_tuned(path: Path) -> TunedSettings | None:
 
 def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Return which values of ``StepSettings.varlen`` to time."""
-    n_segments = timer.max_segments * (timer.config.micro_batch or timer.rows)
+    n_segments = timer.max_segments * timer.rows
     encoder = timer.encoder
     masked = not encoder.fused or encoder.attention_edges is not None
     if dtype != "bfloat16" or masked or not encoder.attends:
@@ -249,10 +236,10 @@ def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSett
             return settings, timer.seconds(settings)[0]
         except torch.cuda.OutOfMemoryError:
             torch.cuda.empty_cache()
-            if timer.config.micro_batch is not None or settings.micro_batch % 2:
+            if settings.micro_batch % 2:
                 raise SettingError(
                     f"{settings.micro_batch} rows at once do not fit the memory of "
-                    f"{timer.device}; pass a smaller `micro_batch`"
+                    f"{timer.device}; pass a smaller `batch`"
                 ) from None
             settings = dataclasses.replace(settings, micro_batch=settings.micro_batch // 2)
 

@@ -29,6 +29,7 @@ from firth.pretrain.device import (
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.autotune import batch_rows, check_settings, tune
 from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.loop import KEPT_CHECKPOINTS
 from firth.pretrain.training.optimizer import block_matrices, n_weights
 from firth.pretrain.training.prepare import build_training_data, make_step_timer, make_workload
 from firth.pretrain.training.warm_start import (
@@ -97,7 +98,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     }
     return Estimate(
         disk=4 * n_parameters + _vector_bytes(corpus, text, pieces, config),
-        temporary=room_for_checkpoints(checkpoint, config.keep_checkpoints),
+        temporary=room_for_checkpoints(checkpoint, KEPT_CHECKPOINTS),
         memory=peak_memory(device) if device.type == "cuda" else peak.bytes,
         seconds=seconds,
         sizes=sizes,
@@ -116,8 +117,7 @@ def _vector_bytes(corpus: "Corpus", text: TextSplits, pieces: Pieces, config: Ml
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
         save_pieces(pieces, Path(folder) / "pieces", corpus.text)
         tokenizer = (Path(folder) / "pieces").stat().st_size
-    dim = config.dim
-    assert dim is not None
+    dim = config.size.dim
     lines = len(word_lines(view.words, view.counts))
     width, start = dim, 0
     if config.init != NONE:
@@ -131,11 +131,10 @@ def _words_without_context(
     corpus: "Corpus", text: TextSplits, config: MlmConfig
 ) -> tuple[Sequence[str], np.ndarray, int]:
     """Return the words that a run has without context, their counts, int64 (n,), and the width."""
-    assert config.dim is not None
     if config.init != AUTO:
-        found = words_from_run(config.init, text.train, config.dim)
+        found = words_from_run(config.init, text.train, config.size.dim)
         assert found.counts is not None
-        return found.vocabulary, found.counts, config.dim
+        return found.vocabulary, found.counts, config.size.dim
     svd = start_config(corpus, config)
     assert svd.dim is not None
     view = corpus.view(

@@ -9,26 +9,26 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from firth.pretrain.training.log import TrainingLog, TrainingStatus, Workload
 
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint, save_checkpoint
 from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.corpora.common.reporting import Progress
-from firth.pretrain.config import MlmConfig, parse_every
+from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.batches import Batch, Batches
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.evaluation import MlmScore, evaluate
-from firth.pretrain.training.log import TrainingLog, TrainingStatus, Workload
 from firth.pretrain.training.optimizer import load_state, make_optimizer, state_arrays
 from firth.pretrain.training.schedule import Budget, rate_factor
 from firth.pretrain.training.step import Stepper, StepSettings
 
 FORMAT = 1  # of a checkpoint
 _DONE, _STOP = -1.0, -2.0  # broadcast in the place of the progress
-_SOME_ROWS = 64  # to evaluate on at each share of the budget
-_MANY_SLOTS = 1 << 16  # at most, to evaluate on at other intervals
+_SOME_ROWS = 64  # to evaluate on before the end
+KEPT_CHECKPOINTS = 2
 _ROUNDING = 1e-9  # of a number of intervals: 3 steps of 60 are 5 %, whatever the last bit
 _DIVERGED = 3.0  # times log V, the loss of equal probabilities; random weights are a little worse
 
@@ -51,6 +51,7 @@ class TrainingSetup:
     seconds: float  # that the first vectors took; they count if the budget is a time
     # int64 (V,): of each piece, if the objective gives text a likelihood
     characters: torch.Tensor | None = None
+    tuning: Tuning = TUNING
 
 
 def run_training(
@@ -87,18 +88,13 @@ class _Training:
         self._model, self._setup, self._group = model, setup, group
         self._rate, self._rates = config.learning_rate, config.mask_rates
         self._optimizer = make_optimizer(
-            model,
-            config.weight_decay,
-            muon_share=config.muon_share,
-            muon_momentum=config.muon_momentum,
-            dtype=setup.step_settings.dtype,
+            model, muon_share=config.muon_share, dtype=setup.step_settings.dtype
         )
         self._step, self._seconds = self._load()
         self._stepper = Stepper(
             model,
             self._optimizer,
             setup.step_settings,
-            clip=config.clip,
             seed=config.seed,
             group=group,
             max_segments=setup.max_segments,
@@ -108,13 +104,10 @@ class _Training:
             device = model.pieces.weight.device
             path = setup.directory / METRICS
             self._log = TrainingLog(path, self._step, setup.workload, device, show)
-        every = parse_every("evaluate_every", config.evaluate_every)
-        self._evaluations = _interval(setup.budget, *every)
+        self._evaluations = _Interval(*setup.budget.interval(1 / setup.tuning.evaluations))
         # held-out rows to evaluate on before the end
-        n_rows = _MANY_SLOTS // setup.held_out[0].ids.shape[1] if every[2] is None else _SOME_ROWS
-        self._some = take_rows(setup.held_out, max(1, n_rows))
-        every = parse_every("checkpoint_every", config.checkpoint_every)
-        self._checkpoints = _interval(setup.budget, *every)
+        self._some = take_rows(setup.held_out, _SOME_ROWS)
+        self._checkpoints = _Interval(None, setup.tuning.checkpoint_seconds)
         self._last = (0.0, self._rates[0])
         self._started = time.monotonic()
         self._evaluated = self._finished = -1  # steps of the last evaluation, and on all rows
@@ -177,7 +170,7 @@ class _Training:
             self._setup.directory / CHECKPOINTS,
             state_arrays(self._model, self._optimizer),
             state,
-            keep=self._setup.config.keep_checkpoints,
+            keep=KEPT_CHECKPOINTS,
         )
 
     def _take_step(self) -> bool:
@@ -204,8 +197,7 @@ class _Training:
 
     def _do_step(self, progress: float) -> None:
         """Make the next batch and step on it."""
-        config = self._setup.config
-        rate = self._rate * rate_factor(config.schedule, config.warmup, progress)
+        rate = self._rate * rate_factor(progress)
         with self._stepper.timed("data_wait"):
             batch = self._batch(progress)
         sums = self._stepper.gradients(self._step, batch)
@@ -275,13 +267,9 @@ class _Training:
         """Raise; checkpoints written before stay."""
         kept = load_checkpoint(self._setup.directory / CHECKPOINTS)
         where = f"; the checkpoint of step {kept[1]['step']:,} is kept" if kept else ""
-        config = self._setup.config
-        lower = f"`learning_rate={self._rate / 4:.2g}`"
-        if config.muon_share:
-            lower = f"`muon_rate={config.muon_rate / 4:.2g}` and {lower}"
         raise FirthError(
             f"training diverged at step {step:,}: {what}; pass `force=True` to start over, and "
-            f"{lower} or less, a smaller `clip` or `dtype=float32`{where}"
+            f"`learning_rate={self._rate / 4:.2g}` or less, or `dtype=float32`{where}"
         )
 
     def _status(self) -> TrainingStatus:
@@ -362,10 +350,3 @@ class _Interval:
         if self._seconds is not None:
             now = time.monotonic()
             self._since = now - (now - self._since) % self._seconds
-
-
-def _interval(
-    budget: Budget, steps: int | None, seconds: float | None, share: float | None
-) -> _Interval:
-    """Return the interval that a setting describes in one of three ways."""
-    return _Interval(steps, seconds) if share is None else _Interval(*budget.interval(share))

@@ -12,6 +12,7 @@ from torch import Tensor
 # between .7 and 1.2: Jordan et al.'s, "Muon: an optimizer for hidden layers in neural networks".
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315
 _STEPS = 5
+_MOMENTUM = 0.9
 _EPSILON = 1e-7
 _SHORT = 1e-4  # rows and columns below it, of units that hardly learn, keep a shorter step
 
@@ -29,7 +30,6 @@ class Muon(torch.optim.Optimizer):
         weights: Iterable[tuple[Tensor, int]],  # with the number of parts along the rows
         *,
         weight_decay: float,
-        momentum: float,
         dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         by_parts: dict[int, list[Tensor]] = {}
@@ -37,7 +37,7 @@ class Muon(torch.optim.Optimizer):
             by_parts.setdefault(n_parts, []).append(weight)
         groups = [{"params": some, "n_parts": n} for n, some in by_parts.items()]
         super().__init__(groups, {"lr": 0.0, "weight_decay": weight_decay})
-        self._momentum, self._dtype = momentum, dtype
+        self._dtype = dtype
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -63,8 +63,8 @@ class Muon(torch.optim.Optimizer):
         state = self.state[weight]
         if "exp_avg" not in state:
             state["exp_avg"] = torch.zeros_like(weight)
-        mean = state["exp_avg"].lerp_(weight.grad, 1 - self._momentum)
-        return weight.grad.lerp(mean, self._momentum)
+        mean = state["exp_avg"].lerp_(weight.grad, 1 - _MOMENTUM)
+        return weight.grad.lerp(mean, _MOMENTUM)
 
 
 def orthogonalized(matrices: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from firth.pretrain.training.muon import Muon
 # (Liu et al. 2019, arXiv:1907.11692, section 3.1).
 _BETAS = (0.9, 0.98)
 _EPSILON = 1e-8
+_WEIGHT_DECAY = 0.1
 _WEIGHTS, _MEAN, _SQUARES = "weights", "exp_avg", "exp_avg_sq"
 
 
@@ -45,10 +46,9 @@ class Optimizers:
 
 def make_optimizer(
     model: nn.Module,
-    weight_decay: float,
     *,
     muon_share: float = 0.0,
-    muon_momentum: float = 0.9,
+    weight_decay: float = _WEIGHT_DECAY,
     dtype: torch.dtype = torch.float32,
 ) -> Optimizers:
     """Make a fused AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101), and perhaps Muon.
@@ -66,7 +66,7 @@ def make_optimizer(
     adam = torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)
     if not matrices:
         return Optimizers(adam)
-    muon = Muon(matrices, weight_decay=weight_decay, momentum=muon_momentum, dtype=dtype)
+    muon = Muon(matrices, weight_decay=weight_decay, dtype=dtype)
     for group in muon.param_groups:
         group["share"] = muon_share
     return Optimizers(adam, muon)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from firth.pretrain.training.log import Workload
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
-from firth.pretrain.config import MASKED, MlmConfig
+from firth.pretrain.config import MASKED, TUNING, MlmConfig, Tuning
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
 from firth.pretrain.data.objectives.registry import CLASSES
@@ -34,7 +35,6 @@ from firth.pretrain.training.autotune import (
 )
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.evaluation import unigram_score
-from firth.pretrain.training.log import Workload
 from firth.pretrain.training.loop import TrainingSetup
 from firth.pretrain.training.schedule import Budget, make_budget
 from firth.pretrain.training.warm_start import NONE, write_first_vectors
@@ -74,7 +74,7 @@ def build_training_data(
 
 def prepare(
     text: TextSplits, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
-    group: ProcessGroup,
+    group: ProcessGroup, tuning: Tuning = TUNING,
 ) -> TrainingSetup:  # fmt: skip
     """Prepare training in an unfinished run's directory, keeping settings chosen earlier.
 
@@ -133,6 +133,7 @@ def prepare(
             if CLASSES[config.objective].per_character
             else None
         ),
+        tuning=tuning,
     )
 
 

@@ -1,11 +1,11 @@
-"""Training budgets and learning-rate schedules."""
+"""Training budgets and the learning-rate schedule."""
 
 import math
 from dataclasses import dataclass
 
 from firth.pretrain.config import MlmConfig
 
-_LAST_FIFTH = 0.2  # share of the time after warm-up in which wsd falls
+_WARMUP = 0.02  # share of the budget in which the learning rate rises
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,16 @@ def make_budget(config: MlmConfig, n_rows: int, batch_rows: int) -> Budget:
         return Budget(seconds=config.minutes * 60)
     if config.steps is not None:
         return Budget(steps=config.steps)
-    if config.tokens is not None:
-        return Budget(steps=math.ceil(config.tokens / (batch_rows * config.sequence_length)))
     assert config.epochs is not None
     return Budget(steps=max(1, math.ceil(config.epochs * n_rows / batch_rows)))
 
 
-def rate_factor(schedule: str, warmup: float, progress: float) -> float:
+def rate_factor(progress: float) -> float:
     """Return the learning rate at a share of the budget, as a share of the highest.
 
-    After a linear warm-up, ``linear`` falls to 0; ``cosine`` falls as (1 + cos(pi x)) / 2
-    (Loshchilov and Hutter 2017, arXiv:1608.03983, equation 5); ``wsd`` stays, then falls linearly
-    over the last fifth (Hu et al. 2024, arXiv:2404.06395).
+    It rises linearly over the first 2 %, then falls linearly to 0.
 
-    >>> [rate_factor("linear", 0.2, progress) for progress in (0.1, 0.2, 0.6, 1.0)]
+    >>> [rate_factor(progress) for progress in (0.01, 0.02, 0.51, 1.0)]
     [0.5, 1.0, 0.5, 0.0]
     """
-    if progress < warmup:
-        return progress / warmup
-    remaining = (1.0 - progress) / (1.0 - warmup)
-    if schedule == "cosine":
-        return (1.0 - math.cos(math.pi * remaining)) / 2.0
-    return remaining if schedule == "linear" else min(1.0, remaining / _LAST_FIFTH)
+    return progress / _WARMUP if progress < _WARMUP else (1.0 - progress) / (1.0 - _WARMUP)

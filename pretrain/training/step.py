@@ -17,6 +17,8 @@ from firth.pretrain.scores import SCORES
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import Optimizers
 
+_CLIP = 1.0  # the most that the norm of the gradient over all weights may be
+
 
 @dataclass(frozen=True)
 class StepSettings:
@@ -40,7 +42,6 @@ class Stepper:
         optimizer: Optimizers,
         settings: StepSettings,
         *,
-        clip: float,
         seed: int,
         group: ProcessGroup,
         max_segments: int,  # per row, for the variable-length attention kernel
@@ -49,7 +50,6 @@ class Stepper:
         self._optimizer = optimizer
         self._weights = list(model.parameters())
         self._settings = settings
-        self._clip = clip
         self._seed = seed
         self._group = group
         self.stopwatch: Stopwatch | None = None  # of the parts of a step, if they are measured
@@ -70,7 +70,7 @@ class Stepper:
     def update(self, sums: Tensor, rate: float) -> Tensor:
         """Change the weights by their gradients; takes and returns what :meth:`step` sums."""
         with self.timed("optimizer"):
-            norm = nn.utils.clip_grad_norm_(self._weights, self._clip, foreach=True)
+            norm = nn.utils.clip_grad_norm_(self._weights, _CLIP, foreach=True)
             self._optimizer.step(rate)
         return torch.cat([sums, norm.detach().reshape(1)])
 

@@ -61,13 +61,12 @@ def write_first_vectors(
     path = run / FIRST_VECTORS
     if path.is_file():
         return
-    assert config.dim is not None
     if config.init == AUTO:
         vectors = vectors_from_text(
-            text.train, pieces, config.dim, seed=config.seed, threads=threads
+            text.train, pieces, config.size.dim, seed=config.seed, threads=threads
         )
     else:
-        words = words_from_run(config.init, text.train, config.dim)
+        words = words_from_run(config.init, text.train, config.size.dim)
         vectors = vectors_from_words(words, pieces, run=config.init)
         with _new_start(run) as start:
             _save_words(start.path, words, PieceTable(pieces, vectors), text.settings)
@@ -156,8 +155,7 @@ def vectors_from_text(
 def check_source(config: MlmConfig) -> None:
     """Raise if the training should start from a run that is missing or has another width."""
     if config.init not in (AUTO, NONE):
-        assert config.dim is not None
-        _open_source(config.init, config.dim)
+        _open_source(config.init, config.size.dim)
 
 
 def _open_source(run: str, dim: int) -> WordVectors:

@@ -25,7 +25,7 @@ class Call:
 _LITTLE = "--dim 8 --min-count 1 --threads 1"
 _TRAINING = f"{{inputs}}/corpus --out {{workdir}}/run {_LITTLE}"
 _MLM = (
-    "--layers 1 --heads 2 --dim 16 --pieces 60 --sequence-length 16 --batch 8 --steps 6 "
+    "--preset 1/16/2 --pieces 60 --sequence-length 16 --batch 8 --steps 6 "
     "--dtype float32 --compile off --threads 1 --min-count 1 --device cpu"
 )
 

@@ -20,6 +20,14 @@ except ChildFailedError as error:
     sys.exit(error.get_first_failure()[1].exitcode)
 """
 RUN = "from firth import cli; cli.run()"
+# the command line, with a checkpoint after every step, and few evaluations
+OFTEN = """
+from firth import cli
+from firth.pretrain.config import Tuning
+from firth.pretrain.train import make_mlm_run
+make_mlm_run.__wrapped__.__kwdefaults__["tuning"] = Tuning(checkpoint_seconds=0.0, evaluations=3)
+cli.run()
+"""
 
 
 def launched(server, code, *arguments, workdir, **options):

@@ -8,7 +8,7 @@ from firth.corpora.tokenizer.pieces import SPECIAL, Pieces
 from firth.pretrain.data.packing import PackedRows
 from tests.embed.small_corpus import SmallView
 
-LETTERS = Pieces("wordpiece", [*SPECIAL, *ascii_lowercase, *(f"##{c}" for c in ascii_lowercase)])
+LETTERS = Pieces([*SPECIAL, *ascii_lowercase, *(f"##{c}" for c in ascii_lowercase)])
 
 
 def random_units(seed, n_units, *, longest=40):

@@ -20,11 +20,11 @@ Die Bücher hätten's GRÖSSER gemacht; Straße. Её дом — это «ещё
 SHAPE = {"layers": 3, "heads": 4, "dim": 32, "feed_forward_dim": 48, "max_length": 24}
 
 
-def learned_pieces(text: TextSettings, kind: str = "wordpiece") -> Pieces:
+def learned_pieces(text: TextSettings) -> Pieces:
     """Pieces of the text above, some words whole and some in parts."""
     counts = Counter(text.words(TEXT))
     size = 180 if text.segmenter == "words" else 105  # characters give no more
-    return learn_pieces(list(counts), np.array(list(counts.values())), size=size, kind=kind)
+    return learn_pieces(list(counts), np.array(list(counts.values())), size=size)
 
 
 def random_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
@@ -37,12 +37,10 @@ def random_model(n_pieces: int, **shape: object) -> MaskedLanguageModel:
     return model.eval()
 
 
-def random_run(
-    run: Path, *, text: TextSettings | None = None, kind: str = "wordpiece", **shape: object
-) -> Path:
+def random_run(run: Path, *, text: TextSettings | None = None, **shape: object) -> Path:
     """The files of a finished run that its encoder needs."""
     text = text or TextSettings()
-    pieces = learned_pieces(text, kind)
+    pieces = learned_pieces(text)
     model = random_model(len(pieces), **shape)
     run.mkdir()
     save_pieces(pieces, run / TOKENIZER, text)

@@ -1,5 +1,6 @@
 """A synthetic corpus, and settings of short trainings on it."""
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,12 +8,26 @@ import numpy as np
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
+from firth.pretrain.config import MlmConfig, Tuning
 
 SMALL = {
-    "layers": 1, "heads": 2, "dim": 16, "pieces": "60", "sequence_length": 16, "batch": 8,
-    "steps": 12, "learning_rate": 1e-2, "dtype": "float32", "compile": "off", "threads": 1,
+    "preset": "1/16/2", "pieces": "60", "sequence_length": 16, "batch": 8,
+    "steps": 12, "learning_rate": 3e-3, "dtype": "float32", "compile": "off", "threads": 1,
     "min_count": 1, "device": "cpu",
 }  # fmt: skip
+
+
+# a checkpoint after every step
+OFTEN = Tuning(checkpoint_seconds=0.0)
+
+
+def shape_of(*, layers, dim, heads, n_pieces=60, mixer="attention", attention_score="", **changes):
+    """The shape of an encoder, from settings of a training and from fields of the shape."""
+    named = f"{mixer}:{attention_score}" if attention_score else mixer
+    settings = {field.name for field in dataclasses.fields(MlmConfig)}
+    given = {name: changes.pop(name) for name in settings & changes.keys()}
+    config = MlmConfig(preset=f"{layers}/{dim}/{heads}", mixer=named, **given)
+    return dataclasses.replace(config.encoder(n_pieces=n_pieces), **changes)
 
 
 def chains(n_lines=400, n_words=40, seed=2):

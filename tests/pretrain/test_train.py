@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from firth.pretrain.training.log import PARTS
 from safetensors.numpy import load_file
 
 from firth.corpora.artifacts.artifact import verify
@@ -25,7 +26,7 @@ from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain import train
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.data.objectives.masked import MaskedPieces
 from firth.pretrain.data.packing import PackedRows
@@ -36,15 +37,17 @@ from firth.pretrain.train import make_mlm_run, train_mlm
 from firth.pretrain.training import autotune, log, loop, prepare, warm_start
 from firth.pretrain.training import step as stepping
 from firth.pretrain.training.distributed import ProcessGroup
-from firth.pretrain.training.log import PARTS
 from firth.pretrain.training.schedule import Budget
-from tests.pretrain.small_training import SMALL, corpus_of, tree_corpus_of
+from tests.pretrain.small_training import OFTEN, SMALL, corpus_of, tree_corpus_of
 
 FILES = [
     "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
     "metrics.jsonl", "model.safetensors", "provenance.json", "start",
     "tokenizer.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
+
+
+SOME = Tuning(evaluations=3)
 
 
 def small(**options):
@@ -68,11 +71,11 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(corpus, tmp_path_factory):
-    """A run evaluated every five steps; lines are written only before each score."""
+    """A run evaluated every four steps; lines are written only before each score."""
     out = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "LINE_SECONDS", math.inf)
-        return make_mlm_run(corpus, small(evaluate_every="5"), out)
+        return make_mlm_run(corpus, small(), out, tuning=SOME)
 
 
 def same_weights(run, other):
@@ -125,7 +128,7 @@ def test_every_word_has_a_vector(corpus, run):
 
 def test_held_out_text_is_scored_first_last_and_in_between(run):
     lines = [line for line in read_metrics(run / "metrics.jsonl") if "held_out_loss" in line]
-    assert [line["step"] for line in lines] == [0, 5, 10, 12]
+    assert [line["step"] for line in lines] == [0, 4, 8, 12]
     assert len({line["unigram_loss"] for line in lines}) == 1
     assert lines[0]["held_out_loss"] == pytest.approx(lines[0]["unigram_loss"], abs=0.1)
     assert lines[-1]["held_out_perplexity"] == pytest.approx(np.exp(lines[-1]["held_out_loss"]))
@@ -133,7 +136,7 @@ def test_held_out_text_is_scored_first_last_and_in_between(run):
 
 def test_metrics_have_loss_speed_and_memory(run):
     lines = [line for line in read_metrics(run / "metrics.jsonl") if "loss" in line]
-    assert [line["step"] for line in lines] == [5, 10, 12]  # before each score
+    assert [line["step"] for line in lines] == [4, 8, 12]  # before each score
     last = lines[-1]
     assert last["tokens"] == 12 * 8 * 16
     assert 0 < last["loss"] < np.log(60) + 1
@@ -153,7 +156,9 @@ def test_metrics_have_loss_speed_and_memory(run):
 
 @pytest.mark.slow
 def test_training_beats_the_unigram_baseline(corpus, tmp_path):
-    out = make_mlm_run(corpus, small(steps=400, dim=32, learning_rate=2e-2), tmp_path / "run")
+    out = make_mlm_run(
+        corpus, small(steps=400, preset="1/32/2", learning_rate=6e-3), tmp_path / "run"
+    )
     last = [line for line in read_metrics(out / "metrics.jsonl") if "held_out_loss" in line][-1]
     assert last["held_out_loss"] < last["unigram_loss"] - 0.25
     assert last["held_out_accuracy"] > last["unigram_accuracy"]
@@ -161,7 +166,7 @@ def test_training_beats_the_unigram_baseline(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run, tmp_path):
-    same_weights(run, make_mlm_run(corpus, small(evaluate_every="1"), tmp_path / "again"))
+    same_weights(run, make_mlm_run(corpus, small(), tmp_path / "again"))
     other = load_file(make_mlm_run(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
     mine = load_file(run / "model.safetensors")
     assert not np.array_equal(mine["core.head.weight"], other["core.head.weight"])
@@ -172,7 +177,7 @@ def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run
 
 @pytest.mark.slow
 def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
-    config = small(objective="causal", steps=80, dim=32, learning_rate=2e-2)
+    config = small(objective="causal", steps=80, preset="1/32/2", learning_rate=6e-3)
     encoder = train_mlm(corpus, config, tmp_path / "run")
 
     lines = read_metrics(tmp_path / "run" / "metrics.jsonl")
@@ -273,7 +278,7 @@ def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
 
 @pytest.mark.slow
 def test_first_vectors_are_made_once(corpus, run, tmp_path, stop_at):
-    kill(7, stop_at, corpus, small(checkpoint_every="5"), tmp_path / "run")
+    kill(7, stop_at, corpus, small(), tmp_path / "run")
     with pytest.MonkeyPatch.context() as patch:
         patch.delattr(warm_start, "vectors_from_text")
         same_weights(make_mlm_run(corpus, small(), tmp_path / "run"), run)
@@ -380,15 +385,19 @@ def kill(step, stop_at, corpus, config, out, **more):
     """Kill a training before a step."""
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, out, **more)
+        make_mlm_run(corpus, config, out, tuning=OFTEN, **more)
     planted.undo()
+
+
+EVERY_STEP = Tuning(checkpoint_seconds=0.0, evaluations=6)
 
 
 @pytest.fixture(scope="module", params=[{}, {"dropout": 0.1}, {"objective": "causal"}], ids=str)
 def whole(request, corpus, tmp_path_factory):
     """Options, and the run of an uninterrupted training."""
-    config = small(checkpoint_every="3", evaluate_every="2", micro_batch=4, **request.param)
-    return config, make_mlm_run(corpus, config, tmp_path_factory.mktemp("whole") / "whole")
+    config = small(**request.param)
+    out = tmp_path_factory.mktemp("whole") / "whole"
+    return config, make_mlm_run(corpus, config, out, tuning=EVERY_STEP)
 
 
 @pytest.mark.slow
@@ -397,11 +406,10 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
     config, whole = whole
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, tmp_path / "run")
-    kept = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
-    assert (0 if kept is None else kept[1]["step"]) == step // 3 * 3
+        make_mlm_run(corpus, config, tmp_path / "run", tuning=EVERY_STEP)
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
     planted.undo()
-    same_weights(make_mlm_run(corpus, config, tmp_path / "run"), whole)
+    same_weights(make_mlm_run(corpus, config, tmp_path / "run", tuning=EVERY_STEP), whole)
     assert scores(tmp_path / "run") == scores(whole)
 
 
@@ -409,18 +417,18 @@ def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, s
 @pytest.mark.parametrize(
     "shape",
     [
-        {"mixer": "lstm,gru,conv,conformer,mean", "layers": 5, "dropout": 0.1},
-        {"attention_edges": "tree:1", "dropout": 0.1},
-        {"attention_score": "hard", "positions": "relative"},
-        {"attention_score": "key-value"},
+        {"mixer": "lstm,gru,conv,conformer,mean", "preset": "5/16/2", "dropout": 0.1},
+        {"attention": "tree:1", "dropout": 0.1},
+        {"mixer": "attention:hard", "positions": "relative"},
+        {"mixer": "attention:key-value"},
     ],
     ids=["every mixer", "trees", "hard", "key-value"],
 )
 def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
     corpus, tmp_path, stop_at, shape
 ):
-    corpus = tree_corpus_of(tmp_path) if "attention_edges" in shape else corpus
-    config = small(steps=6, checkpoint_every="3", **shape)
+    corpus = tree_corpus_of(tmp_path) if "attention" in shape else corpus
+    config = small(steps=6, **shape)
     kill(5, stop_at, corpus, config, tmp_path / "run")
     resumed = make_mlm_run(corpus, config, tmp_path / "run")
     same_weights(resumed, make_mlm_run(corpus, config, tmp_path / "whole"))
@@ -431,29 +439,29 @@ def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
 
 
 def test_a_corpus_without_heads_is_refused_before_any_work(corpus, tmp_path):
-    config = small(attention_edges="tree")
+    config = small(attention="tree")
     assert problem(SettingError, corpus, config, tmp_path / "run") == (
-        f"{corpus.path}: keeps no heads of words, which `attention_edges=tree` needs; build it "
+        f"{corpus.path}: keeps no heads of words, which `attention=tree` needs; build it "
         "again (`force=True`) from CoNLL-U files with heads, without phrases"
     )
     assert not (tmp_path / "run.partial").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [7, 9])  # after the second an evaluation is due
+@pytest.mark.parametrize("step", [6, 7])  # after the second an evaluation is due
 def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop_at, capsys, step):
     planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run")
+        make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
     assert capsys.readouterr().err.endswith("interrupted; run the same command to resume\n")
     assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
     planted.undo()
-    same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+    same_weights(make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME), run)
     assert scores(tmp_path / "run") == scores(run)
 
 
 def test_ctrl_c_while_a_batch_is_made_saves_the_steps_before(corpus, run, tmp_path, monkeypatch):
-    make, config = loop.Batches.batch, small(evaluate_every="5")
+    make, config = loop.Batches.batch, small()
 
     def interrupted(self, step, mask_rate):
         if step == 7:
@@ -503,7 +511,7 @@ def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, 
 
 @pytest.mark.slow
 def test_a_run_that_replaces_another_is_resumed_too(corpus, tmp_path, stop_at, monkeypatch):
-    config = small(checkpoint_every="3")
+    config = small()
     make_mlm_run(corpus, small(steps=1), tmp_path / "run")
     kill(7, stop_at, corpus, config, tmp_path / "run", force=True)
     begun = []
@@ -512,11 +520,11 @@ def test_a_run_that_replaces_another_is_resumed_too(corpus, tmp_path, stop_at, m
         loop, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
     )
     make_mlm_run(corpus, config, tmp_path / "run", force=True)
-    assert begun[0][1]["step"] == 6
+    assert begun[0][1]["step"] == 7
 
 
 def test_weights_that_diverge_in_the_last_step_are_not_published(corpus, tmp_path):
-    message = problem(FirthError, corpus, small(steps=1, learning_rate=3e38), tmp_path / "run")
+    message = problem(FirthError, corpus, small(steps=1, learning_rate=3e37), tmp_path / "run")
     assert message.startswith("training diverged at step 1: the held-out loss is ")
     assert not (tmp_path / "run").exists()
 
@@ -529,15 +537,15 @@ def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path,
     with monkeypatch.context() as patch:
         patch.setattr(train, "pool_words", dies)
         with pytest.raises(StoppedError):
-            make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run")
+            make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
     monkeypatch.setattr(train, "run_training", dies)
-    same_weights(make_mlm_run(corpus, small(evaluate_every="5"), tmp_path / "run"), run)
+    same_weights(make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME), run)
 
 
 @pytest.mark.slow
 def test_tuned_settings_are_kept_on_resume(corpus, run, tmp_path, stop_at, capsys):
-    kill(7, stop_at, corpus, small(checkpoint_every="5"), tmp_path / "run")
-    out = make_mlm_run(corpus, small(checkpoint_every="1", threads=3), tmp_path / "run")
+    kill(7, stop_at, corpus, small(), tmp_path / "run")
+    out = make_mlm_run(corpus, small(threads=3), tmp_path / "run")
     assert capsys.readouterr().err == "`threads=3`: the run was started with 1 and keeps them\n"
     same_weights(out, run)
 
@@ -545,24 +553,24 @@ def test_tuned_settings_are_kept_on_resume(corpus, run, tmp_path, stop_at, capsy
 def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
     stop_at(9, die)
     with pytest.raises(StoppedError):
-        make_mlm_run(corpus, small(checkpoint_every="2", keep_checkpoints=3), tmp_path / "run")
+        make_mlm_run(corpus, small(), tmp_path / "run", tuning=OFTEN)
     left = sorted(path.name for path in (tmp_path / "run.partial" / "checkpoints").iterdir())
-    assert left == ["step-2", "step-3", "step-4"]
+    assert left == ["step-8", "step-9"]
 
 
 @pytest.mark.slow
 def test_seconds_of_earlier_calls_count_towards_a_time_budget(corpus, tmp_path, stop_at):
-    config = small(steps=None, minutes=0.05, checkpoint_every="1")
+    config = small(steps=None, minutes=0.05)
     planted = stop_at(6, die)
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 32)  # passes whenever it is looked at
     planted.setattr(loop, "time", clock)
     with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, tmp_path / "run")
+        make_mlm_run(corpus, config, tmp_path / "run", tuning=OFTEN)
     before = load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["seconds"]
     planted.undo()
     planted.setattr(loop, "time", clock)
-    out = make_mlm_run(corpus, config, tmp_path / "run")
+    out = make_mlm_run(corpus, config, tmp_path / "run", tuning=OFTEN)
     seconds = [line["seconds"] for line in read_metrics(out / "metrics.jsonl")]
     assert 0 < before < 3.0
     assert seconds == sorted(seconds)
@@ -621,10 +629,10 @@ def test_an_existing_run_is_refused_and_untouched(corpus, run):
 
 @pytest.mark.slow
 def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at):
-    kill(7, stop_at, corpus, small(checkpoint_every="5"), tmp_path / "run")
-    message = problem(ArtifactError, corpus, small(dim=8), tmp_path / "run")
-    assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different dim;")
-    out = make_mlm_run(corpus, small(dim=8), tmp_path / "run", force=True)
+    kill(7, stop_at, corpus, small(), tmp_path / "run")
+    message = problem(ArtifactError, corpus, small(preset="1/8/2"), tmp_path / "run")
+    assert message.startswith(f"{tmp_path / 'run.partial'}: left unfinished with different preset;")
+    out = make_mlm_run(corpus, small(preset="1/8/2"), tmp_path / "run", force=True)
     assert WordVectors.open(out).matrix.shape == (40, 48)
 
 
@@ -642,7 +650,7 @@ def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at
 def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
     corpus, tmp_path, stop_at, change, message
 ):
-    kill(7, stop_at, corpus, small(checkpoint_every="5"), tmp_path / "run")
+    kill(7, stop_at, corpus, small(), tmp_path / "run")
     folder = tmp_path / "run.partial" / "checkpoints"
     arrays, state = load_checkpoint(folder)
     save_checkpoint(folder, arrays, {**state, **change})
@@ -676,23 +684,21 @@ def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkey
 
     monkeypatch.setattr(stepping, "loss_of", breaking)
     message = problem(
-        FirthError, corpus, small(checkpoint_every="3", evaluate_every="100"), tmp_path / "run"
-    )
+        FirthError, corpus, small(), tmp_path / "run",
+        tuning=Tuning(checkpoint_seconds=0.0, evaluations=1),
+    )  # fmt: skip
     assert message == (
         "training diverged at step 8: the loss is nan; pass `force=True` to start over, and "
-        "`muon_rate=0.005` and `learning_rate=0.0025` or less, a smaller `clip` or "
-        "`dtype=float32`; the checkpoint of step 6 is kept"
+        "`learning_rate=0.00075` or less, or `dtype=float32`; the checkpoint of step 7 is kept"
     )
     arrays, state = load_checkpoint(tmp_path / "run.partial" / "checkpoints")
-    assert state["step"] == 6
+    assert state["step"] == 7
     assert all(np.isfinite(array).all() for array in arrays.values())
 
 
 def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
-    config = small(
-        steps=300, learning_rate=1e4, warmup=0.0, evaluate_every="10", clip=1e9, optimizer="adamw"
-    )
-    message = problem(FirthError, corpus, config, tmp_path / "run")
+    config = small(steps=300, learning_rate=1e4, optimizer="adamw")
+    message = problem(FirthError, corpus, config, tmp_path / "run", tuning=Tuning(evaluations=30))
     assert message.startswith("training diverged at step ")
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message
 
@@ -740,18 +746,8 @@ def test_some_rows_are_spread_evenly_over_those_with_pieces_to_predict(filled, e
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("given", "n_rows"),
-    [
-        ({"steps": 40}, 64),
-        ({"steps": None, "minutes": 0.02}, 64),
-        ({"steps": 40, "evaluate_every": "10"}, 50),
-    ],
-)
-def test_evaluations_use_the_same_rows_and_the_last_one_all(
-    corpus, tmp_path, monkeypatch, given, n_rows
-):
-    monkeypatch.setattr(loop, "_MANY_SLOTS", 50 * 16)
+@pytest.mark.parametrize("given", [{"steps": 40}, {"steps": None, "minutes": 0.02}])
+def test_evaluations_use_the_same_rows_and_the_last_one_all(corpus, tmp_path, monkeypatch, given):
     used, evaluate = [], loop.evaluate
 
     def noting(model, batches, *others):
@@ -762,14 +758,14 @@ def test_evaluations_use_the_same_rows_and_the_last_one_all(
     make_mlm_run(corpus, small(**given), tmp_path / "run")
 
     assert len(used) > 2
-    assert {len(ids) for ids in used[:-1]} == {n_rows}
+    assert {len(ids) for ids in used[:-1]} == {64}
     assert all(torch.equal(ids, used[0]) for ids in used[1:-1])
     assert len(used[-1]) > 64
 
 
 @pytest.mark.slow
 def test_ctrl_c_changes_no_evaluation_by_share(corpus, tmp_path, stop_at):
-    config = small(steps=40, evaluate_every="5%")
+    config = small(steps=40)
     run = make_mlm_run(corpus, config, tmp_path / "run")
     assert list(scores(run)) == list(range(0, 41, 2))
     planted = stop_at(9, lambda: signal.raise_signal(signal.SIGINT))

@@ -27,7 +27,7 @@ class MaskedPieces:
     @classmethod
     def for_training(cls, config: MlmConfig, continues: Tensor, length: int) -> Self:
         """Return what the settings describe."""
-        masking = Masking(config.masking, config.mask_share, config.random_share)
+        masking = Masking(config.masking)
         return cls(masking, continues, capacity(length, config.mean_mask_rate), config.seed)
 
     @classmethod

@@ -21,7 +21,6 @@ from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_no
 from firth.corpora.tokenizer.pieces import (
     CLS,
     FIRST_PIECE,
-    KINDS,
     MAX_CHARACTERS,
     SEP,
     SPECIAL,
@@ -74,13 +73,12 @@ def merge(symbols: list[str], pair: tuple[str, str]) -> list[str]:
     return out
 
 
-def naive_merges(counts: dict[str, int], n: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Learn merges by recounting all pairs; slow on purpose."""
+def naive_names(counts: dict[str, int], n: int) -> list[str]:
+    """Learn pieces by n merges, recounting all pairs; slow on purpose."""
     words = {word: singles(word) for word in learnable(counts)}
     begin = sorted({symbols[0] for symbols in words.values()})
     names = [*SPECIAL, *begin, *sorted({s for symbols in words.values() for s in symbols[1:]})]
-    merges: list[tuple[str, str]] = []
-    while len(merges) < n:
+    for _ in range(n):
         pairs: Counter[tuple[str, str]] = Counter()
         for word, symbols in words.items():
             for left, right in itertools.pairwise(symbols):
@@ -88,23 +86,15 @@ def naive_merges(counts: dict[str, int], n: int) -> tuple[list[str], list[tuple[
         if not pairs:
             break
         best = min(pairs, key=lambda pair: (-pairs[pair], *map(names.index, pair)))
-        merges.append(best)
         names.append(best[0] + best[1][2:])
         words = {word: merge(symbols, best) for word, symbols in words.items()}
-    return names, merges
+    return names
 
 
 def naive_split(pieces: Pieces, word: str) -> list[int]:
-    """Split one word by the definition of each kind."""
+    """Split one word by the definition."""
     if not word or word.startswith((*SPECIAL, "##")):
         return [UNK]
-    if pieces.kind == "bpe":
-        symbols = singles(word)
-        for pair in pieces.merges:
-            symbols = merge(symbols, pair)
-        if not set(symbols) <= set(pieces.names):
-            return [UNK]
-        return [pieces.names.index(symbol) for symbol in symbols]
     ids = []
     rest = word
     while rest:
@@ -117,10 +107,10 @@ def naive_split(pieces: Pieces, word: str) -> list[int]:
     return ids
 
 
-def learn(counts: dict[str, int], size: int, kind: str = "wordpiece", coverage: float = 1.0):
+def learn(counts: dict[str, int], size: int, coverage: float = 1.0):
     """Learn pieces from a dictionary of counts."""
     numbers = np.array(list(counts.values()), dtype=np.int64)
-    return learn_pieces(list(counts), numbers, size=size, kind=kind, coverage=coverage)
+    return learn_pieces(list(counts), numbers, size=size, coverage=coverage)
 
 
 def size_named(counts: dict[str, int], size: int, coverage: float) -> int:
@@ -130,10 +120,10 @@ def size_named(counts: dict[str, int], size: int, coverage: float) -> int:
     return int(str(refusal.value).rpartition("`pieces=")[2].partition("`")[0])
 
 
-def learn_some(counts: dict[str, int], n: int, kind: str, coverage: float = 1.0) -> Pieces:
+def learn_some(counts: dict[str, int], n: int, coverage: float = 1.0) -> Pieces:
     """Learn up to n merges."""
     least, most = (size_named(counts, size, coverage) for size in (0, 1 << 12))
-    return learn(counts, min(least + n, most), kind, coverage)
+    return learn(counts, min(least + n, most), coverage)
 
 
 def lists(pieces: Pieces, words: list[str]) -> list[list[int]]:
@@ -155,10 +145,8 @@ def mixed() -> dict[str, int]:
 def test_merges_equal_those_of_recounting_all_pairs(counts, n):
     if not learnable(counts):
         return
-    names, merges = naive_merges(counts, n)
-    pieces = learn(counts, len(names), "bpe")
-    assert list(pieces.names) == names
-    assert list(pieces.merges) == merges
+    names = naive_names(counts, n)
+    assert list(learn(counts, len(names)).names) == names
     assert len(set(names)) == len(names)  # each piece comes from a single pair
 
 
@@ -169,26 +157,26 @@ def test_merges_over_many_words_equal_those_of_recounting():
         "".join(draw.choices("aabcde", k=draw.randint(1, 14))): draw.randint(1, 3)
         for _ in range(600)
     }
-    names, merges = naive_merges(counts, 200)
-    assert learn(counts, len(names), "bpe").merges == tuple(merges)
+    names = naive_names(counts, 200)
+    assert list(learn(counts, len(names)).names) == names
 
 
 @pytest.mark.slow
-@given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS + "q", max_size=9)))
-def test_words_split_by_the_definition_of_each_kind(counts, kind, others):
+@given(VOCABULARIES, st.lists(st.text(LETTERS + "q", max_size=9)))
+def test_words_split_by_the_definition(counts, others):
     if not learnable(counts):
         return
-    pieces = learn_some(counts, 8, kind)
+    pieces = learn_some(counts, 8)
     words = [*counts, *others]
     assert lists(pieces, words) == [naive_split(pieces, word) for word in words]
 
 
 @pytest.mark.slow
-@given(VOCABULARIES, st.sampled_from(KINDS), st.lists(st.text(LETTERS, max_size=9)))
-def test_pieces_spell_their_word_and_only_the_first_is_initial(counts, kind, others):
+@given(VOCABULARIES, st.lists(st.text(LETTERS, max_size=9)))
+def test_pieces_spell_their_word_and_only_the_first_is_initial(counts, others):
     if not learnable(counts):
         return
-    pieces = learn_some(counts, 8, kind)
+    pieces = learn_some(counts, 8)
     for word, ids in zip(others, lists(pieces, others), strict=True):
         if ids == [UNK]:
             continue
@@ -199,7 +187,7 @@ def test_pieces_spell_their_word_and_only_the_first_is_initial(counts, kind, oth
 
 def test_pieces_do_not_depend_on_word_order(mixed):
     backwards = dict(reversed(mixed.items()))
-    assert learn(mixed, 180, "bpe").merges == learn(backwards, 180, "bpe").merges
+    assert learn(mixed, 180).names == learn(backwards, 180).names
 
 
 @pytest.mark.process
@@ -233,18 +221,9 @@ def test_ties_go_to_the_older_piece():
 
 
 def test_repeated_letters_merge_from_the_left():
-    pieces = learn({"aaaaaa": 1}, FIRST_PIECE + 3, "bpe")
+    pieces = learn({"aaaaaa": 1}, FIRST_PIECE + 3)
     assert pieces.names[5:] == ("a", "##a", "##aa")
     assert [pieces.names[i] for i in lists(pieces, ["aaaaaa"])[0]] == ["a", "##aa", "##aa", "##a"]
-
-
-def test_the_two_kinds_split_differently():
-    # merged in the order ##bc, ab: BPE never has "ab" before c, the longest piece is "ab"
-    counts = {"xbc": 9, "ybc": 9, "ab": 15}
-    greedy, by_rank = (learn(counts, FIRST_PIECE + 5 + 2, kind) for kind in KINDS)
-    assert greedy.names == by_rank.names
-    names = [[pieces.names[i] for i in lists(pieces, ["abc"])[0]] for pieces in (greedy, by_rank)]
-    assert names == [["ab", "##c"], ["a", "##bc"]]
 
 
 def test_words_are_weighted_by_count():
@@ -252,14 +231,13 @@ def test_words_are_weighted_by_count():
     assert learn(few_types, FIRST_PIECE + 6 + 1).names[-1] == "ax"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_word_with_a_rare_character_is_unknown_and_not_trained_on(kind):
+def test_a_word_with_a_rare_character_is_unknown_and_not_trained_on():
     # 10,002 characters: ø is the last 0.0002 of them
     counts = {"ab": 4999, "abø": 1, "øab": 1}
-    pieces = learn(counts, FIRST_PIECE + 2 + 1, kind, coverage=0.9995)
+    pieces = learn(counts, FIRST_PIECE + 2 + 1, coverage=0.9995)
     assert pieces.names[5:] == ("a", "##b", "ab")
     assert lists(pieces, ["ab", "abø", "øab", "ø", "b"]) == [[7], [UNK], [UNK], [UNK], [UNK]]
-    all_covered = learn(counts, FIRST_PIECE + 5, kind, coverage=1.0)
+    all_covered = learn(counts, FIRST_PIECE + 5, coverage=1.0)
     assert set(all_covered.names[5:]) == {"a", "ø", "##a", "##b", "##ø"}
 
 
@@ -271,11 +249,10 @@ def test_coverage_keeps_the_fewest_sufficient_characters():
     assert learn(counts, 9, coverage=0.91).names[5:] == ("a", "b", "c", "d")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_words_that_look_like_special_pieces_or_continuations_are_unknown(kind):
+def test_words_that_look_like_special_pieces_or_continuations_are_unknown():
     lookalikes = [*SPECIAL, "[MASK]ed", "##", "##b", PRUNED]
     counts = {"ab": 3, "x[MASK]": 2, "#b": 1} | dict.fromkeys(lookalikes, 9)
-    pieces = learn_some(counts, 99, kind)
+    pieces = learn_some(counts, 99)
     assert lists(pieces, lookalikes) == [[UNK]] * len(lookalikes)
     names = [pieces.names[ids[0]] for ids in lists(pieces, ["ab", "x[MASK]", "#b"])]
     assert names == ["ab", "x[MASK]", "#b"]
@@ -314,7 +291,6 @@ def test_batching_does_not_change_the_split(mixed):
         ),
         ({PRUNED: 5, "[MASK]": 1}, {"size": 9}, "`pieces=9`: the corpus has no words to learn"),
         ({"a": 1}, {"size": 6, "coverage": 0}, "coverage must be above 0 and at most 1, got 0"),
-        ({"a": 1}, {"size": 6, "kind": "unigram"}, "pieces must be one of wordpiece, bpe, got 'un"),
     ],
 )
 def test_impossible_settings_are_refused(words, options, message):
@@ -349,14 +325,13 @@ TEXTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", TEXTS, ids=str)
-def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
+def test_the_file_encodes_raw_text_to_our_ids(text, tmp_path):
     counts = Counter(text.words(MIXED))
     raw = [MIXED, *MIXED.splitlines(), "", " ", MIXED[::-1], *MIXED.split()]
     draw = random.Random(3)
     raw += ["".join(draw.choices(MIXED + "#  \t\u0301Ωж", k=40)) for _ in range(200)]
-    for pieces in (learn_some(counts, 0, kind), learn_some(counts, 60, kind, 0.8)):
+    for pieces in (learn_some(counts, 0), learn_some(counts, 60, 0.8)):
         save_pieces(pieces, tmp_path / "tokenizer.json", text)
         library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
         for line in raw:
@@ -367,22 +342,20 @@ def test_the_file_encodes_raw_text_to_our_ids(kind, text, tmp_path):
 @pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.sampled_from(TEXTS))
 def test_the_file_encodes_any_text_to_our_ids(saved, raw, text):
-    for pieces, library in saved[text]:
-        ours = pieces.split(text.words(raw))[0].tolist()
-        assert library.encode(raw).ids == [CLS, *ours, SEP]
+    pieces, library = saved[text]
+    ours = pieces.split(text.words(raw))[0].tolist()
+    assert library.encode(raw).ids == [CLS, *ours, SEP]
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """Return pieces of each kind and segmenter, with the library's tokenizer of their file."""
+    """Return pieces of each segmenter, with the library's tokenizer of their file."""
     path = tmp_path_factory.mktemp("pieces") / "tokenizer.json"
     out = {}
     for text in TEXTS:
-        out[text] = []
-        for kind in KINDS:
-            pieces = learn_some(Counter(text.words(MIXED)), 40, kind)
-            save_pieces(pieces, path, text)
-            out[text].append((pieces, Tokenizer.from_file(str(path))))
+        pieces = learn_some(Counter(text.words(MIXED)), 40)
+        save_pieces(pieces, path, text)
+        out[text] = pieces, Tokenizer.from_file(str(path))
     return out
 
 
@@ -395,13 +368,12 @@ def test_the_file_keeps_special_pieces_in_raw_text(mixed, tmp_path):
     assert library.decode(ids) == "straße , дом"
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", [None, TextSettings(), TextSettings(segmenter="jieba")], ids=str)
-def test_pieces_survive_a_round_trip(kind, text, mixed, tmp_path):
-    pieces = learn(mixed, 180, kind)
+def test_pieces_survive_a_round_trip(text, mixed, tmp_path):
+    pieces = learn(mixed, 180)
     save_pieces(pieces, tmp_path / "tokenizer.json", text)
     again = open_pieces(tmp_path / "tokenizer.json")
-    assert (again.kind, again.names, again.merges) == (kind, pieces.names, pieces.merges)
+    assert again.names == pieces.names
     save_pieces(again, tmp_path / "again.json", text)
     content = (tmp_path / "tokenizer.json").read_bytes()
     assert (tmp_path / "again.json").read_bytes() == content
@@ -439,19 +411,15 @@ def damage(change):
         damage(lambda model: model["vocab"].update(a="one")),
         damage(lambda model: model["vocab"].update(more=len(model["vocab"]) + 1)),
         damage(lambda model: model.update(continuing_subword_prefix="@@")),
-        damage(lambda model: model.update(dropout=0.1)),
-        damage(lambda model: model["merges"].append(["a", "##🙂"])),
-        damage(lambda model: model["merges"].append("a b c")),
     ],
     ids=[
         "list", "empty object", "model is a number", "no vocabulary", "vocabulary is a list",
-        "other type", "id is a text", "id beyond the others", "other prefix", "dropout",
-        "merge of unknown pieces", "merge of three",
+        "other type", "id is a text", "id beyond the others", "other prefix",
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_refused(spoil, tmp_path):
     path = tmp_path / "tokenizer.json"
-    save_pieces(learn({"abc": 1}, 9, "bpe"), path)
+    save_pieces(learn({"abc": 1}, 9), path)
     spoil(path)
     with pytest.raises(ArtifactError) as refusal:
         open_pieces(path)
@@ -473,7 +441,7 @@ def test_a_truncated_or_missing_file_is_refused(tmp_path):
 def test_a_file_with_other_special_pieces_is_refused(tmp_path):
     path = tmp_path / "tokenizer.json"
     pieces = learn({"abc": 1}, 9)
-    save_pieces(Pieces("wordpiece", ["[UNK]", "[PAD]", *pieces.names[2:]]), path)
+    save_pieces(Pieces(["[UNK]", "[PAD]", *pieces.names[2:]]), path)
     with pytest.raises(ArtifactError) as refusal:
         open_pieces(path)
     assert str(refusal.value) == (

@@ -75,7 +75,7 @@ def test_a_config_of_another_class_is_refused_before_the_corpus_is_built(train, 
 
 
 MLM = firth.MlmConfig(
-    preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16,
+    preset="1/16/2", steps=2, batch=4, sequence_length=16,
     min_count=1, threads=1, device="cpu",
     dtype="float32", compile="off",
 )  # fmt: skip

@@ -20,15 +20,16 @@ from firth.pretrain.config import MlmConfig
 from firth.pretrain.device import compile_problem
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.optimizer import n_weights
+from tests.pretrain.launched import OFTEN
 from tests.pretrain.small_training import SMALL, as_words, corpus_of
 from tests.run_python import run_python
 from tests.waiting import wait_for
 
 STABLE = [
-    "--preset", "--steps", "--epochs", "--tokens", "--minutes", "--checkpoint-every", "--device",
+    "--preset", "--steps", "--epochs", "--minutes", "--device",
     "--seed", "--batch", "--sequence-length", "--learning-rate", "--mask-rate", "--pieces",
-    "--positions", "--attention-score", "--attention-span", "--norm", "--feed-forward", "--layers",
-    "--heads", "--dim", "--out", "--force", "--dry-run", "--json",
+    "--positions", "--mixer", "--attention", "--norm", "--out", "--force",
+    "--dry-run", "--json",
 ]  # fmt: skip
 
 
@@ -103,15 +104,10 @@ def test_the_runs_vectors_answer_queries(trained):
 @pytest.mark.slow
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     given = {
-        **SMALL, "preset": "tiny", "layers": 2, "attention_score": "bilinear",
-        "positions": "learned", "attention_span": 4, "global_every": 2, "norm": "post",
-        "feed_forward": "relu", "dropout": 0.1, "piece_model": "bpe", "boundary": "sentence",
-        "mask_rate": "0.3:0.15", "masking": "span", "mask_share": 0.7, "random_share": 0.2,
-        "micro_batch": 4, "schedule": "wsd", "warmup": 0.1, "weight_decay": 0.2, "clip": 0.5,
-        "max_vocabulary": 20, "checkpoint_every": "4", "keep_checkpoints": 1,
-        "evaluate_every": "6", "seed": 7, "feed_forward_dim": 24, "steps": 8,
-        "optimizer": "adamw", "muon_rate": 0.03, "muon_momentum": 0.8, "init": "none",
-        "attention_start": "random",
+        **SMALL, "preset": "2/16/2", "mixer": "attention:bilinear", "positions": "learned",
+        "attention": "4:2", "norm": "post", "dropout": 0.1, "boundary": "sentence",
+        "mask_rate": "0.3:0.15", "masking": "span", "seed": 7, "steps": 8, "optimizer": "adamw",
+        "init": "none", "max_vocabulary": 20,
     }  # fmt: skip
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
     assert result.exit_code == 0, result.output
@@ -199,7 +195,7 @@ def test_the_plan_of_minutes_ends_when_they_are_over(corpus):
         ({"minutes": 51}, None),
         ({"minutes": 16, "preset": "micro"}, None),
         ({"minutes": 14, "preset": "tiny"}, None),
-        ({"minutes": 14, "dim": 64}, None),
+        ({"minutes": 14, "preset": "4/64/4"}, None),
         ({"minutes": 14, "mixer": "mean"}, None),
         ({"minutes": 14, "objective": "causal"}, None),
         ({"steps": 1}, None),
@@ -240,8 +236,8 @@ def test_the_plan_is_printed_as_a_table(corpus):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--dim 10 --heads 4", "--dim 10 is not divisible by --heads 4"),
-        ("--attention-span 16", "--attention-span 16 must be below the row length of 16"),
+        ("--preset 1/10/4", "a --preset of width 10 is not divisible by 4 heads"),
+        ("--attention 16", "an attention span of 16 must be below the row length of 16"),
         ("--learning-rate 0", "--learning-rate must be above 0, got 0.0"),
         ("--init nowhere", "nowhere: no such run or vectors file"),
         ("--init nowhere --dry-run", "nowhere: no such run or vectors file"),
@@ -295,17 +291,16 @@ def same_run(out, other):
 @pytest.mark.process
 def test_a_killed_training_resumes_to_the_same_bytes(server, corpus, tmp_path):
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
-    options = {**SMALL, "steps": 60, "checkpoint_every": "7", "evaluate_every": "30",
-               "dropout": 0.1, "keep_checkpoints": 2}  # fmt: skip
+    options = {**SMALL, "steps": 60, "dropout": 0.1}
     line = ("train-mlm", corpus.path, "--out", out, *as_words(options))
-    process = server.start(line, corpus.path.parent)
+    process = server.python(OFTEN, *line, workdir=corpus.path.parent)
     wait_for(lambda: (partial / "checkpoints" / "step-2").exists(), process)
     process.send_signal(signal.SIGKILL)
     assert process.wait().status == -signal.SIGKILL
     assert not out.exists()
     for made in (whole, out):
-        done = invoke("train-mlm", corpus.path, "--out", made, *as_words(options))
-        assert done.exit_code == 0, done.output
+        line = ("train-mlm", corpus.path, "--out", made, *as_words(options))
+        assert server.python(OFTEN, *line, workdir=corpus.path.parent).wait().status == 0
     verify(out)
     same_run(out, whole)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "whole"]
@@ -316,7 +311,7 @@ STOPPED_AND_WHOLE = """
 import json, sys
 from pathlib import Path
 from firth.corpora.store.corpus import Corpus
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training.loop import _Training
 
@@ -332,9 +327,9 @@ def stop(self, progress):
 
 _Training._do_step = stop
 try:
-    make_mlm_run(corpus, config, folder / "run")
+    make_mlm_run(corpus, config, folder / "run", tuning=Tuning(checkpoint_seconds=0.0))
 except ZeroDivisionError:
-    assert (folder / "run.partial" / "checkpoints" / "step-1").exists()
+    assert (folder / "run.partial" / "checkpoints" / "step-9").exists()
 _Training._do_step = do_step
 make_mlm_run(corpus, config, folder / "run")
 """
@@ -347,7 +342,7 @@ def test_a_stopped_compiled_training_resumes_to_the_same_bytes(root, corpus, tmp
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path.parent / "inductor"))
     monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # more would be processes
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")  # scalar code compiles faster
-    options = {**SMALL, "checkpoint_every": "5", "compile": "on", "dropout": 0.1}
+    options = {**SMALL, "compile": "on", "dropout": 0.1}
     done = run_python("-c", STOPPED_AND_WHOLE, corpus.path, tmp_path, json.dumps(options), cwd=root)
     assert done.returncode == 0, done.stderr
     same_run(tmp_path / "run", tmp_path / "whole")

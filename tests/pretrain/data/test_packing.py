@@ -101,7 +101,7 @@ def test_padding_is_only_where_no_segment_fits():
 )
 def test_every_piece_of_a_large_vocabulary_is_read_back(n_pieces, dtype):
     ideographs = [chr(0x20000 + i) for i in range(n_pieces - FIRST_PIECE)]
-    pieces = Pieces("wordpiece", [*SPECIAL, *ideographs])
+    pieces = Pieces([*SPECIAL, *ideographs])
     words = [ideographs[i] for i in (0, 30_000, 32_768, len(ideographs) - 1)]
 
     rows = PackedRows.pack(SmallView([words]), pieces, 8, "cpu")

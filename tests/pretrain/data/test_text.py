@@ -85,6 +85,6 @@ def test_text_that_is_mostly_without_trees_is_told(tmp_path, capsys, share):
             tmp_path / "corpus",
             executor=executor,
         )
-    open_text(corpus, dataclasses.replace(CONFIG, attention_edges="tree"))
+    open_text(corpus, dataclasses.replace(CONFIG, attention="tree"))
     told = f"{corpus.path}: only 25.0% of its tokens have a known head"
     assert (told in capsys.readouterr().err) == (share < 0.5)

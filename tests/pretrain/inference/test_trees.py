@@ -27,7 +27,7 @@ RNG = np.random.default_rng(1)
 SENTENCES = [ENCODER.words(sentence) for sentence in TEXT.replace("\n", " ").split(". ")]
 SENTENCES = [sentence[:5] for sentence in SENTENCES if sentence]  # fit a row
 NUMBERS = [random_heads(len(sentence), RNG) for sentence in SENTENCES]
-NO_TREE = "this encoder attends along the edges of trees (`attention_edges=tree:1`), and it is "
+NO_TREE = "this encoder attends along the edges of trees (`attention=tree:1`), and it is "
 
 
 def parsed(words, numbers):

@@ -299,17 +299,16 @@ def test_segments_see_nothing_of_each_other_in_half_precision_and_with_noise(sha
     assert not x.grad[1].any()
 
 
-KEY_VALUE = {"attention_score": "key-value", "dim": 12}
+KEY_VALUE = {"mixer": "attention:key-value"}
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({**KEY_VALUE, "heads": 4, "positions": "none"}, "halves each head, and `dim=12` by"),
-        ({**KEY_VALUE, "heads": 2}, "`heads=2` of `dim=12` have 3; pass another number of heads"),
-        ({"attention_score": "additive", "positions": "relative"}, "pass `positions=rotary`"),
-        ({"attention_score": "key-value", "positions": "relative"}, "pass `positions=rotary`"),
-        ({"mixer": "gru", "attention_score": "hard"}, "no layer has attention with `mixer=gru`"),
+        ({**KEY_VALUE, "preset": "4/12/4", "positions": "none"}, "halves each head, and a width"),
+        ({**KEY_VALUE, "preset": "4/12/2"}, "2 heads of a width of 12 have 3; pass another number"),
+        ({"mixer": "attention:additive", "positions": "relative"}, "pass `positions=rotary`"),
+        ({**KEY_VALUE, "positions": "relative"}, "pass `positions=rotary`"),
         ({"mixer": "mean", "positions": "relative"}, "no layer has attention with `mixer=mean`"),
     ],
 )

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.pretrain.config import PRESETS, MlmConfig
+from firth.pretrain.config import PRESETS, MlmConfig, parse_preset
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.layers import FeedForward
 from firth.pretrain.shape import EncoderConfig
+from tests.pretrain.small_training import shape_of
 
 LENGTH = 24
 LAYOUTS = [
@@ -27,7 +28,7 @@ LAYOUTS = [
     {"norm": "pre", "attention_span": 2, "positions": "relative"},
 ]
 MIXED = [
-    *({"mixer": name, "heads": None} for name in ("lstm", "gru", "conv", "mean")),
+    *({"mixer": name} for name in ("lstm", "gru", "conv", "mean")),
     {"mixer": "conformer", "attention_span": 5},
     {"mixer": "lstm,attention,conv", "norm": "post"},
 ]
@@ -35,7 +36,7 @@ MIXED = [
 
 def small_config(**changes):
     sizes = {"dim": 16, "heads": 2, "layers": 3, "sequence_length": LENGTH}
-    return MlmConfig(**{**sizes, **changes}).encoder(n_pieces=60)
+    return shape_of(**{**sizes, **changes})
 
 
 def small_model(**changes):
@@ -136,7 +137,7 @@ def test_with_positions_the_encoder_is_not_permutation_equivariant(positions):
 @pytest.mark.parametrize("dim", [16, 256])
 def test_sinusoids_begin_smaller_than_embeddings_as_in_vaswani_et_al(dim):
     # theirs: embeddings of variance 1 after the factor sqrt(D), sinusoids of mean square 1/2
-    config = MlmConfig(positions="sinusoidal", dim=dim, heads=2, layers=1).encoder(n_pieces=5000)
+    config = shape_of(positions="sinusoidal", dim=dim, heads=2, layers=1, n_pieces=5000)
     model = MaskedLanguageModel(config)
     ratio = model.sinusoids.square().mean().sqrt() / model.pieces.weight.square().mean().sqrt()
     # the standard deviation of 80,000 normal numbers or more is off by 0.25 %; 4 of these
@@ -321,22 +322,28 @@ def test_a_shape_survives_json():
     assert EncoderConfig.from_json(config.to_json()) == config
 
 
-def test_defaults_implied_by_norm_can_be_overridden():
-    bert = small_config(norm="post")
-    mixed = small_config(norm="post", positions="rotary", feed_forward="geglu")
-
+def test_feed_forward_and_positions_follow_the_norm():
+    modern, bert = small_config(), small_config(norm="post")
+    assert (modern.positions, modern.feed_forward) == ("rotary", "geglu")
     assert (bert.positions, bert.feed_forward, bert.feed_forward_dim) == ("learned", "gelu", 64)
-    assert (mixed.positions, mixed.feed_forward) == ("rotary", "geglu")
-    assert dataclasses.replace(mixed, norm="pre").biases is False
     assert PRESETS["base"].heads == 12
+
+
+def test_sizes_as_numbers_have_the_rates_of_the_preset_that_is_no_wider():
+    assert parse_preset("4/512/8") == PRESETS["small"]
+    sizes = {"layers": 1, "dim": 16, "heads": 2}
+    assert parse_preset("1/16/2") == dataclasses.replace(PRESETS["tiny"], **sizes)
+    for wrong in ("huge", "1/16", "1/16/0", "a/b/c", ""):
+        with pytest.raises(SettingError, match="pass one of tiny, micro"):
+            parse_preset(wrong)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"heads": 3}, "`dim=16` is not divisible by `heads=3`"),
+        ({"heads": 3}, "a `preset` of width 16 is not divisible by 3 heads"),
         ({"dim": 6, "heads": 2}, "`positions=rotary` needs keys of an even dimension"),
-        ({"attention_span": 24}, "`attention_span=24` must be below the row length of 24"),
+        ({"attention_span": 24}, "an attention span of 24 must be below the row length of 24"),
         ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets"),
         ({"pieces": "many"}, "`pieces=many`: expected auto or a number up to 1,000,000"),
         ({"pieces": "9" * 5000}, "9`: expected auto or a number up to 1,000,000"),
@@ -344,13 +351,6 @@ def test_defaults_implied_by_norm_can_be_overridden():
             ({"mask_rate": rate}, f"`mask_rate={rate}`: pass a share from 0.001 to below 1")
             for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
         ),
-        *(
-            ({"evaluate_every": every}, f"`evaluate_every={every}`: pass steps, such as 500")
-            for every in ("10s", "0", "0m", "infm", "0%", "101%", "nan%", "%")
-        ),
-        ({"batch": 10, "micro_batch": 4}, "`batch=10` is not divisible by `micro_batch=4`"),
-        ({"mask_share": 0.8, "random_share": 0.3}, "add up to more than 1"),
-        ({"global_every": 2}, "`global_every` needs `attention_span`"),
     ],
 )
 def test_impossible_options_are_refused(options, words):

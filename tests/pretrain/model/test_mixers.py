@@ -205,7 +205,7 @@ def test_every_matrix_of_a_block_is_muons_once():
     from firth.pretrain.training.optimizer import block_matrices
 
     mixers = "lstm,gru,conv,conformer,mean"
-    config = MlmConfig(dim=16, layers=5, sequence_length=24, mixer=mixers)
+    config = MlmConfig(preset="5/16/4", sequence_length=24, mixer=mixers)
     model = MaskedLanguageModel(config.encoder(n_pieces=60))
     matrices = block_matrices(model)
     theirs = {id(weight) for weight, _ in matrices}
@@ -215,7 +215,7 @@ def test_every_matrix_of_a_block_is_muons_once():
     assert all(len(weight) % n_parts == 0 for weight, n_parts in matrices)
 
 
-SPAN = {"layers": 2, "attention_span": 4, "global_every": 2}
+SPAN = {"preset": "2/16/2", "attention": "4:2"}
 
 
 @pytest.mark.parametrize(
@@ -224,17 +224,18 @@ SPAN = {"layers": 2, "attention_span": 4, "global_every": 2}
         ({"mixer": "lstm,rnn"}, "`mixer=rnn`: choose from attention, lstm, gru, conv, conformer"),
         ({"mixer": ","}, "`mixer=,`: has 0 names for 4 layers"),
         ({"mixer": "lstm,gru,conv"}, "`mixer=lstm,gru,conv`: has 3 names for 4 layers"),
-        ({"mixer": "gru", "dim": 33}, "needs an even `dim`, not 33"),
-        ({"mixer": "conv", "conv_width": 4}, "`conv_width=4`: a filter has as many slots on each"),
-        ({"mixer": "conv", "conv_width": 257}, "of 128 pieces; pass at most 255"),
-        ({"mixer": "mean", "conv_width": 3}, "`conv_width=3`: no layer has filters"),
-        ({"mixer": "attention,lstm", **SPAN}, "`attention_span=4`: no layer has it with"),
-        ({"mixer": "lstm,attention", **SPAN}, "`global_every=2`: no layer that it makes global"),
+        ({"mixer": "gru", "preset": "4/33/3"}, "needs an even width, not 33"),
+        ({"mixer": "attention:odd"}, "`mixer=attention:odd`: pass a score after attention"),
+        ({"mixer": "conv:4"}, "a width of 4: a filter has as many slots on each"),
+        ({"mixer": "attention:7"}, "`mixer=attention:7`: pass a score after attention"),
+        ({"mixer": "lstm:dot"}, "`mixer=lstm:dot`: pass a score after attention"),
+        ({"preset": "2/8/2", "mixer": "attention,attention:dot"}, "must have the same score and"),
+        ({"mixer": "attention,lstm", **SPAN}, "`attention=4:2`: no layer has it with"),
+        ({"mixer": "lstm,attention", **SPAN}, "`attention=4:2`: no layer that it makes"),
         *(
             ({"mixer": "lstm", name: value}, f"`{name}={value}`: no layer has attention with")
             for name, value in (
-                ("heads", 8), ("attention_score", "dot"), ("positions", "rotary"),
-                ("attention_span", 3), ("global_every", 2),
+                ("positions", "rotary"), ("attention", "3"), ("attention", "tree"),
             )
         ),
     ],

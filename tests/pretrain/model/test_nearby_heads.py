@@ -5,10 +5,10 @@ import itertools
 import pytest
 import torch
 
-from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import common_direction, look_nearby
+from tests.pretrain.small_training import shape_of
 
 LENGTH = 24
 
@@ -16,7 +16,7 @@ LENGTH = 24
 def started(**options):
     """A model whose heads look nearby, and the same one before."""
     sizes = {"dim": 64, "heads": 4, "layers": 4, "sequence_length": LENGTH}
-    shape = MlmConfig(**sizes | options).encoder(n_pieces=60)
+    shape = shape_of(**sizes | options)
     assert shape.nearby_heads
     models = MaskedLanguageModel(shape).eval(), MaskedLanguageModel(shape).eval()
     look_nearby(models[0])
@@ -88,28 +88,13 @@ def test_what_is_added_has_mean_0_and_the_same_share_in_every_row():
     [
         {"positions": "learned"},
         {"norm": "post"},
-        {"attention_score": "additive"},
-        {"attention_edges": "tree"},
+        {"mixer": "attention:additive"},
+        {"attention": "tree"},
         {"mixer": "conformer"},
         {"mixer": "lstm"},
-        {"attention_start": "random"},
     ],
 )
 def test_other_encoders_start_at_random(options):
     config = MlmConfig(preset="tiny", **options)
     assert not config.encoder(n_pieces=60).nearby_heads
-    assert config.resolved().attention_start == "random"
     assert config.resolved().resolved() == config.resolved()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"positions": "learned"}, "heads can start at the pieces nearby with `mixer=attention`"),
-        ({"mixer": "lstm"}, "no layer has attention with `mixer=lstm`"),
-    ],
-)
-def test_a_start_nearby_that_cannot_be_is_refused(options, message):
-    with pytest.raises(SettingError, match="`attention_start=nearby`: ") as caught:
-        MlmConfig(attention_start="nearby", **options)
-    assert message in str(caught.value)

@@ -198,7 +198,7 @@ def test_a_tree_changes_nothing_without_edges():
 @pytest.mark.parametrize(
     ("edges", "options", "words"),
     [
-        ("graph", {}, ": pass tree, or tree:N for N heads of each layer"),
+        ("graph", {}, ": pass neighbors each side, N:K, tree or tree:N"),
         ("tree:0", {}, ": pass tree, or tree:N"),
         ("tree:", {}, ": pass tree, or tree:N"),
         ("tree:5", {}, ": a layer has 4 heads; pass at most as many"),
@@ -206,16 +206,15 @@ def test_a_tree_changes_nothing_without_edges():
         ("tree:2", {"mixer": "conformer"}, "layer 0 is `mixer=conformer`"),
         ("tree:3", {"mixer": "lstm"}, ": no layer has attention with `mixer=lstm`"),
         ("tree:4", {"objective": "causal"}, ": edges also lead to later words"),
-        ("tree", {"attention_span": 3}, " and `attention_span=3` both limit attention"),
     ],
 )
 def test_settings_that_do_not_fit_edges_are_refused(edges, options, words):
-    with pytest.raises(SettingError, match=rf"^`attention_edges={edges}`.*{re.escape(words)}"):
-        MlmConfig(attention_edges=edges, **options)
+    with pytest.raises(SettingError, match=rf"^`attention={edges}`.*{re.escape(words)}"):
+        MlmConfig(attention=edges, **options)
 
 
 def test_the_shape_is_read_back():
-    with_edges = MlmConfig(attention_edges="tree:2").encoder(n_pieces=9)
+    with_edges = MlmConfig(attention="tree:2").encoder(n_pieces=9)
     assert EncoderConfig.from_json(with_edges.to_json()) == with_edges
     assert with_edges.tree_heads == 2
-    assert MlmConfig(attention_edges="tree").encoder(n_pieces=9).tree_heads == 4
+    assert MlmConfig(attention="tree").encoder(n_pieces=9).tree_heads == 4

@@ -69,11 +69,11 @@ def test_auto_takes_the_type_that_is_clearly_faster(f32, bf16, dtype):
 
 
 def test_given_settings_are_not_timed():
-    given = timer({}, dtype="bfloat16", compile="off", micro_batch=4)
+    given = timer({}, dtype="bfloat16", compile="off")
     found = tuned(given)
     assert given.asked == []
     assert (found.dtype, found.compile, found.micro_batch, found.step_seconds) == (
-        "bfloat16", False, 4, None,
+        "bfloat16", False, 8, None,
     )  # fmt: skip
 
 
@@ -125,11 +125,10 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
     config = MlmConfig(dtype="float32").resolved()
     full = Full(config.encoder(n_pieces=50), config, None, 3, CPU, 8)
     assert tuned(full, 1).micro_batch == 2
-    given = dataclasses.replace(full, config=dataclasses.replace(config, micro_batch=8))
     with pytest.raises(SettingError) as refused:
-        tuned(given, 1)
-    assert str(refused.value) == (
-        "8 rows at once do not fit the memory of cpu; pass a smaller `micro_batch`"
+        tuned(dataclasses.replace(full, rows=7), 1)
+    assert (
+        str(refused.value) == "7 rows at once do not fit the memory of cpu; pass a smaller `batch`"
     )
 
 
@@ -144,7 +143,7 @@ def test_timing_uses_throw_away_models():
             return random_batch(step)
 
     config = MlmConfig(
-        sequence_length=T, layers=1, dim=8, heads=2, dtype="float32", compile="off",
+        sequence_length=T, preset="1/8/2", dtype="float32", compile="off",
         mask_rate="0.4:0.2",
     )  # fmt: skip
     config = config.resolved()
@@ -162,25 +161,16 @@ def test_timing_uses_throw_away_models():
         ({}, ProcessGroup(), 32),
         ({"batch": 6}, ProcessGroup(), 6),
         ({}, ProcessGroup(size=3), 33),  # the least that can be shared
-        ({"micro_batch": 5}, ProcessGroup(size=2), 40),
-        ({"batch": 40, "micro_batch": 5}, ProcessGroup(size=4), 40),
     ],
-    ids=["default", "batch", "3 processes", "micro-batch", "batch and micro-batch"],
+    ids=["default", "batch", "3 processes"],
 )
 def test_the_rows_of_a_step_can_be_shared(options, group, rows):
     assert batch_rows(MlmConfig(**options), CPU, group) == rows
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"batch": 7}, "`batch=7` is not divisible by 2 processes"),
-        ({"batch": 12, "micro_batch": 4}, "`micro_batch=4` does not divide the 6 rows that each"),
-    ],
-)
-def test_rows_that_cannot_be_shared_are_refused(options, words):
-    with pytest.raises(SettingError, match=words):
-        batch_rows(MlmConfig(**options), CPU, ProcessGroup(size=2))
+def test_rows_that_cannot_be_shared_are_refused():
+    with pytest.raises(SettingError, match="`batch=7` is not divisible by 2 processes"):
+        batch_rows(MlmConfig(batch=7), CPU, ProcessGroup(size=2))
 
 
 def never(*arguments):

@@ -15,11 +15,11 @@ from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common import threads
 from firth.corpora.common.errors import SettingError
-from firth.pretrain.config import MlmConfig
+from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training import loop, prepare
 from firth.pretrain.training.distributed import ProcessGroup, process_group
-from tests.pretrain.launched import RUN, launched
+from tests.pretrain.launched import OFTEN, RUN, launched
 from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
 from tests.waiting import wait_for
 
@@ -29,7 +29,7 @@ PATIENCE = 1500  # seconds; torch gives up by itself after 1800, which no test s
 def torchrun(*words):
     """Return the command line of two processes."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    return [*launcher, "--nproc-per-node=2", "-m", "firth", *map(str, words)]
+    return [*launcher, "--nproc-per-node=2", *map(str, words)]
 
 
 def start(command, **environment):
@@ -121,11 +121,11 @@ def test_no_thread_of_the_group_outlives_it(server, tmp_path):
 
 @pytest.mark.process
 def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus, tmp_path):
-    options = {**SMALL, "micro_batch": 2, "steps": 30, "evaluate_every": "10",
-               "checkpoint_every": "5"}  # fmt: skip
+    options = {**SMALL, "steps": 30}
+    (tmp_path.parent / "often.py").write_text(OFTEN)
     two, checkpoints = tmp_path / "two", tmp_path / "two.partial" / "checkpoints"
     line = ("train-mlm", corpus.path, "--out", two, *as_words(options))
-    process = start(torchrun(*line))
+    process = start(torchrun(tmp_path.parent / "often.py", *line))
     wait_for(lambda: any(checkpoints.glob("step-*")), process)
     os.killpg(process.pid, signal.SIGINT)
     status, _, errors = finish(process)
@@ -133,12 +133,12 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus
     assert "interrupted; run the same command to resume" in errors
     assert not two.exists(), "the interrupt came too late: the test shows nothing"
 
-    done = launched(server, RUN, *line, workdir=tmp_path.parent)
+    done = launched(server, OFTEN, *line, workdir=tmp_path.parent)
     assert done.status == 0, done.stderr
     assert done.stdout.startswith(f"{two}: 40 words, 56 dimensions, held-out loss ")
     assert done.stdout.count("held-out loss") == 1  # only the first process prints
 
-    one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one")
+    one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one", tuning=Tuning(evaluations=3))
     for name, weight in load_file(one / "model.safetensors").items():
         np.testing.assert_allclose(load_file(two / "model.safetensors")[name], weight, atol=1e-4)
     evaluated = [
@@ -158,7 +158,7 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus
     [
         ({"pieces": "9000"}, "Error: --pieces 9000: this corpus yields at most "),
         # found before the processes join
-        ({"preset": "huge"}, "Error: Invalid value for '--preset': 'huge' is not one of "),
+        ({"norm": "odd"}, "Error: Invalid value for '--norm': 'odd' is not one of "),
     ],
 )
 def test_an_error_ends_all_processes(server, corpus, tmp_path, change, message):
@@ -177,7 +177,7 @@ import sys
 from firth import MlmConfig, train_mlm
 _, text, out = sys.argv
 config = MlmConfig(
-    layers=1, heads=2, dim=16, pieces="60", steps=2, dtype="float32", compile="off", min_count=1,
+    preset="1/16/2", pieces="60", steps=2, dtype="float32", compile="off", min_count=1,
     device="cpu",
 )
 encoder = train_mlm(text, config, out)
@@ -199,6 +199,6 @@ def test_a_mistake_of_one_process_is_told_after_a_while(monkeypatch, capfd):
     monkeypatch.setattr(cli, "_PATIENCE", 0.0)
     monkeypatch.setattr(sys, "stderr", sys.stderr)  # put back at the end
     with pytest.raises(SystemExit) as ended, cli._held_messages():
-        cli.main(["train-mlm", "--preset", "huge"], prog_name="firth")
+        cli.main(["train-mlm", "--norm", "odd"], prog_name="firth")
     assert ended.value.code == 2
-    assert "Invalid value for '--preset': 'huge'" in capfd.readouterr().err
+    assert "Invalid value for '--norm': 'odd'" in capfd.readouterr().err

@@ -57,15 +57,14 @@ class BalancedTorch:
             weight.data.add_(self.param_groups[0]["lr"] * balanced_by_loops(aside.detach()))
 
 
-@pytest.mark.parametrize("momentum", [0.95, 0.6])
-def test_whole_matrices_take_the_balanced_steps_of_torchs_muon(momentum):
+def test_whole_matrices_take_the_balanced_steps_of_torchs_muon():
     begun = [drawn(*shape, seed=n) for n, shape in enumerate([(8, 8), (24, 8), (8, 24), (8, 8)])]
 
     def make(some):
-        return Muon([(w, 1) for w in some], weight_decay=DECAY, momentum=momentum)
+        return Muon([(w, 1) for w in some], weight_decay=DECAY)
 
     ours = after_steps(make, begun)
-    theirs = after_steps(lambda some: BalancedTorch(some, momentum), begun)
+    theirs = after_steps(lambda some: BalancedTorch(some, MOMENTUM), begun)
     for mine, other, first in zip(ours, theirs, begun, strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=2e-3)  # both round to bfloat16
         assert (mine - first).abs().max() > 0.02
@@ -94,13 +93,12 @@ def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
     parts = [drawn(8, 8, seed=n) for n in range(3)]
 
     def fused(some):
-        return Muon([(some[0], 3)], weight_decay=0.1, momentum=MOMENTUM, dtype=torch.float32)
+        return Muon([(some[0], 3)], weight_decay=0.1, dtype=torch.float32)
 
     def apart(some):
         return Muon(
             [(weight, 1) for weight in some],
             weight_decay=0.1,
-            momentum=MOMENTUM,
             dtype=torch.float32,
         )
 
@@ -134,7 +132,7 @@ def test_singular_vectors_stay_and_values_come_near_one(shape):
 def test_a_zero_gradient_moves_nothing():
     weight = nn.Parameter(drawn(8, 4))
     begun, weight.grad = weight.detach().clone(), torch.zeros(8, 4)
-    optimizer = Muon([(weight, 1)], weight_decay=0.0, momentum=MOMENTUM)
+    optimizer = Muon([(weight, 1)], weight_decay=0.0)
     optimizer.param_groups[0]["lr"] = 1.0
     optimizer.step()
     torch.testing.assert_close(weight.detach(), begun, rtol=0, atol=0)

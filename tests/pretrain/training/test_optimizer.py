@@ -51,7 +51,7 @@ def test_a_step_is_that_of_the_formula():
     model = small_model()
     weight = model.core.head.weight
     begun, decay, rate = weight.detach().double().numpy().copy(), 0.1, 0.01
-    optimizer = make_optimizer(model, decay)
+    optimizer = make_optimizer(model, weight_decay=decay)
     first, second = np.zeros_like(begun), np.zeros_like(begun)
     for number in (1, 2, 3):
         gradients = take_steps(model, optimizer, [number], rate)
@@ -65,13 +65,13 @@ def test_a_step_is_that_of_the_formula():
 @pytest.mark.parametrize("muon_share", [0.0, 10.0])
 def test_a_restored_state_continues_to_the_same_bits(muon_share):
     whole = small_model()
-    optimizer = make_optimizer(whole, 0.01, muon_share=muon_share)
+    optimizer = make_optimizer(whole, weight_decay=0.01, muon_share=muon_share)
     take_steps(whole, optimizer, range(3))
     saved = {name: array.copy() for name, array in state_arrays(whole, optimizer).items()}
     take_steps(whole, optimizer, range(3, 7))
 
     again = small_model(seed=9)
-    resumed = make_optimizer(again, 0.01, muon_share=muon_share)
+    resumed = make_optimizer(again, weight_decay=0.01, muon_share=muon_share)
     load_state(again, resumed, saved, 3)
     take_steps(again, resumed, range(3, 7))
 
@@ -82,8 +82,8 @@ def test_a_restored_state_continues_to_the_same_bits(muon_share):
 def test_muon_takes_the_matrices_of_the_blocks_at_its_own_rate():
     both, adam = small_model(), small_model()
     begun = {name: weight.detach().clone() for name, weight in both.named_parameters()}
-    take_steps(both, make_optimizer(both, 0.0, muon_share=3.0), [1], rate=0.01)
-    take_steps(adam, make_optimizer(adam, 0.0), [1], rate=0.01)
+    take_steps(both, make_optimizer(both, weight_decay=0.0, muon_share=3.0), [1], rate=0.01)
+    take_steps(adam, make_optimizer(adam, weight_decay=0.0), [1], rate=0.01)
     others = dict(adam.named_parameters())
     differ = {n for n, weight in both.named_parameters() if not torch.equal(weight, others[n])}
     assert {name.rsplit(".", 2)[1] for name in differ} == {"qkv", "out", "inner"}
@@ -95,7 +95,7 @@ def test_muon_takes_the_matrices_of_the_blocks_at_its_own_rate():
 
 def test_the_state_holds_every_weight_once_and_no_moments_before_the_first_step():
     model = small_model()
-    arrays = state_arrays(model, make_optimizer(model, 0.01))
+    arrays = state_arrays(model, make_optimizer(model, weight_decay=0.01))
     assert {name: array.shape for name, array in arrays.items()} == {
         name: (n_weights(model),) for name in ("weights", "exp_avg", "exp_avg_sq")
     }

@@ -29,7 +29,7 @@ def random_batch(seed=5):
     return Batch(*map(torch.tensor, arrays), torch.tensor(weights, dtype=torch.float32))
 
 
-def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compiled=False, **shape):
+def stepper(micro_batch=B, *, group=None, dropout=0.0, seed=1, compiled=False, **shape):
     """A new model and its stepper."""
     config = EncoderConfig(
         n_pieces=V,
@@ -43,9 +43,9 @@ def stepper(micro_batch=B, *, group=None, dropout=0.0, clip=1.0, seed=1, compile
     )
     model = MaskedLanguageModel(config, seed=seed)
     settings = StepSettings(torch.float32, compiled, False, micro_batch)
-    optimizer = make_optimizer(model, 0.01)
+    optimizer = make_optimizer(model, weight_decay=0.01)
     return model, Stepper(
-        model, optimizer, settings, clip=clip, seed=3, group=group or ProcessGroup(), max_segments=3
+        model, optimizer, settings, seed=3, group=group or ProcessGroup(), max_segments=3
     )
 
 
@@ -146,9 +146,10 @@ def test_a_step_returns_the_loss_of_the_whole_batch():
     assert values[2] == float(batch.weights.sum())
 
 
-def test_a_large_gradient_is_clipped_and_its_norm_returned():
+def test_a_large_gradient_is_clipped_and_its_norm_returned(monkeypatch):
     batch = random_batch()
-    model, takes = stepper(clip=1e-3)
+    monkeypatch.setattr("firth.pretrain.training.step._CLIP", 1e-3)
+    model, takes = stepper()
     takes.gradients(0, batch)
     norm = torch.cat([w.grad.reshape(-1) for w in model.parameters()]).norm()
     model.zero_grad()
