@@ -148,20 +148,6 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_a_nondeterministic_training_resumes_with_more_threads(server, corpus, whole, tmp_path):
-    out, partial = tmp_path / "run", tmp_path / "run.partial"
-    process = server.start(line_of("train-cbow", corpus, out, ONE_THREAD), tmp_path.parent)
-    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, process)
-    assert not out.exists(), "the interrupt came too late: the test shows nothing"
-    measured = losses(partial)
-    finish("train-cbow", corpus, out, ("--threads", "2"))
-    verify(out)
-    assert losses(out)[: len(measured)] == measured
-    alone = losses(whole("train-cbow", ONE_THREAD))
-    assert [line["pairs"] for line in losses(out)] == [line["pairs"] for line in alone]
-    assert losses(out)[-1]["epoch_loss"] == pytest.approx(alone[-1]["epoch_loss"], rel=0.02)
-
-
 @pytest.mark.parametrize(
     ("command", "options"), [("train-cbow", ONE_THREAD), ("train-skipgram", DETERMINISTIC)]
 )
@@ -198,13 +184,3 @@ def test_an_interrupted_gensim_training_starts_again(server, corpus, whole, tmp_
     other = whole("train-skipgram", options)
     assert (out / "vectors.npy").read_bytes() == (other / "vectors.npy").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-def test_other_options_do_not_resume_a_partial_run(server, corpus, whole, tmp_path):
-    out, partial = tmp_path / "run", tmp_path / "run.partial"
-    line = line_of("train-cbow", corpus, out, (*ONE_THREAD, "--seed", "2"))
-    stop_when(lambda: has_epochs(partial, 3), signal.SIGINT, server.start(line, tmp_path.parent))
-    assert not out.exists(), "the interrupt came too late: the test shows nothing"
-    run("train-cbow", corpus, "--out", out, *LONG, *ONE_THREAD, status=1)
-    finish("train-cbow", corpus, out, (*ONE_THREAD, "--force"))
-    same_run(out, whole("train-cbow", ONE_THREAD))

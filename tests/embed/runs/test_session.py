@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +15,7 @@ from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.embed.runs import session as sessions
 from firth.embed.runs.session import Interval, Position, Session, lower_rate
 from tests.reporters import Killed
+from tests.source import ROOT
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,60 @@ def ctrl_c():
 
 def die():
     raise Killed
+
+
+def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(tmp_path, monkeypatch):
+    save = sessions.save_checkpoint
+
+    def impatient(*given):
+        ctrl_c()
+        save(*given)
+
+    monkeypatch.setattr(sessions, "save_checkpoint", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, every=9, stop=3, error=ctrl_c)
+    assert load_checkpoint(tmp_path / "checkpoints")[1]["step"] == 4
+
+
+# Trains in a child for every change of a file, and kills it before; prints how many were killed.
+KILLER = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.embed.runs.test_session import train
+folder, changes, last = Path({folder!r}), 0, 0
+def count(event, arguments):
+    global changes
+    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & 3
+    if writes or event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+        if str(arguments[0]).startswith({folder!r}):
+            changes += 1
+            if changes == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(count)
+status = 1
+while status:
+    last += 1
+    if (child := os.fork()) == 0:
+        train(folder / str(last))
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL), status
+print(last)
+"""
+
+
+@pytest.mark.process
+def test_a_training_killed_at_any_moment_resumes_exactly(tmp_path):
+    script = KILLER.format(root=str(ROOT), folder=str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 25
+    for run in tmp_path.iterdir():
+        assert train(run).position == Counted(6, 15.0)
+        assert [line["step"] for line in read_metrics(run / "metrics.jsonl")] == [*range(1, 7)]
 
 
 @pytest.mark.parametrize("stop", range(6))

@@ -7,10 +7,7 @@ import math
 import os
 import re
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +34,6 @@ from tests.embed.word2vec.word2vec_cases import (
 )
 from tests.reporters import Killed, Recorder, stopping
 
-ROOT = Path(__file__).resolve().parents[3]
 OPTIONS = {"dim": 12, "window": 3, "subsample": 0.05, "learning_rate": 0.02, "epochs": 2}
 
 
@@ -507,62 +503,6 @@ def test_an_interrupt_after_the_last_epoch_adds_no_epoch(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             Training(tmp_path / "cut").run()
     assert_same_end(Training(tmp_path / "cut").run(), whole)
-
-
-KILLER = """
-import os, random, signal, sys
-from pathlib import Path
-sys.path.insert(0, {root!r})
-import dataclasses
-from tests.embed.word2vec.test_loop import MODES, STEPS, Training
-often = dataclasses.replace(STEPS, checkpoint_seconds=0)
-folder, mode = Path({folder!r}), MODES[{mode!r}]
-changes, last = 0, None  # file changes below the folder, and the one at which to die
-def count(event, arguments):
-    global changes
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & 3
-    if writes or event in ("os.rename", "os.remove", "os.mkdir", "os.rmdir"):
-        if str(arguments[0]).startswith({folder!r}):
-            changes += 1
-            if changes == last:
-                os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(count)
-def train(name, moment=None):
-    global last
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    last = moment
-    training = Training(folder / name, tuning=often, **mode).run()
-    (folder / (name + ".changes")).write_text(str(changes))
-    (folder / (name + ".tables")).write_bytes(b"".join(training.bytes))
-    os._exit(0)
-assert train("whole") == 0
-most = int((folder / "whole.changes").read_text()) // 3
-draw = random.Random(5)
-kills = 0
-for _ in range(6):
-    kills += os.WIFSIGNALED(train("killed", draw.randint(1, most)))
-    if (folder / "killed.tables").exists():
-        break
-else:
-    assert train("killed") == 0
-same = (folder / "whole.tables").read_bytes() == (folder / "killed.tables").read_bytes()
-print(kills, same)
-"""
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("mode", ["one thread", "deterministic"])
-def test_training_killed_at_any_moment_resumes_to_the_same_bytes(mode, tmp_path):
-    script = KILLER.format(root=str(ROOT), folder=str(tmp_path), mode=mode)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    kills, same = done.stdout.split()
-    assert int(kills) > 0
-    assert same == "True"
 
 
 def test_a_divergence_during_an_interrupt_is_raised_and_leaves_no_checkpoint(tmp_path, monkeypatch):

@@ -145,24 +145,6 @@ def test_a_run_with_subwords_also_has_rows_of_words_and_buckets(corpus, tmp_path
     assert (json.loads((run / "config.json").read_text())["subwords"]) == "2-3"
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("subwords", [None, "3-5"])
-def test_the_deterministic_mode_gives_the_same_files_at_any_number_of_threads(
-    method, subwords, corpus, tmp_path
-):
-    one, *others = (
-        tables_of(
-            train(
-                corpus, tmp_path / str(threads), method,
-                threads=threads, subwords=subwords, deterministic=True,
-                tuning=Tuning(chunk_tokens=60),
-            )
-        )
-        for threads in (1, 2, 3)
-    )  # fmt: skip
-    assert others == [one, one]
-
-
 def accuracy(vectors):
     """How many of the planted nouns have a nearest noun of their own class."""
     known = {
@@ -381,13 +363,6 @@ def test_a_full_disk_at_the_end_does_not_lose_the_training(corpus, tmp_path, mon
     assert names_in(tmp_path / "run") == FILES
 
 
-def test_a_training_that_diverged_leaves_no_run(corpus, tmp_path):
-    message = refusal_of(corpus, tmp_path / "run", learning_rate=80.0, epochs=5)
-    assert message.startswith("training diverged in epoch ")
-    assert message.endswith("; pass `learning_rate=20` or less")
-    assert not (tmp_path / "run").exists()
-
-
 # Small and unusual corpora.
 
 
@@ -440,10 +415,3 @@ def test_gensim_trains_a_run(method, corpus, tmp_path):
     assert np.load(run / "contexts.npy").shape == vectors.matrix.shape
     assert json.loads((run / "config.json").read_text())["engine"] == "gensim"
     verify(run)
-
-
-def test_metrics_are_kept_with_the_run(corpus, tmp_path):
-    run = train(corpus, tmp_path / "run", epochs=3, tuning=Tuning(metrics_seconds=-1))
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [line["epoch"] for line in lines if "epoch_loss" in line] == [1, 2, 3]
-    assert [line["tokens"] for line in lines] == sorted(line["tokens"] for line in lines)
