@@ -18,7 +18,6 @@ from typing import Any
 import harness
 import numpy as np
 import roles
-from firth.pretrain.training.log import PARTS
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
@@ -27,6 +26,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
 from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
+from firth.pretrain.training.session import PARTS
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"

@@ -13,7 +13,7 @@ from firth.pretrain.device import compile_problem
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.varlen import varlen_works
 from firth.pretrain.training.distributed import ProcessGroup
-from firth.pretrain.training.optimizer import load_state, make_optimizer, state_arrays
+from firth.pretrain.training.optimizer import ModelState, make_optimizer
 from firth.pretrain.training.step import Stepper, StepSettings, loss_of
 
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
@@ -170,10 +170,10 @@ def _resumed_apart(batches: Batches, device: torch.device) -> float:
         optimizer = make_optimizer(model, weight_decay=0.01)
         for step in range(2 * _STEPS):
             if stops and step == _STEPS:
-                arrays = state_arrays(model, optimizer)
+                arrays = ModelState(model, optimizer).arrays()
                 model = MaskedLanguageModel(_CASE.shape("pre"), seed=2).to(device)
                 optimizer = make_optimizer(model, weight_decay=0.01)
-                load_state(model, optimizer, arrays, step)
+                ModelState(model, optimizer).load(arrays, step)
             _stepper(model, optimizer).step(step, batches.batch(step, MASK_RATE), 1e-3)
         ends.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
     return float((ends[0] - ends[1]).abs().max())

@@ -17,31 +17,46 @@ from firth.corpora.artifacts.artifact import (
     resumes,
 )
 from firth.corpora.artifacts.atomic import write_whole
-from firth.corpora.artifacts.checkpoint import CHECKPOINTS, clear_checkpoints
+from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
-from firth.corpora.common.reporting import Progress, no_progress, progress
+from firth.corpora.common.reporting import progress
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, pool_words
-from firth.embed.runs.writer import CONFIG, RunWriter, new_run
+from firth.embed.runs.writer import CONFIG, RunWriter, new_run, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
-from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
+from firth.pretrain.device import (
+    choose_device,
+    device_name,
+    explain_out_of_memory,
+)
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import look_nearby
 from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
 from firth.pretrain.scores import SCORES
-from firth.pretrain.training.autotune import TUNED_FILE, batch_rows, check_settings, read_tuned
+from firth.pretrain.training.autotune import (
+    TUNED_FILE,
+    batch_rows,
+    check_settings,
+    read_tuned,
+    tune_once,
+)
 from firth.pretrain.training.distributed import ProcessGroup, process_group
-from firth.pretrain.training.loop import run_training
-from firth.pretrain.training.prepare import prepare
+from firth.pretrain.training.loop import train_model
+from firth.pretrain.training.prepare import (
+    build_training_data,
+    make_first_vectors,
+    make_step_timer,
+    threads_of,
+)
 from firth.pretrain.training.warm_start import (
     AUTO,
     NONE,
@@ -56,8 +71,6 @@ if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
 
 METHOD = "mlm"
-# settings that may differ when an interrupted training is resumed
-_CHANGEABLE = ("device", "threads")
 
 
 def train_mlm(
@@ -111,7 +124,8 @@ def train_mlm(
     if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise SettingError("several processes train together only into one run; pass `out`")
     with run_folder(out, force=force) as run, process_group(config.device) as group:
-        opened = group.run_first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
+        with group.first_ahead():
+            opened = open_or_build(corpus)
         make_mlm_run(opened, config, run, force=force, temporary=out is None)
         if group.is_first:
             warn_of_little_text(opened)
@@ -132,84 +146,71 @@ def make_mlm_run(
     A temporary run is not resumable and has no word vectors: pooling reads the whole corpus.
     """
     config = config.resolved()
+    maker, resume = training_maker(METHOD, config, corpus), None if temporary else CHECKPOINTS
     with (
         process_group(config.device) as group,
         torch_threads(config.threads),
         contextlib.ExitStack() as stack,
     ):
         device = choose_device(config.device, group.local_rank)
-        maker = _maker(corpus, config)
-
-        def begin() -> tuple[RunWriter, TextSplits]:
-            text = _checked_text(corpus, config, device, group)
-            resume = None if temporary else CHECKPOINTS
-            resumed = resumes(out, maker, force=force, resume=resume)
-            if not (resumed and (artifact_paths(out)[1] / FIRST_VECTORS).is_file()):
-                check_source(config)
-            pieces = _pieces(out, text, config, resumed)
-            run = stack.enter_context(new_run(out, maker, force=force, resume=resume))
-            if not (run.path / TOKENIZER).is_file():
-                write_whole(
-                    run.path / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
-                )
-            return run, text
-
-        def join() -> tuple[RunWriter, TextSplits]:
-            return RunWriter(artifact_paths(out)[1]), open_text(corpus, config)
-
-        def end() -> None:
-            _describe(run, corpus, config, device, group, pool=not temporary)
-            clear_checkpoints(run.path / CHECKPOINTS)
-            (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
-            stack.close()
-
-        run, text = group.run_first(begin, join)
+        with group.first_ahead():  # it raises before any work if the settings do not fit
+            check_settings(config, device)
+            batch_rows(config, device, group)
+            text = open_text(corpus, config)
+            run = RunWriter(artifact_paths(out)[1])
+            if group.is_first:
+                resumed = resumes(out, maker, force=force, resume=resume)
+                if not (resumed and (run.path / FIRST_VECTORS).is_file()):
+                    check_source(config)
+                pieces = _pieces(run.path, text, config, resumed)
+                run = stack.enter_context(new_run(out, maker, force=force, resume=resume))
+                if not (run.path / TOKENIZER).is_file():
+                    write_whole(
+                        run.path / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
+                    )
         if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
             _train(text, config, run.path, device, group, tuning)
-        group.run_first(end, lambda: None)
+        with group.first_ahead():
+            if group.is_first:
+                _describe(run, corpus, config, device, group, pool=not temporary)
+                (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
+                stack.close()
     return out
 
 
-def _maker(corpus: "Corpus", config: MlmConfig) -> dict[str, Any]:
-    """Return what identifies a training: an interrupted one with the same is resumed."""
-    options = dataclasses.asdict(config)
-    kept = {name: value for name, value in options.items() if name not in _CHANGEABLE}
-    return {"command": "train-mlm", "corpus": corpus.fingerprint, **kept}
-
-
-def _checked_text(
-    corpus: "Corpus", config: MlmConfig, device: torch.device, group: ProcessGroup
-) -> TextSplits:
-    """Open the text; raise before any work if the settings do not fit it or the machine."""
-    check_settings(config, device)
-    batch_rows(config, device, group)
-    return open_text(corpus, config)
-
-
-def _pieces(out: Path, text: TextSplits, config: MlmConfig, resumed: bool) -> Pieces:
+def _pieces(partial: Path, text: TextSplits, config: MlmConfig, resumed: bool) -> Pieces:
     """Read the pieces of a training that is resumed, or learn new ones; writes nothing."""
-    path = artifact_paths(out)[1] / TOKENIZER
+    path = partial / TOKENIZER
     return open_pieces(path) if resumed and path.is_file() else learn_text_pieces(text, config)
 
 
 def _train(
-    text: TextSplits, config: MlmConfig, partial: Path, device: torch.device, group: ProcessGroup,
+    text: TextSplits, config: MlmConfig, run: Path, device: torch.device, group: ProcessGroup,
     tuning: Tuning,
 ) -> None:  # fmt: skip
-    """Train and write the weights."""
-    (partial / CHECKPOINTS).mkdir(exist_ok=True)
-    pieces = open_pieces(partial / TOKENIZER)
-    setup = prepare(text, pieces, config, partial, device, group, tuning)
-    model = MaskedLanguageModel(config.encoder(n_pieces=len(pieces)), seed=config.seed)
+    """Train and write the weights; settings that an earlier call chose stay."""
+    (run / CHECKPOINTS).mkdir(exist_ok=True)
+    pieces, earlier = open_pieces(run / TOKENIZER), read_tuned(run / TUNED_FILE)
+    threads = threads_of(config, earlier, device, group)
+    torch.set_num_threads(threads)
+    batch = earlier.batch if earlier else config.batch
+    batch = batch_rows(dataclasses.replace(config, batch=batch), device, group)
+    data, seconds = build_training_data(text, pieces, config, batch, device), 0.0
     if config.init != NONE:
-        start_from(model, open_first_vectors(partial), setup.counts.cpu())
+        with group.first_ahead():  # which keeps the time of all
+            if group.is_first:
+                seconds = make_first_vectors(run, text, data, threads)
+    timer = make_step_timer(data, device, group)
+    tuned = tune_once(run / TUNED_FILE, timer, data.budget, batch, threads, group)
+    model = MaskedLanguageModel(data.encoder, seed=config.seed)
+    if config.init != NONE:
+        start_from(model, open_first_vectors(run), data.counts.cpu())
     if model.config.nearby_heads:
         look_nearby(model)
     model = model.to(device)
-    with _display(group) as show:
-        run_training(model, setup, group, show)
+    train_model(model, data, tuned, run, group, seconds=seconds, tuning=tuning)
     if group.is_first:
-        write_whole(partial / WEIGHTS, lambda path: save_model(model, path))
+        write_whole(run / WEIGHTS, lambda path: save_model(model, path))
 
 
 def _describe(
@@ -269,8 +270,3 @@ def _pooling(config: MlmConfig) -> PoolConfig:
     return PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
-
-
-def _display(group: ProcessGroup) -> contextlib.AbstractContextManager[Progress]:
-    """Show progress in the first process only."""
-    return progress("training", "tokens") if group.is_first else contextlib.nullcontext(no_progress)

@@ -18,9 +18,7 @@ if TYPE_CHECKING:  # it imports numba
 FORMAT = 1
 CONFIG = "config.json"
 # settings that may differ when an interrupted training is resumed
-_CHANGEABLE = frozenset({
-    "device", "threads", "memory", "checkpoint_every", "keep_checkpoints", "evaluate_every",
-})  # fmt: skip
+_CHANGEABLE = ("device", "threads", "memory")
 
 
 class RunWriter:

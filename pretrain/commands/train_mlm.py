@@ -103,28 +103,25 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     runs.finished()  # before a raw source is built, which may take long
     with process_group(config.device) as group:
         device = choose_device(config.device, group.local_rank)
-        opened = group.run_first(lambda: open_or_build(corpus), lambda: open_or_build(corpus))
-
-        def find_finished() -> frozenset[Path]:
-            return runs.finished(opened.fingerprint, {"batch": batch_rows(config, device, group)})
-
-        finished = group.run_first(find_finished, frozenset)
-        for run, its_config in runs.configs().items():
-            if group.broadcast(run in finished):
-                message = runs.kept_message
-            else:
-                make_mlm_run(opened, its_config, run, force=force)
-                message = summary
+        with group.first_ahead():
+            opened, finished = open_or_build(corpus), frozenset[Path]()
+            if group.is_first:
+                chosen = {"batch": batch_rows(config, device, group)}
+                finished = runs.finished(opened.fingerprint, chosen)
+        for run, seeded in runs.configs().items():
+            kept = bool(group.broadcast(run in finished))
+            if not kept:
+                make_mlm_run(opened, seeded, run, force=force)
                 if seeds is not None:  # code compiled already would change the next run's tuning
                     torch.compiler.reset()
             if group.is_first:
-                click.echo(message(run))
-                if message is summary and (shares := step_time(run)):
+                click.echo(runs.kept_message(run) if kept else summary(run))
+                if not kept and (shares := step_time(run)):
                     note(shares)
         if group.is_first:
             warn_of_little_text(opened)
-        if group.is_first and seeds is not None:
-            click.echo(runs.hint())
+            if seeds is not None:
+                click.echo(runs.hint())
 
 
 def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
@@ -155,9 +152,8 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
 
 def step_time(run: Path) -> str:
     """Say which parts of a step took how much of the time; empty if no step was measured."""
-    from firth.pretrain.training.log import PARTS
-
     from firth.corpora.artifacts.metrics import METRICS, read_metrics
+    from firth.pretrain.training.session import PARTS
 
     lines = [line for line in read_metrics(run / METRICS) if PARTS[-1] in line]
     if not lines:

@@ -53,7 +53,7 @@ class Batches:
         self.capacity = objective.capacity
         self._rows = rows
         self._objective = objective
-        self._batch_rows = batch_rows
+        self.batch_rows = batch_rows
         self._seed = seed
         self._epochs = range(0)
         self._order = torch.empty(0, dtype=torch.int64, device=rows.ids.device)
@@ -71,8 +71,8 @@ class Batches:
 
     def _row_numbers(self, step: int) -> torch.Tensor:
         """Return the numbers of a batch's rows, int64 (B,)."""
-        n_rows, first = self._rows.n_rows, step * self._batch_rows
-        stop = first + self._batch_rows
+        n_rows, first = self._rows.n_rows, step * self.batch_rows
+        stop = first + self.batch_rows
         epochs = range(first // n_rows, -(-stop // n_rows))
         if epochs.start not in self._epochs or epochs[-1] not in self._epochs:
             self._epochs, self._order = epochs, self._make_order(epochs)

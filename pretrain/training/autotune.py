@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,33 +147,25 @@ def tune(
 
 
 def tune_once(
-    path: Path,
-    group: ProcessGroup,
-    device: torch.device,
-    choose: Callable[[], TunedSettings],
-    fit: Callable[[TunedSettings], TunedSettings],
+    path: Path, timer: StepTimer, budget: Budget, batch: int, threads: int, group: ProcessGroup
 ) -> TunedSettings:
     """Read the settings of an unfinished run from ``path``, or choose and write them.
 
     The first process chooses for all. Another kind of device or number of processes needs a new
-    choice, a GPU with less memory perhaps a smaller micro-batch, which ``fit`` finds.
+    choice, a GPU with less memory perhaps a smaller micro-batch.
     """
-
-    def read_or_choose() -> TunedSettings:
-        earlier = read_tuned(path)
-        if earlier is None or not earlier.matches(device, group):
-            chosen = choose()
-        elif device.type == "cpu" or (chosen := fit(earlier)) == earlier:
-            return earlier
-        write_whole(path, lambda new: write_json(new, dataclasses.asdict(chosen)))
-        return chosen
-
-    def read() -> TunedSettings:
-        chosen = read_tuned(path)
-        assert chosen is not None
-        return chosen
-
-    return group.run_first(read_or_choose, read)
+    with group.first_ahead():
+        tuned = earlier = read_tuned(path)
+        if group.is_first:
+            if tuned is None or not tuned.matches(timer.device, group):
+                tuned = tune(timer, budget, batch, threads, group)
+            elif timer.device.type != "cpu":
+                tuned = fit_micro_batch(timer, tuned)
+            if tuned != earlier:
+                contents = dataclasses.asdict(tuned)
+                write_whole(path, lambda new: write_json(new, contents))
+    assert tuned is not None
+    return tuned
 
 
 def fit_micro_batch(timer: StepTimer, earlier: TunedSettings) -> TunedSettings:

@@ -12,9 +12,8 @@ import importlib
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 import torch.distributed as dist
@@ -24,7 +23,6 @@ from firth.corpora.common.console import release_messages
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.pretrain.device import choose_device
 
-T = TypeVar("T")
 # torch raises a plain RuntimeError when another process has ended
 _LOST_PEER = re.compile("gloo|NCCL|onnection (closed|reset)")
 # long, since the others wait while the first builds a corpus; if a process dies, the wait ends
@@ -72,22 +70,22 @@ class ProcessGroup:
         dist.broadcast(shared, src=0)
         return float(shared)
 
-    def run_first(self, work: Callable[[], T], others: Callable[[], T]) -> T:
-        """Run ``work`` in the first process, then ``others`` in the others.
+    @contextlib.contextmanager
+    def first_ahead(self) -> Iterator[None]:
+        """Let the others wait at the start of a block until the first process has left it.
 
-        If ``work`` raises, the others exit with SystemExit.
+        If it raises, they exit with SystemExit.
         """
-        if self.is_first:
-            try:
-                result = work()
-            except BaseException:
-                self.broadcast(False)
-                raise
-            self.broadcast(True)
-            return result
-        if self.broadcast(False) <= 0:  # below 0 if it gave up before, while training
+        if not self.is_first and self.broadcast(False) <= 0:  # below 0 if it gave up in training
             raise SystemExit(1)
-        return others()
+        try:
+            yield
+        except BaseException:
+            if self.is_first:
+                self.broadcast(False)
+            raise
+        if self.is_first:
+            self.broadcast(True)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -47,28 +47,39 @@ class MlmScore:
         return math.exp(min(self.loss, 700.0))  # exp of more overflows
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """The held-out text that a training is evaluated on."""
+
+    batches: list[Batch]
+    unigram: MlmScore  # the score of the baseline
+    characters: Tensor | None  # int64 (V,): of each piece, if the text gets a likelihood
+
+
+def n_targets(batches: Sequence[Batch]) -> int:
+    """Return the number of pieces to predict."""
+    return round(sum(float(batch.n_targets) for batch in batches))
+
+
 def evaluate(
     model: MaskedLanguageModel,
-    batches: Sequence[Batch],
+    batches: Iterable[Batch],
     dtype: torch.dtype,
     characters: Tensor | None = None,
-    tell: Callable[[float], None] = lambda share: None,
 ) -> MlmScore:
     """Score a model on fixed batches, uncompiled and without dropout.
 
-    With the ``characters`` of each piece, also in bits per character. ``tell`` is called with the
-    share of the batches that is done.
+    With the ``characters`` of each piece, also in bits per character.
     """
     # characters: int64 (V,)
     parts = []
     with _evaluation_mode(model), torch.no_grad():
-        for number, batch in enumerate(batches, start=1):
+        for batch in batches:
             losses, right = loss_of(model, batch, dtype)
             clusters = torch.zeros_like(batch.chosen) if batch.clusters is None else batch.clusters
             parts.append([losses, right, batch.weights.flatten(), clusters.flatten()])
             if characters is not None:
                 parts[-1].append((characters[batch.targets] * batch.weights).flatten())
-            tell(number / len(batches))
     # float64 (P,) and int64 (P,): on the CPU, where sums have a fixed order
     losses, right, weights, clusters, *spelled = (
         torch.cat(part).cpu() for part in zip(*parts, strict=True)

@@ -1,6 +1,7 @@
 """AdamW, Muon for the matrices of the blocks, and their state as arrays for checkpoints."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,28 +100,32 @@ def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Paramet
     return decaying, others
 
 
-def state_arrays(model: nn.Module, optimizer: Optimizers) -> dict[str, np.ndarray]:
-    """Return weights and moments as flat float32 arrays for a checkpoint; moments start at 0."""
-    arrays = {_WEIGHTS: _flat(list(model.parameters()))}
-    for moment, states in _moments(model, optimizer).items():
-        arrays[moment] = _flat([state.get(moment, torch.zeros_like(w)) for w, state in states])
-    return arrays
+@dataclass(frozen=True)
+class ModelState:
+    """Weights and moments, as a checkpoint has them."""
 
+    model: nn.Module
+    optimizer: Optimizers
 
-def load_state(
-    model: nn.Module, optimizer: Optimizers, arrays: dict[str, np.ndarray], step: int
-) -> None:
-    """Restore what :func:`state_arrays` returned; ``step`` is for Adam's bias correction."""
-    weights = list(model.parameters())
-    with torch.no_grad():
-        for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
-            weight.copy_(saved)
-    for moment, states in _moments(model, optimizer).items():
-        parts = _parts(arrays[moment], [weight for weight, _ in states])
-        for (weight, state), saved in zip(states, parts, strict=True):
-            state[moment] = saved.to(weight.device).clone()
-            if moment == _SQUARES:  # fused AdamW needs its step counter on the weights' device
-                state["step"] = torch.tensor(float(step), device=weight.device)
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return flat float32 arrays for a checkpoint; moments start at 0."""
+        arrays = {_WEIGHTS: _flat(list(self.model.parameters()))}
+        for moment, states in _moments(self.model, self.optimizer).items():
+            arrays[moment] = _flat([state.get(moment, torch.zeros_like(w)) for w, state in states])
+        return arrays
+
+    def load(self, arrays: Mapping[str, np.ndarray], step: int) -> None:
+        """Restore what :meth:`arrays` returned; ``step`` is for Adam's bias correction."""
+        weights = list(self.model.parameters())
+        with torch.no_grad():
+            for weight, saved in zip(weights, _parts(arrays[_WEIGHTS], weights), strict=True):
+                weight.copy_(saved)
+        for moment, states in _moments(self.model, self.optimizer).items():
+            parts = _parts(arrays[moment], [weight for weight, _ in states])
+            for (weight, state), saved in zip(states, parts, strict=True):
+                state[moment] = saved.to(weight.device).clone()
+                if moment == _SQUARES:  # fused AdamW needs its step counter on the weights' device
+                    state["step"] = torch.tensor(float(step), device=weight.device)
 
 
 def _moments(

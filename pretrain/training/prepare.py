@@ -1,56 +1,51 @@
-"""Prepare training: pack the text, tune the settings, make the held-out batches."""
+"""Prepare training: pack the text, make the first vectors and the held-out batches."""
 
-import dataclasses
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from firth.pretrain.training.log import Workload
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
-from firth.pretrain.config import MASKED, TUNING, MlmConfig, Tuning
+from firth.pretrain.config import MASKED, MlmConfig
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
 from firth.pretrain.data.objectives.registry import CLASSES
 from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
-from firth.pretrain.device import matmul_peak, reset_peak_memory
+from firth.pretrain.device import matmul_peak
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.flops import row_flops
 from firth.pretrain.shape import EncoderConfig
-from firth.pretrain.training.autotune import (
-    TUNED_FILE,
-    StepTimer,
-    TunedSettings,
-    batch_rows,
-    fit_micro_batch,
-    read_tuned,
-    tune,
-    tune_once,
-)
+from firth.pretrain.training.autotune import StepTimer, TunedSettings
 from firth.pretrain.training.distributed import ProcessGroup
-from firth.pretrain.training.evaluation import unigram_score
-from firth.pretrain.training.loop import TrainingSetup
+from firth.pretrain.training.evaluation import HeldOut, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
-from firth.pretrain.training.warm_start import NONE, write_first_vectors
+from firth.pretrain.training.session import Workload
+from firth.pretrain.training.warm_start import write_first_vectors
 
 
 @dataclass(frozen=True)
 class TrainingData:
     """Packed text, and what follows from it."""
 
+    config: MlmConfig  # resolved
+    pieces: Pieces
     train: PackedRows
     held_out: PackedRows
-    encoder: EncoderConfig
-    batch: int  # rows per step
+    counts: torch.Tensor  # int64 (V,): of each piece in the training text
     batches: Batches  # of the training text
     budget: Budget
     max_segments: int  # per row
+
+    @property
+    def encoder(self) -> EncoderConfig:
+        """The shape of the model."""
+        return self.config.encoder(n_pieces=len(self.pieces))
 
 
 def build_training_data(
@@ -62,89 +57,37 @@ def build_training_data(
     objective = CLASSES[config.objective].for_training(config, continues, train.sequence_length)
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
     return TrainingData(
+        config,
+        pieces,
         train,
         held_out,
-        config.encoder(n_pieces=len(pieces)),
-        batch,
+        piece_counts(train),
         batches,
         make_budget(config, train.n_rows, batch),
         max_segments(train, held_out),
     )
 
 
-def prepare(
-    text: TextSplits, pieces: Pieces, config: MlmConfig, directory: Path, device: torch.device,
-    group: ProcessGroup, tuning: Tuning = TUNING,
-) -> TrainingSetup:  # fmt: skip
-    """Prepare training in an unfinished run's directory, keeping settings chosen earlier.
-
-    Sets the number of torch's threads.
-    """
-    earlier = read_tuned(directory / TUNED_FILE)
-    threads = _threads(config, earlier, device, group)
-    torch.set_num_threads(threads)
-    resumed = dataclasses.replace(config, batch=earlier.batch) if earlier else config
-    batch = batch_rows(resumed, device, group)
-    data = build_training_data(text, pieces, config, batch, device)
-    counts = piece_counts(data.train)
-    seconds = 0.0
-    if config.init != NONE:
-
-        def start() -> float:
-            begun = time.monotonic()
-            write_first_vectors(directory, config, text, pieces, threads)
-            seconds = time.monotonic() - begun
-            if data.budget.seconds is not None and seconds >= data.budget.seconds:
-                # or the same command would train with them
-                (directory / FIRST_VECTORS).unlink(missing_ok=True)
-                raise SettingError(
-                    f"`minutes={config.minutes:g}`: the first vectors alone took {seconds:.0f} "
-                    "seconds; pass more minutes, or `init=none`"
-                )
-            return seconds
-
-        seconds = group.run_first(start, lambda: 0.0)  # the first process keeps the time of all
-    timer = make_step_timer(data, config, device, group)
-    tuned = tune_once(
-        directory / TUNED_FILE,
-        group,
-        device,
-        lambda: tune(timer, data.budget, batch, threads, group),
-        lambda earlier: fit_micro_batch(timer, earlier),
-    )
-    held_out = held_out_batches(data.held_out, pieces, tuned.micro_batch, config.objective)
-    workload = make_workload(data, tuned, device)
-    reset_peak_memory(device)  # exclude the peak of tuning
-    return TrainingSetup(
-        config=config,
-        batches=data.batches,
-        budget=data.budget,
-        workload=workload,
-        step_settings=tuned.step_settings,
-        max_segments=data.max_segments,
-        text=data.train.fingerprint(),
-        held_out=held_out,
-        unigram=unigram_score(counts, held_out),
-        directory=directory,
-        counts=counts,
-        seconds=seconds,
-        characters=(
-            torch.tensor(piece_characters(pieces.names), device=device)
-            if CLASSES[config.objective].per_character
-            else None
-        ),
-        tuning=tuning,
-    )
+def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads: int) -> float:
+    """Write the first vectors of the pieces, unless an earlier call did; return the seconds."""
+    begun, minutes = time.monotonic(), data.config.minutes
+    write_first_vectors(run, data.config, text, data.pieces, threads)
+    seconds = time.monotonic() - begun
+    if minutes is not None and seconds >= minutes * 60:
+        (run / FIRST_VECTORS).unlink(missing_ok=True)  # or the same command would train with them
+        raise SettingError(
+            f"`minutes={minutes:g}`: the first vectors alone took {seconds:.0f} seconds; pass more "
+            "minutes, or `init=none`"
+        )
+    return seconds
 
 
-def make_step_timer(
-    data: TrainingData, config: MlmConfig, device: torch.device, group: ProcessGroup
-) -> StepTimer:
+def make_step_timer(data: TrainingData, device: torch.device, group: ProcessGroup) -> StepTimer:
     """Make a timer of this process's share of a step."""
-    first, stop = group.row_range(data.batch)
+    first, stop = group.row_range(data.batches.batch_rows)
     return StepTimer(
         encoder=data.encoder,
-        config=config,
+        config=data.config,
         batches=data.batches,
         max_segments=data.max_segments,
         device=device,
@@ -159,12 +102,22 @@ def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device
         model = MaskedLanguageModel(data.encoder)
     return Workload(
         row_slots=rows.sequence_length,
-        batch_rows=data.batch,
+        batch_rows=data.batches.batch_rows,
         n_rows=rows.n_rows,
         padding=rows.padding,
         row_flops=row_flops(model, data.batches.capacity),
         peak=matmul_peak(device, tuned.step_settings.dtype) * tuned.processes,
     )
+
+
+def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
+    """Choose targets in the held-out text, and score the baseline on them."""
+    objective, device = data.config.objective, data.train.device
+    batches = held_out_batches(data.held_out, data.pieces, micro_batch, objective)
+    characters = None
+    if CLASSES[objective].per_character:
+        characters = torch.tensor(piece_characters(data.pieces.names), device=device)
+    return HeldOut(batches, unigram_score(data.counts, batches), characters)
 
 
 def held_out_batches(
@@ -183,7 +136,7 @@ def held_out_batches(
     return batches
 
 
-def _threads(
+def threads_of(
     config: MlmConfig, earlier: TunedSettings | None, device: torch.device, group: ProcessGroup
 ) -> int:
     """Return the threads the run was started with: others change the last bits of its weights."""

@@ -1,4 +1,4 @@
-"""Training budgets and the learning-rate schedule."""
+"""Training budgets, and the schedules of learning and mask rates."""
 
 import math
 from dataclasses import dataclass
@@ -56,3 +56,9 @@ def rate_factor(progress: float) -> float:
     [0.5, 1.0, 0.5, 0.0]
     """
     return progress / _WARMUP if progress < _WARMUP else (1.0 - progress) / (1.0 - _WARMUP)
+
+
+def mask_rate(config: MlmConfig, progress: float) -> float:
+    """Return the share of pieces to mask at a share of the budget; NaN if none are."""
+    first, last = config.mask_rates
+    return min(max(first, last), first + (last - first) * progress)

@@ -4,12 +4,12 @@ import itertools
 import json
 import math
 import signal
+import time
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from firth.pretrain.training.log import PARTS
 from safetensors.numpy import load_file
 
 from firth.corpora.artifacts.artifact import verify
@@ -20,6 +20,7 @@ from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.scoring.held_out import held_out_losses
 from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig
+from firth.embed.runs import session as sessions
 from firth.embed.runs.run import Run
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.search import unit_length
@@ -27,17 +28,17 @@ from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain import train
 from firth.pretrain.config import MlmConfig, Tuning
-from firth.pretrain.data.batches import Batch
+from firth.pretrain.data.batches import Batch, Batches
 from firth.pretrain.data.objectives.masked import MaskedPieces
 from firth.pretrain.data.packing import PackedRows
 from firth.pretrain.data.text import open_text
 from firth.pretrain.inference.causal_encoder import CausalEncoder
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.train import make_mlm_run, train_mlm
-from firth.pretrain.training import autotune, log, loop, prepare, warm_start
+from firth.pretrain.training import autotune, loop, prepare, session, warm_start
 from firth.pretrain.training import step as stepping
 from firth.pretrain.training.distributed import ProcessGroup
-from firth.pretrain.training.schedule import Budget
+from firth.pretrain.training.session import PARTS, MlmSession
 from tests.pretrain.small_training import OFTEN, SMALL, corpus_of, tree_corpus_of
 
 FILES = [
@@ -74,7 +75,7 @@ def run(corpus, tmp_path_factory):
     """A run evaluated every four steps; lines are written only before each score."""
     out = tmp_path_factory.mktemp("run") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log, "LINE_SECONDS", math.inf)
+        patch.setattr(session, "LINE_SECONDS", math.inf)
         return make_mlm_run(corpus, small(), out, tuning=SOME)
 
 
@@ -363,14 +364,14 @@ def stop_at(monkeypatch):
     """Ends a training before a step, as a kill does, or as Ctrl-C."""
 
     def plant(step, how):
-        take = loop._Training._do_step
+        take = stepping.Stepper.gradients
 
-        def stopping(self, progress):
-            if self._step == step:
+        def stopping(self, number, batch):
+            if number == step:
                 how()
-            take(self, progress)
+            return take(self, number, batch)
 
-        monkeypatch.setattr(loop._Training, "_do_step", stopping)
+        monkeypatch.setattr(stepping.Stepper, "gradients", stopping)
         return monkeypatch
 
     return plant
@@ -449,64 +450,44 @@ def test_a_corpus_without_heads_is_refused_before_any_work(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [6, 7])  # after the second an evaluation is due
-def test_ctrl_c_saves_the_steps_before_the_begun_one(corpus, run, tmp_path, stop_at, capsys, step):
-    planted = stop_at(step, lambda: signal.raise_signal(signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
-    assert capsys.readouterr().err.endswith("interrupted; run the same command to resume\n")
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
-    planted.undo()
-    same_weights(make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME), run)
-    assert scores(tmp_path / "run") == scores(run)
+@pytest.mark.parametrize(("kind", "name"), [(stepping.Stepper, "gradients"), (Batches, "batch")])
+def test_ctrl_c_saves_the_steps_before_the_begun_one(
+    corpus, run, tmp_path, monkeypatch, capsys, step, kind, name
+):
+    work, config = getattr(kind, name), small()
 
-
-def test_ctrl_c_while_a_batch_is_made_saves_the_steps_before(corpus, run, tmp_path, monkeypatch):
-    make, config = loop.Batches.batch, small()
-
-    def interrupted(self, step, mask_rate):
-        if step == 7:
+    def interrupted(self, number, *more):
+        if number == step:
             signal.raise_signal(signal.SIGINT)
-        return make(self, step, mask_rate)
+        return work(self, number, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop.Batches, "batch", interrupted)
+        patch.setattr(kind, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            make_mlm_run(corpus, config, tmp_path / "run")
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 7
-    same_weights(make_mlm_run(corpus, config, tmp_path / "run"), run)
-
-
-def test_a_second_ctrl_c_does_not_cut_the_checkpoint_off(corpus, tmp_path, stop_at):
-    planted = stop_at(7, lambda: signal.raise_signal(signal.SIGINT))
-    save = loop.save_checkpoint
-
-    def impatient(*given, **named):
-        signal.raise_signal(signal.SIGINT)
-        save(*given, **named)
-
-    planted.setattr(loop, "save_checkpoint", impatient)
-    with pytest.raises(KeyboardInterrupt):
-        make_mlm_run(corpus, small(), tmp_path / "run")
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == 7
+            make_mlm_run(corpus, config, tmp_path / "run", tuning=SOME)
+    assert capsys.readouterr().err.endswith("interrupted; run the same command to resume\n")
+    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
+    same_weights(make_mlm_run(corpus, config, tmp_path / "run", tuning=SOME), run)
+    assert scores(tmp_path / "run") == scores(run)
 
 
 def test_other_processes_stop_after_the_checkpoint_is_written(corpus, tmp_path, monkeypatch):
     def between_steps(training):
-        if training._step == 7:
+        if training.position.step == 7:
             signal.raise_signal(signal.SIGINT)
 
     order = []
-    save = loop.save_checkpoint
-    monkeypatch.setattr(loop._Training, "_log_evaluate_save", between_steps)
+    save = sessions.save_checkpoint
+    monkeypatch.setattr(MlmSession, "write_line_if_due", between_steps)
     monkeypatch.setattr(
-        loop, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved"))
+        sessions, "save_checkpoint", lambda *a, **k: (save(*a, **k), order.append("saved"))
     )
     monkeypatch.setattr(
         ProcessGroup, "broadcast", lambda self, value: (order.append(value), value)[1]
     )
     with pytest.raises(KeyboardInterrupt):
         make_mlm_run(corpus, small(), tmp_path / "run")
-    assert order[order.index("saved") :][:2] == ["saved", loop._STOP]
+    assert order[order.index("saved") :][:2] == ["saved", session._STOP]
 
 
 @pytest.mark.slow
@@ -515,9 +496,9 @@ def test_a_run_that_replaces_another_is_resumed_too(corpus, tmp_path, stop_at, m
     make_mlm_run(corpus, small(steps=1), tmp_path / "run")
     kill(7, stop_at, corpus, config, tmp_path / "run", force=True)
     begun = []
-    load = loop.load_checkpoint
+    load = sessions.load_checkpoint
     monkeypatch.setattr(
-        loop, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
+        sessions, "load_checkpoint", lambda folder: (begun.append(load(folder)), begun[-1])[1]
     )
     make_mlm_run(corpus, config, tmp_path / "run", force=True)
     assert begun[0][1]["step"] == 7
@@ -538,7 +519,7 @@ def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path,
         patch.setattr(train, "pool_words", dies)
         with pytest.raises(StoppedError):
             make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
-    monkeypatch.setattr(train, "run_training", dies)
+    monkeypatch.setattr(train, "train_model", dies)
     same_weights(make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME), run)
 
 
@@ -563,13 +544,14 @@ def test_seconds_of_earlier_calls_count_towards_a_time_budget(corpus, tmp_path, 
     config = small(steps=None, minutes=0.05)
     planted = stop_at(6, die)
     ticks = itertools.count()
-    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 32)  # passes whenever it is looked at
-    planted.setattr(loop, "time", clock)
+    # passes whenever it is looked at
+    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 32, perf_counter=time.perf_counter)
+    planted.setattr(session, "time", clock)
     with pytest.raises(StoppedError):
         make_mlm_run(corpus, config, tmp_path / "run", tuning=OFTEN)
     before = load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["seconds"]
     planted.undo()
-    planted.setattr(loop, "time", clock)
+    planted.setattr(session, "time", clock)
     out = make_mlm_run(corpus, config, tmp_path / "run", tuning=OFTEN)
     seconds = [line["seconds"] for line in read_metrics(out / "metrics.jsonl")]
     assert 0 < before < 3.0
@@ -637,24 +619,14 @@ def test_other_options_do_not_resume_from_a_checkpoint(corpus, tmp_path, stop_at
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"format": 0},
-            "has format 0, this version reads 1; pass `force=True` to start over",
-        ),
-        ({"text": "0"}, "belongs to another text; pass `force=True` to start over"),
-    ],
-)
-def test_a_checkpoint_of_another_format_or_text_is_refused_and_stays(
-    corpus, tmp_path, stop_at, change, message
-):
+def test_a_checkpoint_of_another_text_is_refused_and_stays(corpus, tmp_path, stop_at):
     kill(7, stop_at, corpus, small(), tmp_path / "run")
     folder = tmp_path / "run.partial" / "checkpoints"
     arrays, state = load_checkpoint(folder)
-    save_checkpoint(folder, arrays, {**state, **change})
-    assert problem(ArtifactError, corpus, small(), tmp_path / "run") == f"{folder}: {message}"
+    save_checkpoint(folder, arrays, {**state, "text": "0"})
+    assert problem(ArtifactError, corpus, small(), tmp_path / "run") == (
+        f"{folder}: belongs to another text; pass `force=True` to start over"
+    )
     assert load_checkpoint(folder) is not None
 
 
@@ -703,29 +675,6 @@ def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message
 
 
-@pytest.mark.parametrize("steps", [20, 33, 60, 150, 1999])
-def test_a_share_of_the_budget_ends_at_twenty_steps(steps):
-    interval = loop._Interval(*Budget(steps=steps).interval(0.05))
-    ends = [step for step in range(steps + 1) if interval.is_step(step)]
-
-    assert (len(ends), ends[-1]) == (20, steps)
-
-
-def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr(loop.time, "monotonic", lambda: clock[0])
-    interval = loop._Interval(*Budget(seconds=60.0).interval(0.05))
-    ends = []
-    for _ in range(30):  # steps of two seconds, intervals of three
-        clock[0] += 2.0
-        if interval.is_due(step=1):
-            ends.append(clock[0])
-            interval.advance()
-
-    assert len(ends) == 20
-    assert ends[:4] == [4.0, 6.0, 10.0, 12.0]
-
-
 @pytest.mark.parametrize(
     ("filled", "expected"),
     [((3, 3, 2), [0, 2, 4, 6]), ((2, 3, 2), [0, 1, 4, 6]), ((2, 1, 1), None)],
@@ -751,6 +700,7 @@ def test_evaluations_use_the_same_rows_and_the_last_one_all(corpus, tmp_path, mo
     used, evaluate = [], loop.evaluate
 
     def noting(model, batches, *others):
+        batches = list(batches)
         used.append(torch.cat([batch.ids for batch in batches]))
         return evaluate(model, batches, *others)
 

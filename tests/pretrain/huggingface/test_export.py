@@ -22,7 +22,7 @@ from firth.pretrain.model import encoder
 from firth.pretrain.model.encoder import MaskedLanguageModel, init_weights
 from firth.pretrain.model.weights import load_model
 from firth.pretrain.shape import EncoderConfig
-from firth.pretrain.training.optimizer import make_optimizer, state_arrays
+from firth.pretrain.training.optimizer import ModelState, make_optimizer
 from tests.pretrain.random_run import TEXT, learned_pieces, random_model, random_run, seal
 
 transformers = pytest.importorskip("transformers")
@@ -315,7 +315,7 @@ def test_the_last_checkpoint_of_an_unfinished_run_is_exported(unfinished, tmp_pa
     optimizer = make_optimizer(model, weight_decay=0.01)
     for seed in (1, 2):
         init_weights(model, seed)
-        save_checkpoint(run / "checkpoints", state_arrays(model, optimizer), {"step": seed})
+        save_checkpoint(run / "checkpoints", ModelState(model, optimizer).arrays(), {"step": seed})
 
     write_huggingface(run, tmp_path / "out")
 

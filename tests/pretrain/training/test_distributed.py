@@ -17,7 +17,7 @@ from firth.corpora.common import threads
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
-from firth.pretrain.training import loop, prepare
+from firth.pretrain.training import prepare, session
 from firth.pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.launched import OFTEN, RUN, launched
 from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
@@ -69,7 +69,9 @@ def test_a_single_process_is_its_own_group(monkeypatch):
         tensor = torch.ones(3)
         group.all_reduce([tensor])
         assert tensor.tolist() == [1, 1, 1]
-        assert group.run_first(lambda: "done", lambda: "never") == "done"
+        with group.first_ahead():
+            done = True
+        assert done
 
 
 def test_shares_cover_the_batch_once():
@@ -84,16 +86,16 @@ def test_shares_cover_the_batch_once():
 
 
 def test_an_error_after_the_last_step_is_no_success_for_the_others(monkeypatch):
-    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, value: loop._STOP)
-    with pytest.raises(SystemExit):
-        ProcessGroup(1, 2).run_first(lambda: None, lambda: None)
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, value: session._STOP)
+    with pytest.raises(SystemExit), ProcessGroup(1, 2).first_ahead():
+        raise AssertionError("the block of another process")
 
 
 def test_threads_are_shared_by_the_processes_of_a_machine(monkeypatch):
     monkeypatch.setattr(threads, "available_threads", lambda: 16)
     config = MlmConfig(device="cpu")
     group = ProcessGroup(rank=5, size=8, local_rank=1, local_size=4)
-    assert prepare._threads(config, None, torch.device("cpu"), group) == 4
+    assert prepare.threads_of(config, None, torch.device("cpu"), group) == 4
 
 
 # ---- two processes

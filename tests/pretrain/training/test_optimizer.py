@@ -7,11 +7,10 @@ import torch
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.training.optimizer import (
-    load_state,
+    ModelState,
     make_optimizer,
     n_weights,
     split_weights,
-    state_arrays,
 )
 
 
@@ -67,16 +66,16 @@ def test_a_restored_state_continues_to_the_same_bits(muon_share):
     whole = small_model()
     optimizer = make_optimizer(whole, weight_decay=0.01, muon_share=muon_share)
     take_steps(whole, optimizer, range(3))
-    saved = {name: array.copy() for name, array in state_arrays(whole, optimizer).items()}
+    saved = {name: array.copy() for name, array in ModelState(whole, optimizer).arrays().items()}
     take_steps(whole, optimizer, range(3, 7))
 
     again = small_model(seed=9)
     resumed = make_optimizer(again, weight_decay=0.01, muon_share=muon_share)
-    load_state(again, resumed, saved, 3)
+    ModelState(again, resumed).load(saved, 3)
     take_steps(again, resumed, range(3, 7))
 
-    for name, array in state_arrays(whole, optimizer).items():
-        np.testing.assert_array_equal(state_arrays(again, resumed)[name], array)
+    for name, array in ModelState(whole, optimizer).arrays().items():
+        np.testing.assert_array_equal(ModelState(again, resumed).arrays()[name], array)
 
 
 def test_muon_takes_the_matrices_of_the_blocks_at_its_own_rate():
@@ -95,7 +94,7 @@ def test_muon_takes_the_matrices_of_the_blocks_at_its_own_rate():
 
 def test_the_state_holds_every_weight_once_and_no_moments_before_the_first_step():
     model = small_model()
-    arrays = state_arrays(model, make_optimizer(model, weight_decay=0.01))
+    arrays = ModelState(model, make_optimizer(model, weight_decay=0.01)).arrays()
     assert {name: array.shape for name, array in arrays.items()} == {
         name: (n_weights(model),) for name in ("weights", "exp_avg", "exp_avg_sq")
     }
