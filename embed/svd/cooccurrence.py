@@ -40,6 +40,11 @@ class Cooccurrences:
     denominator: int  # the count of one pair of weight 1
     on_disk: bool = False  # whether the entries exceeded the memory and are memory-mapped
 
+    @property
+    def rows(self) -> Rows:
+        """Starts, columns and counts."""
+        return self.starts, self.columns, self.counts
+
 
 def count_cooccurrences(
     view: CountableView,

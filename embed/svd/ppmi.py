@@ -90,7 +90,7 @@ def _margins(
     """Return the row sums and the column sums of the subsampled counts."""
     from firth.embed.svd.ppmi_kernels import margins
 
-    starts, columns, counts = _arrays(cooccurrences)
+    starts, columns, counts = cooccurrences.rows
     rows = np.zeros(len(keep))
 
     def sums(span: tuple[int, int]) -> np.ndarray:
@@ -115,7 +115,7 @@ def _apply_in_place(
     """Turn counts into float32 values in their own memory, then close the gaps."""
     from scipy import sparse
 
-    starts, columns, counts = _arrays(cooccurrences)
+    starts, columns, counts = cooccurrences.rows
     values = counts.view(np.float32)
     scale = counts.dtype.itemsize // values.dtype.itemsize
     lengths = np.zeros(len(starts) - 1, np.int64)
@@ -134,8 +134,3 @@ def _apply_in_place(
     shape = (len(lengths), len(lengths))
     row_starts = np.concatenate([[0], lengths]).cumsum()
     return sparse.csr_matrix((values[:end], columns[:end], row_starts), shape=shape, copy=False)
-
-
-def _arrays(cooccurrences: Cooccurrences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the starts, columns and counts."""
-    return cooccurrences.starts, cooccurrences.columns, cooccurrences.counts

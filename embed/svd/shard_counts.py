@@ -17,6 +17,7 @@ from firth.corpora.store.vocabulary import Vocabulary
 from firth.embed.svd.cooccurrence import Rows, count_cooccurrences
 
 TASK_TOKENS = 1 << 24  # counted by one task, at least: two shards
+_ROWS = ("starts", "columns", "counts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +60,7 @@ def counts_of_shards(
     for done, _ in enumerate(tasks.run(counting), 1):
         progress(view.n_tokens * done // len(counting), view.n_tokens)
     for task in counting:
-        names = ("starts", "columns", "counts")
-        starts, columns, counts = (open_array(tasks.path_of(task), name) for name in names)
+        starts, columns, counts = (open_array(tasks.path_of(task), name) for name in _ROWS)
         yield starts, columns, counts
 
 
@@ -83,5 +83,5 @@ def count_shards(
         memory=parse_memory(windows.memory),
         directory=folder,
     )
-    for name in ("starts", "columns", "counts"):
-        write_array(folder, name, getattr(counted, name))
+    for name, values in zip(_ROWS, counted.rows, strict=True):
+        write_array(folder, name, values)
