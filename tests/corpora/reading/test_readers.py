@@ -130,19 +130,16 @@ def test_replaced_bytes_are_counted(write, read_all):
 
 @pytest.mark.parametrize("block_bytes", [1, 3, 7, 1 << 20])
 @pytest.mark.parametrize(
-    "encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "utf-8", "utf-8-sig", "U8"]
+    "encoding",
+    ["latin-1", "cp1252", "gb18030", "utf-16", "utf-16-le", "utf-32", "utf-8", "utf-8-sig", "U8"],
 )
 def test_encodings_are_decoded_across_blocks(encoding, block_bytes, write, read_all):
-    text = "Äpfel\r\nÖl €\n" if encoding != "latin-1" else "Äpfel\r\nÖl §\n"
+    text = {"latin-1": "Äpfel\r\nÖl §\n", "gb18030": "東京の\r\n本\n"}.get(
+        encoding, "Äpfel\r\nÖl €\n"
+    )
     write("news.txt", text.encode(encoding))
     reading = read_all("news.txt", encoding=encoding, block_bytes=block_bytes)
     assert reading.texts == [text.replace("\r", "")]
-
-
-def test_multi_byte_encodings_are_decoded(write, read_all):
-    for encoding in ("gb18030", "shift_jis", "euc-jp"):
-        write("news.txt", "東京の本\n".encode(encoding))
-        assert read_all("news.txt", encoding=encoding, block_bytes=1).texts == ["東京の本\n"]
 
 
 def test_the_error_for_a_byte_invalid_in_another_encoding_names_file_and_line(write, read_all):
@@ -211,7 +208,9 @@ def test_the_error_for_a_nul_far_into_a_file_names_its_line(write, read_all):
     assert str(caught.value) == (
         "a.txt:20001: contains a NUL byte; pass `errors=replace` if the file is otherwise text"
     )
-    assert read_all("a.txt", errors="replace").counts == {"replaced_bytes": 1}
+    reading = read_all("a.txt", errors="replace")
+    assert reading.texts[0].endswith("\nnul \ufffd\n")
+    assert reading.counts == {"replaced_bytes": 1}
 
 
 def test_folders_are_read_in_the_order_of_their_paths(write, read_all):
@@ -283,35 +282,17 @@ def test_standard_input_is_a_source(monkeypatch, read_all):
 
 
 def test_the_format_of_standard_input_is_detected_by_content_or_field(monkeypatch, read_all):
-    _set_stdin(monkeypatch, b'{"body": "one"}\n')
-    assert read_all("-", field="body").texts == ["one\n"]
-    _set_stdin(monkeypatch, b"id,body\n1,one\n")
-    assert read_all("-", field="body").texts == ["one\n"]
-    _set_stdin(monkeypatch, b"id\tbody\n1\tone\n")
-    assert read_all("-", field="body").texts == ["one\n"]
+    for data in (b'{"body": "one"}\n', b"id,body\n1,one\n", b"id\tbody\n1\tone\n"):
+        _set_stdin(monkeypatch, data)
+        assert read_all("-", field="body").texts == ["one\n"]
 
 
-def test_standard_input_cannot_be_named_twice(monkeypatch, read_all):
+def test_standard_input_is_named_once_and_open(monkeypatch, read_all):
     with pytest.raises(SourceError, match=r"^<stdin>: named 2 times; it can be read only once$"):
         read_all(["-", "-"])
-
-
-def test_a_closed_standard_input_is_an_error(monkeypatch, read_all):
     monkeypatch.setattr("sys.stdin", None)
-    with pytest.raises(SourceError) as refusal:
+    with pytest.raises(SourceError, match=r"^<stdin>: standard input is closed; pipe text into it"):
         read_all("-")
-    assert (
-        str(refusal.value) == "<stdin>: standard input is closed; pipe text into it or name a file"
-    )
-
-
-def test_a_stray_nul_is_an_error_and_can_be_replaced(write, read_all):
-    write("a.txt", b"one\ntw\0o\n")
-    with pytest.raises(SourceError, match=r"^a\.txt:2: contains a NUL byte; pass `err"):
-        read_all("a.txt")
-    reading = read_all("a.txt", errors="replace")
-    assert reading.texts == ["one\ntw\ufffdo\n"]
-    assert reading.counts == {"replaced_bytes": 1}
 
 
 def test_a_multi_line_json_object_is_not_read_as_text(write, read_all):
@@ -383,16 +364,8 @@ def test_raw_blocks_can_be_pickled(format, write):
 @pytest.mark.parametrize(
     ("format", "options", "message"),
     [
-        (
-            "wikiextractor",
-            {"documents": "line"},
-            "`documents=line` is for plain text, not for wiki",
-        ),
-        (
-            "conllu",
-            {"wrapped": True},
-            "`wrapped=True` is for plain text and records, not for conllu",
-        ),
+        ("wikiextractor", {"documents": "line"}, "`documents=line` is for plain text, not for wi"),
+        ("conllu", {"wrapped": True}, "`wrapped=True` is for plain text and records, not for co"),
         ("text", {"field": "x"}, "text has no field 'x'; drop `field`, or pass `format`"),
         ("mediawiki", {"field": "x"}, "mediawiki has no field 'x'; drop `field`, or pass `format`"),
         ("text", {"keep": ("x",)}, "plain text has no field 'x' to keep; drop `keep`, or pass `f"),

@@ -50,18 +50,8 @@ def test_jsonl_records_are_documents(ascii, block_bytes, write, read_all):
 JSONL, CSV, TSV = '{"text": "one", "n": 1}\n' * 2, "id,text\n1,one\n", "id\ttext\n1\tone\n"
 QUOTES = "quote cells that contain quotes, and double these quotes"
 REFUSED = [  # the format, content that is read before, the line of the error and its message
-    (
-        "jsonl",
-        JSONL,
-        '{"text": "o\n',
-        ":3: malformed JSON (Unterminated string starting at: line 1",
-    ),
-    (
-        "jsonl",
-        JSONL,
-        '["text"]\n',
-        ":3: an array, not an object; each line must be one JSON object",
-    ),
+    ("jsonl", JSONL, '{"text": "o\n', ":3: malformed JSON (Unterminated string starting at: line"),
+    ("jsonl", JSONL, '["text"]\n', ":3: an array, not an object; each line must be one JSON obj"),
     ("jsonl", JSONL, "7\n", ":3: a number, not an object; each line must be one JSON object"),
     ("jsonl", JSONL, '{"body": "x", "n": 2}\n', ":3: no field 'text'; the fields are: body, n"),
     ("jsonl", JSONL, "{}\n", ":3: no field 'text'; the fields are: (none)"),

@@ -12,9 +12,6 @@ from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.common.errors import SettingError, UnknownWordError
-from firth.corpora.encoding.build import build_corpus
-from firth.corpora.encoding.request import BuildOptions
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.collocates import (
     Counts,
     collocates,
@@ -24,6 +21,7 @@ from firth.corpora.store.collocates import (
     z_score,
 )
 from firth.corpora.store.statistics import frequent_words
+from tests.corpora.small_corpora import build
 from tests.corpora.store.searched import documents_of, searched_corpus
 
 
@@ -35,11 +33,7 @@ def corpus(tmp_path_factory):
 
 def corpus_of(folder, lines, documents="line"):
     """Build a corpus of a text, all of it for training."""
-    (folder / "a.txt").write_text("\n".join(lines))
-    return build_corpus(
-        folder / "a.txt", folder / "out",
-        read=ReadOptions(documents=documents), options=BuildOptions(held_out=0),
-    )  # fmt: skip
+    return build(folder, "\n".join(lines), documents=documents, held_out=0)
 
 
 def counts_near(sentences, phrases, window):
