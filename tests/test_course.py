@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from firth import cli
+from tests.calls import output
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE, TUTORIAL = ROOT / "docs" / "course.md", ROOT / "docs" / "tutorial.md"
@@ -20,8 +20,7 @@ COURSE, TUTORIAL = ROOT / "docs" / "course.md", ROOT / "docs" / "tutorial.md"
 
 def load_script():
     """Import docs/run_examples.py, which is not in a package."""
-    path = ROOT / "docs" / "run_examples.py"
-    spec = importlib.util.spec_from_file_location("run_examples", path)
+    spec = importlib.util.spec_from_file_location("run_examples", ROOT / "docs/run_examples.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["run_examples"] = module
     spec.loader.exec_module(module)
@@ -57,20 +56,16 @@ ALL = [example for page in (COURSE, TUTORIAL) for example in examples_of(page)]
 CALLS = [call for example in ALL if "firth" in example.command for call in calls(example.command)]
 
 
-def test_the_pages_contain_many_calls():
+def test_every_call_has_valid_options():
     assert len(CALLS) > 40
-
-
-@pytest.mark.parametrize("call", CALLS, ids=" ".join)
-def test_every_call_has_valid_options(call):
-    name, *words = call
-    command = importlib.import_module(cli.COMMANDS[name]).command
-    context = click.Context(command, info_name=name)
-    values, left, _ = command.make_parser(context).parse_args(list(words))
-    assert left == []
-    for param in command.params:
-        if isinstance(param.type, click.Choice | click.IntRange) and param.name in values:
-            param.type_cast_value(context, values[param.name])
+    for name, *words in CALLS:
+        command = importlib.import_module(cli.COMMANDS[name]).command
+        context = click.Context(command, info_name=name)
+        values, left, _ = command.make_parser(context).parse_args(words)
+        assert left == [], (name, words)
+        for param in command.params:
+            if isinstance(param.type, click.Choice | click.IntRange) and param.name in values:
+                param.type_cast_value(context, values[param.name])
 
 
 @pytest.mark.parametrize("page", [COURSE, TUTORIAL], ids=lambda page: page.name)
@@ -101,13 +96,10 @@ QUERIES = [example for example in examples_of(COURSE) if is_run(example)]
 def answer(example):
     """Return the output of a command, as pages show it."""
     (call,) = calls(example.command)
-    result = CliRunner().invoke(cli.main, call)
-    assert result.exit_code == 0, result.output
-    return [line.rstrip() for line in result.stdout.splitlines() if line.strip()]
+    return [line.rstrip() for line in output(*call).splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize("example", QUERIES, ids=lambda example: example.command)
-def test_the_course_shows_the_output_of_the_demo(example, monkeypatch):
+def test_the_course_shows_the_output_of_the_demo(monkeypatch):
     if not (script.DEMO / "mlm" / "model.safetensors").exists():
         pytest.skip("no demo/: run make demo")
     if script.stamp() not in COURSE.read_text(encoding="utf-8"):
@@ -116,37 +108,22 @@ def test_the_course_shows_the_output_of_the_demo(example, monkeypatch):
             "python docs/run_examples.py docs/course.md updates the page"
         )
     monkeypatch.chdir(ROOT)
-    assert answer(example) == example.output.splitlines()
-
-
-@pytest.fixture(scope="module")
-def small_demo(tmp_path_factory):
-    """Return stand-ins for the demo's static vectors: same text, hardly any training."""
-    folder = tmp_path_factory.mktemp("small")
-    corpus, skipgram = str(folder / "demo" / "corpus"), folder / "demo" / "skipgram"
-    for words in (
-        ["build-corpus", "wiki-sample", "--out", corpus],
-        ["train-skipgram", corpus, "--out", str(skipgram), "--dim", "10", "--epochs", "1"],
-    ):
-        result = CliRunner().invoke(cli.main, words)
-        assert result.exit_code == 0, result.output
-    for other in ("svd", "cbow"):
-        shutil.copytree(skipgram, folder / "demo" / other)
-    return folder
+    for example in QUERIES:
+        assert answer(example) == example.output.splitlines(), example.command
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "example",
-    [example for example in QUERIES if "demo/mlm" not in example.command],
-    ids=lambda example: example.command,
-)
-def test_output_of_static_vectors_has_the_form_shown_in_the_course(
-    example, small_demo, monkeypatch
-):
-    monkeypatch.chdir(small_demo)
-    shown = example.output.splitlines()
-    assert [len(line.split()) for line in answer(example)] == [len(line.split()) for line in shown]
+def test_output_of_static_vectors_has_the_form_shown_in_the_course(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    output("build-corpus", "wiki-sample", "--out", "demo/corpus")
+    few = ("--dim", 10, "--epochs", 1)
+    output("train-skipgram", "demo/corpus", "--out", "demo/skipgram", *few)  # hardly any training
+    for other in ("svd", "cbow"):
+        shutil.copytree("demo/skipgram", f"demo/{other}")
+    for example in QUERIES:
+        if "demo/mlm" not in example.command:
+            shown = [len(line.split()) for line in example.output.splitlines()]
+            assert [len(line.split()) for line in answer(example)] == shown, example.command
 
 
 # ---- the script that records the outputs
@@ -158,22 +135,18 @@ def test_outputs_replace_the_old_ones(tmp_path):
     after = "No $ echo\n```console\n$ echo one\none\n$ printf 'two \\n\\nthree'\ntwo\nthree\n"
     rest = "```\n\n```sh\n$ echo never\n```\n"
     assert script.refresh(before + rest, tmp_path) == after + rest
-
-
-@pytest.mark.process
-def test_a_command_of_several_lines_is_one_command(tmp_path):
     page = "```console\n$ cat <<'END' \\\n>     | tr a b\n> aa\n> END\nold\n```\n"
-    new = script.refresh(page, tmp_path)
+    new = script.refresh(page, tmp_path)  # a command of several lines
     assert new == page.replace("old", "bb")
     assert script.examples_in(new) == [
         script.Example("cat <<'END' \\\n    | tr a b\naa\nEND", "bb\n")
     ]
-
-
-@pytest.mark.process
-def test_commands_see_files_of_earlier_ones(tmp_path):
     page = "```console\n$ echo kept > file\n```\n\n```console\n$ cat file\n```\n"
     assert script.refresh(page, tmp_path).endswith("$ cat file\nkept\n```\n")
+    assert script.run("echo told >&2; echo shown", tmp_path) == "shown\n"
+    with pytest.raises(SystemExit) as caught:
+        script.run("echo lost >&2; false | cat", tmp_path)
+    assert caught.value.code == "$ echo lost >&2; false | cat\nlost\n"
 
 
 @pytest.mark.process
@@ -191,18 +164,6 @@ def test_pages_are_rewritten_in_place_with_access_to_the_demo(tmp_path, monkeypa
     assert broken.read_text() == "```console\n$ cat out\n```\n"
 
 
-@pytest.mark.process
-def test_standard_error_is_not_part_of_the_output(tmp_path):
-    assert script.run("echo told >&2; echo shown", tmp_path) == "shown\n"
-
-
-@pytest.mark.process
-def test_a_failing_command_ends_the_script_with_its_error(tmp_path):
-    with pytest.raises(SystemExit) as caught:
-        script.run("echo lost >&2; false | cat", tmp_path)
-    assert caught.value.code == "$ echo lost >&2; false | cat\nlost\n"
-
-
 def test_a_page_records_which_runs_it_shows(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "DEMO", tmp_path)
     (tmp_path / "svd").mkdir()
@@ -210,6 +171,5 @@ def test_a_page_records_which_runs_it_shows(tmp_path, monkeypatch):
     first = script.refresh("<!-- demo:  -->\n", tmp_path)
     (tmp_path / "svd" / "vectors.npy").write_bytes(b"two")
     second = script.refresh(first, tmp_path)
-    assert re.fullmatch(r"<!-- demo: [0-9a-f]{16} -->\n", first)
-    assert re.fullmatch(r"<!-- demo: [0-9a-f]{16} -->\n", second)
+    assert all(re.fullmatch(r"<!-- demo: [0-9a-f]{16} -->\n", page) for page in (first, second))
     assert first != second

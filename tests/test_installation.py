@@ -25,7 +25,7 @@ TEXT = "the cat sat on the mat . the dog sat on the rug . a cat saw a dog on the
 PAIRS = "cat\tdog\t9\nmat\trug\t8\ncat\tmat\t2\nthe\ta\t7\n"
 BUILD = "from setuptools import build_meta; build_meta.{}(sys.argv[1])"
 COMMANDS = """
---version
+-c print(__import__('firth').__version__,__import__('firth').__file__)
 build-corpus text.txt --out corpus --documents block --threads 1
 train-svd corpus --out svd --dim 4 --min-count 1 --threads 1
 neighbors svd cat -k 2
@@ -120,22 +120,19 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
     (tmp_path / "corpora").mkdir()
     for name in ("embed.py", "pretrain.py", "cli.py", "corpora/__init__.py"):
         (tmp_path / name).write_text("raise SystemExit('another file')\n")
-    programs = [environment / "python", "-P", "-m", "firth"], [environment / "firth"]
+    python = [environment / "python", "-P"]
+    programs = [*python, "-m", "firth"], [environment / "firth"]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     outputs = {}
     for line, program in zip(COMMANDS.strip().splitlines(), itertools.cycle(programs)):
         done = subprocess.run(
-            [*program, *line.split()],
+            [*(python if line.startswith("-c") else program), *line.split()],
             cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (line, done.stderr)
         outputs[line.split()[0]] = done.stdout
-    assert outputs["--version"] == f"firth, version {firth.__version__}\n"
+    version, file = outputs["-c"].split()
+    assert version == firth.__version__
+    assert Path(file).is_relative_to(environment.parent)
     assert len(outputs["neighbors"].splitlines()) >= 2
     assert "pairs" in outputs["compare"]
-    code = "import firth; print(firth.__file__)"
-    done = subprocess.run(
-        [environment / "python", "-P", "-c", code],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert Path(done.stdout).is_relative_to(environment.parent)

@@ -21,7 +21,9 @@ from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.trainer import build_trainer
+from tests.calls import command as invoke
 from tests.pretrain.small_run import small_run
+from tests.pretrain.small_training import as_words
 
 ROOT = Path(__file__).resolve().parents[1]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
@@ -37,8 +39,8 @@ def peak():
     """Run a command and return the most anonymous memory that it had."""
 
     def run(*words):
-        command = [sys.executable, ROOT / "cli.py", *map(str, words)]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        line = [sys.executable, ROOT / "cli.py", *map(str, words)]
+        process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with peak_memory(process.pid) as found:
             assert process.wait() == 0
         return found.bytes
@@ -74,10 +76,9 @@ def test_a_training_within_the_least_that_it_accepts(command, peak, corpus, tmp_
     with pytest.raises(SettingError) as refusal:
         build_trainer(corpus, config_class(**options, memory="1M")).allocate()
     bound = _named(refusal)
-    given = [part for key, value in options.items() for part in (_flag(key), value)]
-    started = [command, corpus.path, "--epochs", 1, "--force", "--out", tmp_path / "run", *given]
-    peak(*started, "--dim", 8)  # compiles the kernels
-    found = peak(*started, "--memory", f"{bound}M")
+    words = [command, corpus.path, "--epochs", 1, *as_words(options)]
+    invoke(*words, "--dim", 8, "--out", tmp_path / "small")  # compiles the kernels
+    found = peak(*words, "--out", tmp_path / "run", "--memory", f"{bound}M")
     assert bound << 19 < found <= bound << 20
 
 
@@ -152,7 +153,3 @@ def _named(refusal):
     """Return the memory, in MiB, that a refusal names."""
     [found] = re.findall(r"at least `memory=(\d+)M`", str(refusal.value))
     return int(found)
-
-
-def _flag(name):
-    return f"--{name.replace('_', '-')}"

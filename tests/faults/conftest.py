@@ -1,8 +1,10 @@
 """Shared fixtures: small finished artifacts and a server of processes to damage."""
 
+import functools
 import hashlib
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,17 +13,12 @@ from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from tests.faults.table import CALLS
 from tests.pretrain.small_run import small_encoder, small_pieces, write_run
 from tests.pretrain.small_training import chains, corpus_of
-from tests.processes import Result
+from tests.processes import Fault, ForkServer, Result
 
 # contain times, speeds, or object names of a pickle
 _OTHER_EACH_TIME = (
-    ".lock",
-    "provenance.json",
-    CHECKSUMS,
-    "metrics.jsonl",
-    "vectors.kv",
-    "study.toml",
-)
+    ".lock", "provenance.json", CHECKSUMS, "metrics.jsonl", "vectors.kv", "study.toml",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -54,26 +51,63 @@ def inputs(server, tmp_path_factory) -> Path:
 @pytest.fixture
 def workdir(inputs, tmp_path) -> Path:
     """A working folder whose cache has what takes seconds to compute."""
-    folder = tmp_path / "workdir"
-    folder.mkdir()
-    shutil.copytree(inputs / "cache", folder / "cache")
-    return folder
+    shutil.copytree(inputs / "cache", tmp_path / "workdir" / "cache")
+    return tmp_path / "workdir"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A command without faults: its result, hashes of its outputs, and their greatest size."""
+
+    result: Result
+    contents: dict[str, str]
+    largest: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """A command in a working folder, which is run with and without faults."""
+
+    server: ForkServer
+    inputs: Path
+    folder: Path
+    name: str
+    expected: Reference
+
+    def words(self, place: object = None) -> list[str]:
+        """Return the command with outputs in a place, by default the working folder."""
+        return [self.name, *CALLS[self.name].line(self.inputs, place or self.folder)]
+
+    def run(self, fault: Fault | None = None, *more: str, place: object = None) -> Result:
+        """Run the command."""
+        return self.server.run([*self.words(place), *more], self.folder, fault)
+
+    def contents(self) -> dict[str, str]:
+        """Return the hashes of its outputs."""
+        return {each: content_hash(self.folder / each) for each in CALLS[self.name].makes}
+
+
+@pytest.fixture
+def work(server, inputs, workdir, reference, name) -> Work:
+    """The command ``name``, to be run in the working folder."""
+    return Work(server, inputs, workdir, name, reference(name))
 
 
 @pytest.fixture(scope="session")
-def reference(server, inputs, tmp_path_factory) -> Callable[[str], tuple[Result, dict[str, str]]]:
-    """Return a function that runs a command without faults; its result and its outputs."""
-    kept: dict[str, tuple[Result, dict[str, str]]] = {}
+def reference(server, inputs, tmp_path_factory) -> Callable[[str], Reference]:
+    """Return a function that runs a command without faults, once."""
 
-    def ask(name: str) -> tuple[Result, dict[str, str]]:
-        if name not in kept:
-            folder = tmp_path_factory.mktemp(name) / "workdir"
-            shutil.copytree(inputs / "cache", folder / "cache")
-            result = server.run([name, *CALLS[name].line(inputs, folder)], folder)
-            assert result.status == 0, result.stderr
-            assert leftovers(folder, CALLS[name].makes) == []
-            kept[name] = result, {each: content_hash(folder / each) for each in CALLS[name].makes}
-        return kept[name]
+    @functools.cache
+    def ask(name: str) -> Reference:
+        folder = tmp_path_factory.mktemp(name) / "workdir"
+        shutil.copytree(inputs / "cache", folder / "cache")
+        result = server.run([name, *CALLS[name].line(inputs, folder)], folder)
+        assert result.status == 0, result.stderr
+        assert leftovers(folder, CALLS[name].makes) == []
+        outputs = [folder / each for each in CALLS[name].makes]
+        files = [file for path in outputs for file in (path, *path.rglob("*")) if file.is_file()]
+        largest = max((file.stat().st_size for file in files), default=0)
+        return Reference(result, {path.name: content_hash(path) for path in outputs}, largest)
 
     return ask
 

@@ -3,7 +3,7 @@
 import shutil
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -85,14 +85,17 @@ def run_lines(lines: list[list[str]]) -> list[tuple[int, str, str, str]]:
     return [run_command(arguments) for arguments in lines]
 
 
-def run_commands(lines: list[list[str]], victim: str, workdir: str, names: list[str]) -> list:
-    """Run several commands with a file intact and damaged; return (damage, command, result...)."""
+def run_commands(lines: list[list[str]], victims: dict[str, list[str]], workdir: str) -> list:
+    """Run several commands with files intact, and with each file in turn damaged in some ways.
+
+    Returns (file, damage, command, result...).
+    """
+    cases = [("", INTACT), *((file, damage) for file in victims for damage in victims[file])]
     results = []
-    file = Path(victim)
-    for name in (INTACT, *names):
-        with damaged(file, damages_of(victim).get(name, lambda content: content)):
+    for file, name in cases:
+        with damaged(Path(file), damages_of(file)[name]) if file else nullcontext():
             for number, arguments in enumerate(lines):
-                results.append((name, number, *run_command(arguments)))
+                results.append((file, name, number, *run_command(arguments)))
                 _clear(Path(workdir))
     return results
 

@@ -32,112 +32,83 @@ def fault_points(name: str, changes: int, count: int) -> list[int]:
     ]
 
 
-def assert_outputs_intact_or_absent(name, workdir, contents):
+def assert_outputs_intact_or_absent(work, folder=None):
     """Assert that every output, or every run of a folder of runs, is intact or absent."""
-    for each in CALLS[name].makes:
-        path = workdir / each
-        if name == "learning-curve" and path.is_dir():
+    for each in CALLS[work.name].makes:
+        path = (folder or work.folder) / each
+        if work.name == "learning-curve" and path.is_dir():
             runs = [run for run in path.iterdir() if run.is_dir() and run.suffix != ".partial"]
             assert all(map(is_intact, runs))
         elif path.exists():
             assert is_intact(path)
-            assert content_hash(path) == contents[each]
+            assert content_hash(path) == work.expected.contents[each]
 
 
-def assert_nothing_partial(name, folder, contents):
+def assert_nothing_partial(work, folder=None):
     """Assert that outputs are intact or absent, and that only resumable work is left besides."""
-    assert_outputs_intact_or_absent(name, folder, contents)
-    if not CALLS[name].resumes:
-        assert leftovers(folder, CALLS[name].makes) == []
+    assert_outputs_intact_or_absent(work, folder)
+    if not CALLS[work.name].resumes:
+        assert leftovers(folder or work.folder, CALLS[work.name].makes) == []
 
 
-def assert_works_again(server, name, inputs, workdir, contents):
+def assert_works_again(work):
     """Assert that the same command succeeds, with --force if some outputs already exist."""
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    again = server.run(line, workdir)
+    again = work.run()
     if again.status and NOT_RENAMED in again.stderr:  # killed just before the rename
-        for path in workdir.glob("*.partial"):
+        for path in work.folder.glob("*.partial"):
             path.rename(path.with_suffix(""))
     elif again.status:
         assert "already exists" in again.stderr
-        again = server.run([*line, "--force"], workdir)
+        again = work.run(None, "--force")
         assert again.status == 0, again.stderr
-    assert {each: content_hash(workdir / each) for each in CALLS[name].makes} == contents
+    assert work.contents() == work.expected.contents
 
 
-def assert_one_line(stderr: str, last: str) -> None:
-    """Assert that the last line starts with ``last`` and that no traceback is printed."""
-    assert "Traceback" not in stderr
-    assert stderr.rstrip("\n").splitlines()[-1].startswith(last), stderr
+def assert_refused(result, place, last="Error: ") -> None:
+    """Assert that a command failed with one line, which names a place."""
+    assert result.status == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.rstrip("\n").splitlines()[-1].startswith(last), result.stderr
+    assert str(place) in result.stderr
 
 
 @pytest.mark.parametrize("number", range(KILLS))
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_killed_command_leaves_an_intact_output_or_none(
-    server, inputs, workdir, reference, name, number
-):
-    result, contents = reference(name)
-    at_change = fault_points(name, result.changes, KILLS)[number]
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    killed = server.run(line, workdir, Fault(signal=signal.SIGKILL, at_change=at_change))
+def test_a_killed_command_leaves_an_intact_output_or_none(work, name, number):
+    at_change = fault_points(name, work.expected.result.changes, KILLS)[number]
+    killed = work.run(Fault(signal=signal.SIGKILL, at_change=at_change))
     assert killed.status == -signal.SIGKILL
-    assert_outputs_intact_or_absent(name, workdir, contents)
-    assert_works_again(server, name, inputs, workdir, contents)
+    assert_outputs_intact_or_absent(work)
+    assert_works_again(work)
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_command_killed_while_writing_leaves_an_intact_output_or_none(
-    server, inputs, workdir, reference, name
-):
-    _, contents = reference(name)
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    killed = server.run(line, workdir, Fault(max_file_size=100, die_at_max=True))
+def test_a_command_killed_while_writing_leaves_an_intact_output_or_none(work, name):
+    killed = work.run(Fault(max_file_size=100, die_at_max=True))
     assert killed.status == -signal.SIGXFSZ
-    assert_outputs_intact_or_absent(name, workdir, contents)
-    assert [each for each in CALLS[name].makes if (workdir / each).is_file()] == []
+    assert_outputs_intact_or_absent(work)
+    assert [each for each in CALLS[name].makes if (work.folder / each).is_file()] == []
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_an_interrupted_command_prints_one_line(server, inputs, workdir, reference, name):
-    result, contents = reference(name)
-    at_change = fault_points(name, result.changes, 3)[2] if CALLS[name].makes else None
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    fault = Fault(
-        signal=signal.SIGINT,
-        at_change=at_change,
-        on_read=str(inputs) if at_change is None else None,
-    )
-    interrupted = server.run(line, workdir, fault)
-    assert interrupted.status == 1
-    assert_one_line(interrupted.stderr, "Aborted!")
-    assert_nothing_partial(name, workdir, contents)
+def test_an_interrupted_command_prints_one_line(work, name):
+    if CALLS[name].makes:
+        when = {"at_change": fault_points(name, work.expected.result.changes, 3)[2]}
+    else:
+        when = {"on_read": str(work.inputs)}
+    assert_refused(work.run(Fault(signal=signal.SIGINT, **when)), "", "Aborted!")
+    assert_nothing_partial(work)
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_file_size_limit_prints_a_one_line_error(server, inputs, workdir, reference, name):
-    _, contents = reference(name)
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    refused = server.run(line, workdir, Fault(max_file_size=1000))
-    assert refused.status == 1
-    assert_one_line(refused.stderr, "Error: ")
-    assert str(workdir) in refused.stderr
-    assert_nothing_partial(name, workdir, contents)
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_missing_last_byte_is_an_error(server, inputs, workdir, reference, name):
-    _, contents = reference(name)
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    assert server.run(line, workdir).status == 0
-    files = [each for each in workdir.rglob("*") if each.is_file()]
-    outputs = [each for each in files if each.relative_to(workdir).parts[0] != "cache"]
-    largest = max(each.stat().st_size for each in outputs)
-    for each in CALLS[name].makes:
-        shutil.rmtree(workdir / each) if (workdir / each).is_dir() else (workdir / each).unlink()
-    refused = server.run(line, workdir, Fault(max_file_size=largest - 1))
-    assert refused.status == 1
-    assert_one_line(refused.stderr, "Error: ")
-    assert_outputs_intact_or_absent(name, workdir, contents)
+@pytest.mark.parametrize("missing", ["most", "the last byte"])
+def test_a_file_size_limit_prints_a_one_line_error(work, missing):
+    size = 1000 if missing == "most" else work.expected.largest - 1
+    assert_refused(work.run(Fault(max_file_size=size)), work.folder)
+    if missing == "most":
+        assert_nothing_partial(work)
+    else:
+        assert_outputs_intact_or_absent(work)
 
 
 @pytest.fixture(scope="module")
@@ -165,16 +136,10 @@ def mounted(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_prints_a_one_line_error(server, inputs, workdir, mounted, reference, name):
-    _, contents = reference(name)
+def test_a_full_disk_prints_a_one_line_error(work, mounted):
     disk = mounted("size=8k")
-    words = CALLS[name].line(inputs, "PLACE")
-    line = [name, *(word.replace("PLACE", str(disk)) for word in words)]
-    refused = server.run(line, workdir)
-    assert refused.status == 1
-    assert_one_line(refused.stderr, "Error: ")
-    assert str(disk) in refused.stderr
-    assert_nothing_partial(name, disk, contents)
+    assert_refused(work.run(place=disk), disk)
+    assert_nothing_partial(work, disk)
 
 
 @pytest.mark.parametrize("name", [name for name in CALLS if CALLS[name].makes])
@@ -182,28 +147,19 @@ def test_a_full_disk_prints_a_one_line_error(server, inputs, workdir, mounted, r
 def test_an_unwritable_output_prints_a_one_line_error(
     server, inputs, workdir, mounted, tmp_path, name, kind
 ):
-    if kind == "below a file":
-        (tmp_path / "file").touch()
-    where = mounted("ro") if kind == "a read-only disk" else tmp_path / "file" / "folder"
-    words = CALLS[name].line(inputs, "PLACE")
-    refused = server.run([name, *(word.replace("PLACE", str(where)) for word in words)], workdir)
-    assert refused.status == 1
-    assert_one_line(refused.stderr, "Error: ")
-    assert str(where) in refused.stderr
+    (tmp_path / "file").touch()
+    place = mounted("ro") if kind == "a read-only disk" else tmp_path / "file" / "folder"
+    assert_refused(server.run([name, *CALLS[name].line(inputs, place)], workdir), place)
 
 
 @pytest.mark.parametrize("name", PRINTERS)
-def test_an_unwritable_cache_is_ignored_or_a_one_line_error(
-    server, inputs, workdir, reference, name
-):
-    expected, _ = reference(name)
-    line = [name, *CALLS[name].line(inputs, workdir)]
-    result = server.run(line, workdir, Fault(max_file_size=0))
+def test_an_unwritable_cache_is_ignored_or_a_one_line_error(work):
+    result = work.run(Fault(max_file_size=0))
     assert "Traceback" not in result.stderr
     if result.status == 0:
-        assert result.stdout == expected.stdout
+        assert result.stdout == work.expected.result.stdout
     else:
-        assert_one_line(result.stderr, "Error: ")
+        assert_refused(result, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")

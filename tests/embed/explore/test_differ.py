@@ -8,10 +8,8 @@ import shutil
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import firth
-from firth import cli
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.store.view import StoredText
 from firth.embed.explore.chance import surprise
@@ -20,6 +18,7 @@ from firth.embed.explore.drawn_text import DrawnCorpus, joined_text, training_do
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import output, refusal
 
 TOPICS, WORDS, DOCUMENTS, PARAGRAPHS = 8, 12, 30, 20
 # "x" is near "w" in the first space and near "y" in the second
@@ -70,11 +69,10 @@ def test_a_hand_worked_example():
     assert [each.distance for each in found.words] == pytest.approx([1, 0.4, 0.4], abs=1e-6)
     assert (found.n_shared, found.no_chance) == (3, "`resamples=0`")
     assert {(each.p, each.q, each.chance, each.count_a) for each in found.words} == {(None,) * 4}
-
-
-def test_words_that_are_asked_for_are_all_shown():
-    found = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
-    assert [each.word for each in found.words] == ["y", "x", "w"]
+    asked = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
+    assert [each.word for each in asked.words] == ["y", "x", "w"]
+    with pytest.raises(UnknownWordError, match=r"^'q' is not one of the 3 shared words$"):
+        differ(FIRST, SECOND, k=1, words=["q"])
 
 
 def test_chance_is_of_the_kind_with_the_larger_p():
@@ -233,17 +231,12 @@ def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, 
     assert found.words[0].count_a == found.words[0].count_b
 
 
-def test_the_same_seed_gives_the_same_p(runs, at):
-    (a, _), (b, _) = runs
-    once, again = (differ(a, b, k=8, resamples=2, seed=3, **at) for _ in range(2))
-    assert once == again
-
-
 @pytest.mark.slow
 def test_words_and_top_choose_what_is_returned_but_not_what_is_tested(runs, at):
     (a, _), (b, _) = runs
-    every = {word.word: word for word in differ(a, b, k=8, resamples=2, **at).words}
-    asked = differ(a, b, k=8, resamples=2, words=["t3w1", "bank", "t3w1"], **at)
+    options = {"k": 8, "resamples": 2, "seed": 3, **at}
+    every = {word.word: word for word in differ(a, b, **options).words}
+    asked = differ(a, b, words=["t3w1", "bank", "t3w1"], **options)  # by the same seed
     assert asked.words == [every["t3w1"], every["bank"]]
     assert len(differ(a, b, k=8, resamples=0, top=3).words) == 3
 
@@ -327,16 +320,6 @@ def test_refused(b, options, message):
     assert str(refused.value) == message
 
 
-def test_a_word_that_is_not_shared_is_refused():
-    with pytest.raises(UnknownWordError, match=r"^'q' is not one of the 3 shared words$"):
-        differ(FIRST, SECOND, k=1, words=["q"])
-
-
-def command(*arguments):
-    """Run ``firth differ``."""
-    return CliRunner().invoke(cli.main, ["differ", *map(str, arguments)])
-
-
 @pytest.fixture
 def saved(tmp_path):
     """The two spaces of the hand-worked example as runs without a corpus."""
@@ -347,39 +330,30 @@ def saved(tmp_path):
 
 
 def test_the_command_prints_a_table_with_the_reason_for_the_lack_of_p(saved):
-    result = command(*saved, "-k", 1, "--top", 1)
-    assert result.exit_code == 0
-    lines = [line.split() for line in result.stdout.splitlines() if line.strip(" ─")]
+    shown = output("differ", *saved, "-k", 1, "--top", 1)
+    lines = [line.split() for line in shown.splitlines() if line.strip(" ─")]
     assert lines[1] == ["w", "1.000", "x", "y"]
-    assert result.stdout.splitlines()[-2:] == [
+    assert shown.splitlines()[-2:] == [
         "3 shared words, 1 neighbors each",
         f"no p: {saved[0]}: only svd, skipgram, cbow are trained again",
     ]
+    assert refusal("differ", *saved, "-k", 9) == (
+        f"{saved[0]} and {saved[1]} share 3 words with vectors, too few for k = 9"
+    )
 
 
 def test_the_command_prints_p_and_q(runs, at):
     where = [part for path in at["corpora"] for part in ("--corpus", path)]
-    result = command(*(run.path for run, _ in runs), *where, "-k", 8, "--resamples", 2, "--top", 1)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.split()[:9] == [
-        "word", "count", "A", "count", "B", "distance", "chance", "p", "q",
-    ]  # fmt: skip
-    assert result.stdout.splitlines()[-1] == "97 shared words, 8 neighbors each"
+    paths = [run.path for run, _ in runs]
+    shown = output("differ", *paths, *where, "-k", 8, "--resamples", 2, "--top", 1)
+    assert shown.split()[:9] == ["word", "count", "A", "count", "B", "distance", "chance", "p", "q"]
+    assert shown.splitlines()[-1] == "97 shared words, 8 neighbors each"
 
 
 def test_json_and_csv_have_all_neighbors(saved):
-    options = ("-k", 2, "--resamples", 0, "--words", "x")
-    document = json.loads(command(*saved, *options, "--json").stdout)
+    words = ("differ", *saved, "-k", 2, "--resamples", 0, "--words", "x")
+    document = json.loads(output(*words, "--json"))
     assert (document["a"], document["k"]) == (str(saved[0]), 2)
-    [row] = csv.DictReader(io.StringIO(command(*saved, *options, "--csv").stdout))
+    [row] = csv.DictReader(io.StringIO(output(*words, "--csv")))
     assert float(row["distance"]) == document["words"][0]["distance"]
     assert (row["word"], row["p"], row["only_a"]) == ("x", "", "")
-
-
-def test_an_input_error_of_the_command_is_one_line(saved):
-    result = command(*saved, "-k", 9)
-    assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: {saved[0]} and {saved[1]} share 3 words with vectors, too few for k = 9\n"
-    )
-    assert command(saved[0], saved[0]).stderr.endswith("is compared with itself; pass two runs\n")

@@ -14,7 +14,6 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from firth import cli
 from firth.corpora.store.search import Search
@@ -35,6 +34,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
+
+from tests.calls import output
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -135,6 +136,16 @@ def runs(corpus, tmp_path_factory):
     return [folder / name for name in ("svd", "mlm", *words)]
 
 
+# with a map by UMAP that needs no compiler
+SERVER = """
+from firth import cli
+from firth.embed.explore import space
+
+space.umap_places = lambda units, tell: units[:, [1, 0]]
+cli.run()
+"""
+
+
 def import_slow_packages(address):
     """Let the server import torch and scikit-learn while other tests run."""
     for path in ("api/fill/1?text=the+[MASK]&", "api/clusters/0?"):
@@ -145,17 +156,14 @@ def import_slow_packages(address):
 @pytest.fixture(scope="module")
 def address(corpus, runs):
     """Return the address of a server of all runs."""
-    command = [sys.executable, "cli.py", "explore", *runs, "--corpus", corpus.path, "--no-browser"]
+    words = ["explore", *map(str, runs), "--corpus", str(corpus.path), "--no-browser"]
     root = Path(cli.__file__).parent
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with subprocess.Popen(
-        [str(each) for each in command],
-        cwd=root,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
+        [sys.executable, "-c", SERVER, *words],
+        cwd=root, env=environment, stdout=subprocess.PIPE, text=True,
+    ) as server:  # fmt: skip
         try:
             found = re.search(r"http://\S+", server.stdout.readline())[0]
             with ThreadPoolExecutor(1) as pool:
@@ -418,7 +426,6 @@ def check_differences(page):
 
 
 def test_another_map_of_the_same_words(page):
-    pytest.importorskip("umap")
     page.choose("#run", "2")
     page.wait(lambda: "one" in page.text("figcaption"))
     places = "return Array.from(state.views[0].places)"
@@ -463,8 +470,7 @@ def test_words_that_are_html_are_text(page, downloads):
 
 def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, tmp_path):
     out = tmp_path / "page.html"
-    done = CliRunner().invoke(cli.main, ["explore", *map(str, runs[2:4]), "--html", str(out)])
-    assert done.exit_code == 0, done.stderr
+    output("explore", *runs[2:4], "--html", out)
     page = Page(driver)
     page.open(out.as_uri())
     page.select("word3")

@@ -15,9 +15,7 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.encoding.build import open_or_build
 from firth.embed.explore import maps
@@ -40,6 +38,7 @@ from starlette.testclient import TestClient
 
 from firth.embed.explore import server as server_module
 from firth.embed.explore.server import POLICY, Answers, make_app
+from tests.calls import refusal
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "secret"
@@ -169,13 +168,6 @@ def test_umap_puts_groups_apart_and_is_kept(tmp_path, monkeypatch):
     assert np.array_equal(umap_places(units, print), places)
     with pytest.raises(SettingError, match="more than 15 words, got 15"):
         umap_places(units[:15], print)
-
-
-def test_umap_without_its_package_says_what_to_install(runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(maps, "find_spec", lambda name: None)
-    done = CliRunner().invoke(cli.main, ["explore", str(runs[0]), "--map", "umap"])
-    assert done.exit_code == 1
-    assert "pip install 'firth[umap]'" in done.stderr
 
 
 def test_the_map_of_one_dimension_or_equal_vectors_is_finite():
@@ -437,18 +429,15 @@ def test_a_package_that_two_threads_cannot_import_at_once_is_there_before_them()
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
-def test_a_port_that_is_in_use_is_refused_with_a_remedy(runs):
+def test_what_the_command_lacks_is_named_with_a_remedy(runs, monkeypatch):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        port = str(other.getsockname()[1])
-        done = CliRunner().invoke(cli.main, ["explore", str(runs[0]), "--port", port])
-    assert done.exit_code == 1
-    assert f"--port {port}: Address already in use; pass another one" in done.stderr
-
-
-def test_without_the_extra_the_command_names_it(runs, monkeypatch):
+        port = other.getsockname()[1]
+        refused = refusal("explore", runs[0], "--port", port)
+    assert f"--port {port}: Address already in use; pass another one" in refused
+    monkeypatch.setattr(maps, "find_spec", lambda name: None)
+    assert "pip install 'firth[umap]'" in refusal("explore", runs[0], "--map", "umap")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    done = CliRunner().invoke(cli.main, ["explore", str(runs[0])])
     remedy = "needs the packages starlette and uvicorn; pip install 'firth[explore]'"
-    assert (done.exit_code, done.stderr) == (1, f"Error: the server {remedy}\n")
+    assert refusal("explore", runs[0]) == f"the server {remedy}"

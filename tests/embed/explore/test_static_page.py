@@ -8,20 +8,19 @@ import zlib
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.embed.explore import static_page
 from firth.embed.explore.space import Space
 from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import output, refusal
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
-def save_run(folder, n_words, dim=6, seed=1):
+def save_run(folder, n_words, dim=6):
     """Write vectors of random words and return their folder."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     lengths = rng.integers(4, 13, 2 * n_words)
     letters, ends = "".join(rng.choice(LETTERS, lengths.sum())), lengths.cumsum()
     words = {letters[end - n : end]: 0 for n, end in zip(lengths, ends, strict=True)}
@@ -46,9 +45,8 @@ def test_the_data_of_runs_come_back(tmp_path):
     other = np.random.default_rng(2).normal(size=(60, 4)).astype(np.float32)
     WordVectors(words, other).save(runs[1])
     out = tmp_path / "page.html"
-    arguments = ["explore", *map(str, runs), "--html", str(out)]
-    done = CliRunner().invoke(cli.main, arguments)
-    assert done.exit_code == 0, done.stderr
+    asked = ["explore", *runs, "--html", out]
+    output(*asked)
     data = data_in(out.read_text())
     assert [run["name"] for run in data["runs"]] == ["a", "b"]
     for run, path in zip(data["runs"], runs, strict=True):
@@ -68,9 +66,7 @@ def test_the_data_of_runs_come_back(tmp_path):
         clusters = [ord(each) - ord("0") for each in run["clusters"]]
         assert clusters == space.clusters(static_page.CLUSTERS)
     assert {each["word"] for each in data["differ"]} == set(words)
-    again = CliRunner().invoke(cli.main, arguments)
-    assert again.exit_code == 1
-    assert "already exists" in again.stderr
+    assert "already exists" in refusal(*asked)
 
 
 def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monkeypatch):
