@@ -177,18 +177,24 @@ def test_impossible_sizes_are_refused(model, at, numbers, message):
     assert message in error
 
 
-def test_a_model_with_trailing_bytes_is_refused(model):
+def test_damaged_models_are_refused(model, tmp_path):
     path = model()
-    size = path.stat().st_size
-    path.write_bytes(path.read_bytes() + b"more")
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"more")
     assert refusal_of(path) == (
-        f"damaged: the end of the model, near byte {size}, is followed by 4 extra bytes; {REMEDY}"
+        f"damaged: the end of the model, near byte {len(whole)}, is followed by 4 extra bytes; "
+        f"{REMEDY}"
     )
-
-
-def test_a_model_truncated_anywhere_raises_a_one_line_error(tmp_path):
+    path.write_bytes(gzip.compress(whole))
+    assert refusal_of(path) == "gzipped fastText model; unpack it with gunzip first"
+    path.write_bytes(fasttext_bytes(["a" * 70_000], some_inputs(1, 5)))
+    assert refusal_of(path) == f"{ENTRY} does not end within 65536 bytes; {REMEDY}"
+    inputs = INPUTS.copy()
+    inputs[1, 2] = np.nan
+    assert refusal_of(model(inputs=inputs)) == (
+        f"the vector of word 2 contains NaN or infinity; {REMEDY}"
+    )
     content = REAL.read_bytes()
-    path = tmp_path / "cut.bin"
     for size in range(4, len(content), 50):
         path.write_bytes(content[:size])
         assert refusal_of(path).startswith(("truncated within", "damaged: the"))
@@ -207,23 +213,3 @@ def test_any_damaged_header_byte_gives_vectors_or_a_one_line_error(model):
             except FirthError as error:
                 message = str(error)
             assert "\n" not in message
-
-
-def test_a_vector_that_is_not_finite_is_refused(model):
-    inputs = INPUTS.copy()
-    inputs[1, 2] = np.nan
-    assert refusal_of(model(inputs=inputs)) == (
-        "the vector of word 2 contains NaN or infinity; download or create it again"
-    )
-
-
-def test_a_gzipped_model_is_refused(model):
-    path = model()
-    path.write_bytes(gzip.compress(path.read_bytes()))
-    assert refusal_of(path) == "gzipped fastText model; unpack it with gunzip first"
-
-
-def test_an_unterminated_word_is_refused(tmp_path):
-    path = tmp_path / "model.bin"
-    path.write_bytes(fasttext_bytes(["a" * 70_000], some_inputs(1, 5)))
-    assert refusal_of(path) == f"{ENTRY} does not end within 65536 bytes; {REMEDY}"
