@@ -122,9 +122,8 @@ def lines(tmp_path_factory) -> Path:
 @pytest.fixture
 def few_at_once(monkeypatch) -> None:
     """Divide the few sentences into blocks of as many tasks."""
-    pool, encode = partial(pool_words, tokens_at_once=20), partial(encode_file, words_at_once=20)
-    monkeypatch.setattr(pooled_run, "pool_words", pool)
-    monkeypatch.setattr(encoding_tasks, "encode_file", encode)
+    monkeypatch.setattr(pooled_run, "pool_words", partial(pool_words, tokens_at_once=20))
+    monkeypatch.setattr(encoding_tasks, "WORDS_AT_ONCE", 20)
 
 
 @pytest.fixture

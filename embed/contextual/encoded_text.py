@@ -1,9 +1,9 @@
 """``firth encode``: write the vectors of a text's words or lines to a file."""
 
-import functools
+import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -19,6 +19,7 @@ from firth.embed.protocols import ContextualEncoder, needs_trees
 
 _DIGITS = 6  # decimals of a number in JSON
 STDIN = "-"
+WORDS_AT_ONCE = 1 << 14
 SUFFIXES = (".npz", ".jsonl")
 
 
@@ -50,10 +51,6 @@ class Form(NamedTuple):
 
 
 Lines = Sequence[Sequence[str]]
-# from blocks of lines, layers, form and progress: each block, and what is written of it
-EncodeBlocks = Callable[
-    [Iterable[Lines], Sequence[int], Form, Progress], Iterator[tuple[Lines, bytes]]
-]
 
 
 def encode_file(
@@ -64,8 +61,7 @@ def encode_file(
     *,
     force: bool = False,
     show: Progress = no_progress,
-    words_at_once: int = 1 << 14,
-    encode_blocks: EncodeBlocks | None = None,
+    words_at_once: int = WORDS_AT_ONCE,
 ) -> int:
     """Encode each line of a text, write the vectors atomically and return the number of lines.
 
@@ -73,38 +69,31 @@ def encode_file(
     line feeds, ``words.tobytes().decode().split(chr(10))``, and ``lines`` int64 (n_lines + 1,):
     line i has the vectors ``lines[i]`` to ``lines[i + 1] - 1``. ``.jsonl`` contains one object per
     line, ``{"words": [...], "vectors": [[...], ...]}`` or ``{"words": [...], "vector": [...]}``.
-    Per sentence, a line without words has a vector of zeros. ``encode_blocks`` may encode them
-    elsewhere.
+    Per sentence, a line without words has a vector of zeros.
     """
+    n_words = 0
+    with new_output(encoder, out, config, force) as (writer, layers):
+        for lines in batches(encoder.words, source, words_at_once):
+            writer.add(lines, rows_of(lines, encoder.encode(lines, layers), writer.form))
+            n_words += sum(map(len, lines))
+            show(n_words)
+    return writer.n_lines
+
+
+@contextlib.contextmanager
+def new_output(
+    encoder: ContextualEncoder, out: Path, config: EncodeConfig, force: bool
+) -> Iterator[tuple["Writer", tuple[int, ...]]]:
+    """Yield the writer of an output, which appears when it is complete, and the layers to read."""
     layers = parse_layers(config.layers, encoder.n_layers)
     refuse_suffix(out)
     refuse_trees(encoder)
-    encode_blocks = encode_blocks or functools.partial(_encode_here, encoder)
-    form = Form(out.suffix, config.per)
-    with atomic_output(out, force) as partial:
-        dim = encoder.encode([[]], layers)[0].shape[1]
-        with open_writer(partial, form, dim) as writer:
-            n_lines = 0
-            blocks = batches(encoder.words, source, words_at_once)
-            for lines, rows in encode_blocks(blocks, layers, form, show):
-                writer.add(lines, rows)
-                n_lines += len(lines)
-    return n_lines
-
-
-def _encode_here(
-    encoder: ContextualEncoder,
-    blocks: Iterable[Lines],
-    layers: Sequence[int],
-    form: Form,
-    show: Progress,
-) -> Iterator[tuple[Lines, bytes]]:
-    """Yield each block of lines, and what is written of it."""
-    n_words = 0
-    for lines in blocks:
-        yield lines, rows_of(lines, encoder.encode(lines, layers), form)
-        n_words += sum(map(len, lines))
-        show(n_words)
+    dim = encoder.encode([[]], layers)[0].shape[1]
+    with (
+        atomic_output(out, force) as partial,
+        Writer(partial, Form(out.suffix, config.per), dim) as writer,
+    ):
+        yield writer, layers
 
 
 def refuse_trees(encoder: ContextualEncoder) -> None:
@@ -136,67 +125,41 @@ def rows_of(lines: Lines, states: Sequence[np.ndarray], form: Form) -> bytes:
     return "".join(objects).encode()
 
 
-def open_writer(partial: Path, form: Form, dim: int) -> "_NpzWriter | _JsonlWriter":
-    """Return the writer of a format, a context manager."""
-    if form.suffix == ".jsonl":
-        return _JsonlWriter(partial)
-    return _NpzWriter(partial, form.per, dim)
+class Writer:
+    """Writes what is made of lines; vectors go to disk as they arrive."""
 
-
-class _NpzWriter:
-    """Writer of ``.npz``; vectors go to disk as they arrive."""
-
-    def __init__(self, path: Path, per: str, dim: int) -> None:
-        self._path, self._per, self._dim = path, per, dim
-        self._raw = path.with_name("vectors.raw")
+    def __init__(self, path: Path, form: Form, dim: int) -> None:
+        self.form, self.n_lines = form, 0
+        self._path, self._dim = path, dim
+        self._file_path = path.with_name("vectors.raw") if form.suffix == ".npz" else path
         self._words: list[str] = []
-        self._lines = [0]
+        self._ends = [0]  # of the lines, among the words
 
-    def __enter__(self) -> "_NpzWriter":
-        self._file: IO[bytes] = open(self._raw, "wb")
+    def __enter__(self) -> "Writer":
+        self._file: IO[bytes] = open(self._file_path, "wb")
         return self
 
     def add(self, lines: Lines, rows: bytes) -> None:
-        """Add the vectors of some lines."""
+        """Add lines, and what :func:`rows_of` made of them."""
         self._file.write(rows)
-        for words in lines:
-            if self._per == "sentence":
-                self._lines.append(self._lines[-1] + 1)
-            else:
-                self._words += words
-                self._lines.append(len(self._words))
+        self.n_lines += len(lines)
+        for words in lines if self.form == Form(".npz", "word") else ():
+            self._words += words
+            self._ends.append(len(self._words))
 
     def __exit__(self, kind: object, *_: object) -> None:
         self._file.close()
-        if kind is not None:
+        if kind is not None or self.form.suffix != ".npz":
             return
-        shape = (self._lines[-1], self._dim)
+        shape = (len(self._words) if self.form.per == "word" else self.n_lines, self._dim)
         empty = np.zeros(shape, np.float32)
-        vectors = np.memmap(self._raw, np.float32, "r", shape=shape) if empty.size else empty
-        if self._per == "sentence":
+        vectors = np.memmap(self._file_path, np.float32, "r", shape=shape) if empty.size else empty
+        if self.form.per == "sentence":
             np.savez(self._path, vectors=vectors)
             return
         # not an array of strings, in which each would take the space of the longest
         words = np.frombuffer("\n".join(self._words).encode(), dtype=np.uint8)
-        np.savez(self._path, vectors=vectors, words=words, lines=np.array(self._lines))
-
-
-class _JsonlWriter:
-    """Writer of ``.jsonl``."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> "_JsonlWriter":
-        self._file = open(self._path, "wb")
-        return self
-
-    def add(self, _lines: Lines, rows: bytes) -> None:
-        """Add the objects of some lines."""
-        self._file.write(rows)
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        np.savez(self._path, vectors=vectors, words=words, lines=np.array(self._ends))
 
 
 def _mean(vectors: np.ndarray) -> np.ndarray:

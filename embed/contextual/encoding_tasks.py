@@ -22,10 +22,12 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.text.trees import ParsedSentence
 from firth.embed.contextual.encoded_text import (
+    WORDS_AT_ONCE,
     EncodeConfig,
     Form,
     Lines,
-    encode_file,
+    batches,
+    new_output,
     refuse_trees,
     rows_of,
 )
@@ -124,12 +126,17 @@ def encode_on(
     encoder = open_encoder(run, "cpu")
     refuse_trees(encoder)
     maker = {"command": "encode", "run": encoder_fingerprint(run), **asdict(config)}
-    with open_executor(cluster) as executor, scratch_of_file(out, maker, force=force) as scratch:
+    with (
+        open_executor(cluster) as executor,
+        scratch_of_file(out, maker, force=force) as scratch,
+        new_output(encoder, out, config, force) as (writer, layers),
+    ):
         assert executor
-        there = EncodingTasks(executor, run, scratch)
-        return encode_file(
-            encoder, source, out, config, force=force, show=show, encode_blocks=there.rows
-        )
+        blocks = batches(encoder.words, source, WORDS_AT_ONCE)
+        tasks = EncodingTasks(executor, run, scratch)
+        for lines, rows in tasks.rows(blocks, layers, writer.form, show):
+            writer.add(lines, rows)
+    return writer.n_lines
 
 
 def pool_block(

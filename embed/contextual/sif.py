@@ -9,7 +9,14 @@ import numpy as np
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.embed.contextual.encoded_text import Form, batches, open_writer, refuse_suffix, rows_of
+from firth.embed.contextual.encoded_text import (
+    WORDS_AT_ONCE,
+    Form,
+    Writer,
+    batches,
+    refuse_suffix,
+    rows_of,
+)
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -32,7 +39,7 @@ def sif_file(
     *,
     force: bool = False,
     show: Progress = no_progress,
-    words_at_once: int = 1 << 14,
+    words_at_once: int = WORDS_AT_ONCE,
 ) -> SifCounts:
     """Write a vector per line of a text, in the form of ``encode_file`` per sentence.
 
@@ -65,7 +72,7 @@ def sif_file(
                 "hold is common to all lines, which `sif` subtracts; pass more lines"
             )
         form = Form(out.suffix, "sentence")
-        with open_writer(partial, form, vectors.dim) as writer:
+        with Writer(partial, form, vectors.dim) as writer:
             rows = without_common(found)[:, None]
             for first in range(0, len(texts), words_at_once):
                 some = slice(first, first + words_at_once)
