@@ -14,7 +14,7 @@ from firth.corpora.store.occurrence_kernels import count_by_group
 from firth.corpora.store.search import kept_field
 from firth.corpora.store.view import StoredText, View, choose_words
 from firth.embed.change.config import FEWEST
-from firth.embed.explore.drawn_text import joined_text
+from firth.embed.explore.drawn_text import documents_of_units, joined_text
 
 _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _NO_PERIOD = -1
@@ -49,19 +49,13 @@ class Periods:
 
     @cached_property
     def _document_of_unit(self) -> list[np.ndarray]:
-        """The document of each unit of each shard, by which text is selected."""
-        found, first = [], 0
-        for shard in self.stored.shards:
-            n_documents = len(shard.documents) - 1
-            inside = np.searchsorted(shard.documents, shard.units[:-1], "right") - 1
-            found.append(first + np.minimum(inside, n_documents - 1))  # empty units at the end
-            first += n_documents
-        return found
+        """The document of each unit of each shard, -1 of an empty one."""
+        return documents_of_units(self.stored, held_out=True)
 
     def _selected(self, chosen: np.ndarray) -> StoredText:
         """Return the text of some documents; held-out ones are as good as others here."""
         # chosen: bool (n_documents,)
-        masks = [chosen[each] for each in self._document_of_unit]
+        masks = [chosen[each] & (each >= 0) for each in self._document_of_unit]
         return StoredText(self.stored.vocabulary, self.stored.shards, masks, self.stored.unit)
 
 

@@ -32,7 +32,7 @@ class DrawnCorpus(Corpus):
         held_out: bool = False,
     ) -> None:
         # copies: int64 (n_documents,), numbered over all shards
-        documents = _documents_of_units(text, held_out)
+        documents = documents_of_units(text, held_out)
         times = [np.where(each >= 0, copies[each], 0) for each in documents]  # by unit
         n_tokens = sum(
             int(np.diff(shard.units) @ each) for shard, each in zip(text.shards, times, strict=True)
@@ -51,7 +51,7 @@ class DrawnCorpus(Corpus):
 
 def training_documents(text: StoredText) -> np.ndarray:
     """Return the numbers of the documents with training text, int64 (n,), over all shards."""
-    return np.unique(np.concatenate([each[each >= 0] for each in _documents_of_units(text)]))
+    return np.unique(np.concatenate([each[each >= 0] for each in documents_of_units(text)]))
 
 
 def count_documents(text: StoredText) -> int:
@@ -59,7 +59,7 @@ def count_documents(text: StoredText) -> int:
     return sum(len(shard.documents) - 1 for shard in text.shards)
 
 
-def _documents_of_units(text: StoredText, held_out: bool = False) -> list[np.ndarray]:
+def documents_of_units(text: StoredText, held_out: bool = False) -> list[np.ndarray]:
     """Return the document of each unit of each shard, -1 if it is empty or not wanted.
 
     Text may be held out and sampled by smaller units than documents.
