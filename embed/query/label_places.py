@@ -27,7 +27,10 @@ def place_labels(
     # returns label centers: float64 (n, 2); whether each is far from its point: bool (n,)
     middles = points[:, None] + _shifts(sizes, gap)
     own = _own_costs(points, sizes, bounds, gap)
-    near = _neighbors(points, sizes, gap)
+    reach = _RINGS[-1] * gap + sizes  # how far a label can be from its point
+    apart = np.abs(points[:, None] - points)
+    meet = (apart <= reach[:, None] + reach).all(axis=2) & ~np.eye(len(points), dtype=bool)
+    near = [np.flatnonzero(row) for row in meet]
     chosen = np.full(len(points), -1)
     for _ in range(_PASSES):
         before = chosen.copy()
@@ -39,23 +42,6 @@ def place_labels(
         if np.array_equal(before, chosen):
             break
     return middles[np.arange(len(points)), chosen], chosen >= len(_DIRECTIONS)
-
-
-def _reach(sizes: np.ndarray, gap: float) -> np.ndarray:
-    """Return how far each label can reach from its point, over all positions, (n, 2)."""
-    reach: np.ndarray = gap * max(_RINGS) + sizes
-    return reach
-
-
-def _neighbors(points: np.ndarray, sizes: np.ndarray, gap: float) -> list[np.ndarray]:
-    """Return for each label the other labels that it could overlap."""
-    reach = _reach(sizes, gap)
-    near = []
-    for label, point in enumerate(points):
-        meets = (np.abs(points - point) <= reach + reach[label]).all(axis=1)
-        meets[label] = False
-        near.append(np.flatnonzero(meets))
-    return near
 
 
 def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
@@ -77,14 +63,13 @@ def _own_costs(
     distance = _PER_GAP * (np.repeat(_RINGS, len(_DIRECTIONS)) - 1)
     ranks = _PER_DIRECTION * np.tile(np.arange(len(_DIRECTIONS)), len(_RINGS))
     costs = np.tile(distance + ranks, (len(points), 1))
-    reach = _reach(sizes, gap) + gap / 2
+    reach = (_RINGS[-1] + 0.5) * gap + sizes
     for label, point in enumerate(points):
         near = np.flatnonzero((np.abs(points - point) <= reach[label]).all(axis=1))
         dots = np.full((len(near), 2), gap)
         covered = _overlaps(middles[label], sizes[label], points[near], dots)
-        costs[label] += (
-            _ON_POINT * covered * sizes[label].prod() / gap**2
-        )  # in points covered, not in shares of the label
+        in_points = sizes[label].prod() / gap**2  # instead of shares of the label
+        costs[label] += _ON_POINT * covered * in_points
         others = points[near[near != label]]
         costs[label] += _PASSING * _passed(point, middles[label], others, gap / 2)
     half = sizes[:, None] / 2
