@@ -17,12 +17,10 @@ from firth.corpora.common.estimate import extrapolated
 from firth.corpora.encoding.dry_run import estimate_corpus
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.encoding.type_table import TypeTable, table_bytes
 from firth.corpora.reading.sample import sample_blocks
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
-from firth.corpora.text.characters import character_table
 from firth.embed.svd import dry_run as svd_dry_run
 from firth.embed.svd.dry_run import estimate_svd
 from firth.embed.svd.train import SvdConfig, make_svd_run
@@ -235,16 +233,6 @@ def test_a_part_of_the_sources_tells_the_size_of_the_corpus(tmp_path):
     assert estimate.disk == pytest.approx(size_of(corpus.path), rel=0.2)
     assert estimate.sizes["tokens"] == pytest.approx(corpus.n_tokens, rel=0.05)
     assert estimate.sizes["types"] == pytest.approx(corpus.manifest["types"], rel=0.2)
-
-
-@pytest.mark.parametrize("n_types", [10, 40_000, 70_000])
-def test_the_reckoned_memory_of_a_table_is_that_of_a_real_one(n_types):
-    text = " ".join(f"w{number:011}" for number in range(n_types)).encode()
-    table = TypeTable()
-    raw = np.frombuffer(text, np.uint8)
-    table.segment(raw, np.array([0, len(raw)]), character_table("whitespace", False, False))
-    assert len(table) == n_types
-    assert table_bytes(n_types, 12 * n_types) == table.nbytes
 
 
 @pytest.mark.parametrize(("exponent", "bend"), [(1.0, 0.0), (0.6, 0.0), (0.8, -0.02)])

@@ -11,7 +11,6 @@ from firth.corpora.common.estimate import (
     dry_run_options,
     print_estimate,
     require_out,
-    seconds_since_start,
 )
 from firth.corpora.common.options import click_options, take
 from firth.corpora.encoding.phrase_options import PhraseOptions
@@ -70,8 +69,7 @@ def command(
         phrases=take(PhraseOptions, options),
     )
     if dry_run:
-        started = seconds_since_start()
-        print_estimate(estimate_corpus(request, out, force=force).after(started), as_json=as_json)
+        print_estimate(estimate_corpus(request, out, force=force), as_json=as_json)
         return
     assert out is not None
     if not force and up_to_date(out, request):

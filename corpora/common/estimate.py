@@ -2,8 +2,6 @@
 
 import datetime
 import math
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,10 +27,6 @@ class Estimate:
         """The local time at which the step would end if it began now."""
         seconds = datetime.timedelta(seconds=self.seconds * (self.runs or 1))
         return (datetime.datetime.now().astimezone() + seconds).isoformat(timespec="seconds")
-
-    def after(self, seconds: float) -> "Estimate":
-        """Return the cost with the start of the program before it."""
-        return replace(self, seconds=self.seconds + seconds)
 
     def of_runs(self, runs: int | None) -> "Estimate":
         """Return the cost of several runs."""
@@ -76,16 +70,6 @@ def _shown(name: str, value: Any) -> str:
     return human(value) if isinstance(value, float) else str(value)
 
 
-def seconds_since_start() -> float:
-    """Return for how long this program has run; where that is not known, its processor time."""
-    try:
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        running = float(Path("/proc/uptime").read_text().split()[0])
-    except OSError:
-        return time.process_time()
-    return running - ticks / os.sysconf("SC_CLK_TCK")
-
-
 def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--dry-run`` and ``--json`` to a command that makes an artifact."""
     from firth.corpora.common.command import OUTPUT, option
@@ -109,7 +93,7 @@ def require_out(out: Path | None, dry_run: bool, as_json: bool, cluster: str | N
 
 
 def extrapolated(sizes: Sequence[float], values: Sequence[float], at: float) -> float:
-    """Extrapolate a growth that slows down: a parabola through the logarithms.
+    """Extrapolate a growth that slows down, as a parabola through the logarithms does.
 
     Its slope goes on falling as it does from point to point, down to 0. Between the points the
     growth is that of a power.
@@ -123,6 +107,5 @@ def extrapolated(sizes: Sequence[float], values: Sequence[float], at: float) -> 
     slopes, middles = np.diff(y) / np.diff(x), (x[1:] + x[:-1]) / 2
     bend = min(0.0, float(np.polyfit(middles, slopes, 1)[0])) if len(slopes) > 1 else 0.0
     last = max(0.0, float(slopes[-1] + bend * (x[-1] - middles[-1])))
-    if bend:
-        steps = min(steps, -last / bend)  # where it has stopped growing
+    steps = min(steps, -last / bend) if bend else steps  # where it has stopped growing
     return float(np.exp(y[-1] + last * steps + bend * steps**2 / 2))

@@ -2,7 +2,7 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from firth.corpora.common.peak_memory import peak_memory
 from firth.corpora.encoding.pipeline import build_sample, most_at_once
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
-from firth.corpora.encoding.type_table import table_bytes
 from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.sample import sample_blocks, stored_bytes
 from firth.corpora.reading.sources import source_files
@@ -28,6 +27,7 @@ _CURVE_POINTS = 4  # of the growth of types, each at twice the text of the one b
 _NOTHING = Estimate(
     disk=0, memory=0, seconds=0.0, sizes={"bytes": 0}, reckoned_from="a corpus that is up to date"
 )
+_BY_TYPE = 56  # bytes in the table of a thread, with what sorts it
 _SOURCE_ENTRY = 160  # bytes about each file in the manifest
 
 
@@ -61,49 +61,42 @@ def estimate_corpus(
         started = time.perf_counter()
         build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # loads kernels
         loading = time.perf_counter() - started
-        blocks = _Counted(sampled())
+        consumed = 0  # bytes as they are stored
+
+        def counted() -> Iterator[RawBlock]:
+            nonlocal consumed
+            for block in sampled():
+                consumed += block.consumed
+                yield block
+
         with peak_memory() as peak:
             started = time.perf_counter()
-            sample = build_sample(request, Path(folder) / "sample", blocks)
+            sample = build_sample(request, Path(folder) / "sample", counted())
             sample.advice()
             seconds = time.perf_counter() - started
-        scale = max(1.0, n_bytes / blocks.consumed)
-        tokens, types = scale * sample.n_tokens, _types_at(sample, options)
-        memory = _vocabulary_memory(sample, types, tokens, options)
-        memory -= _vocabulary_memory(sample, types, sample.n_tokens, options)
+        scale = max(1.0, n_bytes / consumed)
+        tokens = scale * sample.n_tokens
+        n_types = _types_at(sample, tokens, options)
         return Estimate(
-            disk=_disk(sample, scale, types(tokens), len(files)),
-            memory=peak.bytes + memory,
+            disk=_disk(sample, scale, n_types, len(files)),
+            memory=peak.bytes + _vocabulary_memory(sample, n_types, options),
             seconds=loading + seconds * scale,
-            temporary=round(types(tokens) * (40 + 2 * _word_bytes(sample))),
-            sizes={"bytes": n_bytes, "tokens": round(tokens), "types": round(types(tokens))},
+            temporary=round(n_types * (40 + 2 * _word_bytes(sample))),
+            sizes={"bytes": n_bytes, "tokens": round(tokens), "types": round(n_types)},
             reckoned_from=(
-                f"{human(blocks.consumed)}B of {human(n_bytes)}B, built on {options.n_threads} "
+                f"{human(consumed)}B of {human(n_bytes)}B, built on {options.n_threads} "
                 f"threads in {seconds:.2f} s: {human(sample.n_tokens)} tokens; types by their "
                 "growth in it"
             ),
         )
 
 
-class _Counted:
-    """Iterates over blocks and adds up the stored bytes that they are of."""
-
-    def __init__(self, blocks: Iterable[RawBlock]) -> None:
-        self._blocks = blocks
-        self.consumed = 0
-
-    def __iter__(self) -> Iterator[RawBlock]:
-        for block in self._blocks:
-            self.consumed += block.consumed
-            yield block
-
-
-def _types_at(sample: Corpus, options: BuildOptions) -> Callable[[float], float]:
-    """Return a function that estimates the types of so many tokens."""
+def _types_at(sample: Corpus, at: float, options: BuildOptions) -> float:
+    """Estimate the types of so many tokens."""
     curve = type_token_curve(sample)[-_CURVE_POINTS:]
     tokens, types = ([point[name] for point in curve] for name in ("tokens", "types"))
     most = float("inf") if options.max_types is None else options.max_types + 1
-    return lambda at: min(extrapolated(tokens, types, at), most)
+    return min(extrapolated(tokens, types, at), most)
 
 
 def _word_bytes(sample: Corpus) -> float:
@@ -111,23 +104,14 @@ def _word_bytes(sample: Corpus) -> float:
     return len(sample.vocabulary.text) / max(1, sample.manifest["types"])
 
 
-def _vocabulary_memory(
-    sample: Corpus, types: Callable[[float], float], tokens: float, options: BuildOptions
-) -> int:
-    """Return the memory that grows with the types: the most of encoding, merging and numbering.
+def _vocabulary_memory(sample: Corpus, n_types: float, options: BuildOptions) -> int:
+    """Return the memory of types that the sample lacks: each thread has a table, and sorts it.
 
-    Each thread has a table of types, which is sorted at the end; then all are merged.
+    Tables that exceed their part of the memory are written.
     """
-    n_threads, memory, word = options.n_threads, parse_memory(options.memory), _word_bytes(sample)
-    n_types, in_table = types(tokens), types(max(1, tokens / n_threads))
-    table = table_bytes(round(in_table), round(in_table * word))
-    limit = memory // (4 * n_threads)  # beyond it a table is written and a new one begun
-    if table > limit:
-        in_table, table = in_table * limit / table, 2 * limit
-    encoding = n_threads * (table + in_table * (32 + word))  # sorted: order, starts, counts, text
-    merging = 12 * n_threads * in_table + (64 + 2 * word) * n_types
-    numbering = min(16 * n_types * n_threads, max(memory // 4, 16 * n_types))
-    return round(max(encoding, merging, numbering))
+    by_type = options.n_threads * (_BY_TYPE + 2 * _word_bytes(sample))
+    more = by_type * max(0.0, n_types - sample.manifest["types"])
+    return round(min(more, parse_memory(options.memory) / 2))
 
 
 def _disk(sample: Corpus, scale: float, n_types: float, n_files: int) -> int:

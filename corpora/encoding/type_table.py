@@ -37,16 +37,6 @@ class Segmented:
     n_dropped: int  # bytes of dropped characters (control and unassigned ones)
 
 
-def table_bytes(n_types: int, n_bytes: int) -> int:
-    """Return the memory of a table that has grown to so many types with so many bytes of text."""
-    types, arena = _FIRST_TYPES, _FIRST_BYTES
-    while types < n_types:
-        types *= 2
-    while arena < n_bytes:
-        arena *= 2
-    return 40 * types + 8 + arena  # two slots of 16 bytes and a start for each type
-
-
 class TypeTable:
     """A growing hash table of distinct words, filled by segmenting texts."""
 

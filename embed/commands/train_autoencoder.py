@@ -29,7 +29,6 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth neighbors out/autoencoder king
     """
     from firth.corpora.common.device import choose_device
-    from firth.corpora.common.estimate import seconds_since_start
     from firth.corpora.encoding.build import open_or_build
     from firth.embed.autoencoder.dry_run import estimate_autoencoder
     from firth.embed.autoencoder.train import make_autoencoder_run
@@ -39,8 +38,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
     choose_device(config.device)
     corpus = open_or_build(request.corpus)
     if request.dry_run:
-        started = seconds_since_start()
-        request.print_plan(estimate_autoencoder(corpus, config), started)
+        request.print_plan(estimate_autoencoder(corpus, config))
         return
     for run, seeded in request.unfinished(corpus, **dataclasses.asdict(config.resolved())):
         make_autoencoder_run(corpus, seeded, run, force=request.force)

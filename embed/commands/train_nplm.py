@@ -28,7 +28,6 @@ def command(request: Request[NplmConfig]) -> None:
         firth neighbors out/nplm king
     """
     from firth.corpora.common.device import choose_device
-    from firth.corpora.common.estimate import seconds_since_start
     from firth.corpora.encoding.build import open_or_build
     from firth.embed.nplm.dry_run import estimate_nplm
     from firth.embed.nplm.train import make_nplm_run, open_text, with_samples
@@ -38,8 +37,7 @@ def command(request: Request[NplmConfig]) -> None:
     choose_device(config.device)
     corpus = open_or_build(request.corpus)
     if request.dry_run:
-        started = seconds_since_start()
-        request.print_plan(estimate_nplm(corpus, config), started)
+        request.print_plan(estimate_nplm(corpus, config))
         return
     samples = with_samples(config, open_text(corpus, config)).samples
     for run, seeded in request.unfinished(corpus, samples=samples):

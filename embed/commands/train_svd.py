@@ -26,7 +26,6 @@ def command(request: Request[SvdConfig]) -> None:
         firth neighbors out/svd king
     """
     from firth.corpora.common.device import choose_device
-    from firth.corpora.common.estimate import seconds_since_start
     from firth.corpora.encoding.build import open_or_build
     from firth.embed.svd.dry_run import estimate_svd
     from firth.embed.svd.train import make_svd_run, with_width
@@ -36,8 +35,7 @@ def command(request: Request[SvdConfig]) -> None:
     choose_device(config.device)
     corpus = open_or_build(request.corpus)
     if request.dry_run:
-        started = seconds_since_start()
-        request.print_plan(estimate_svd(corpus, config), started)
+        request.print_plan(estimate_svd(corpus, config))
         return
     for run, seeded in request.unfinished(corpus, dim=with_width(config, corpus).dim):
         make_svd_run(corpus, seeded, run, force=request.force, cluster=request.cluster)

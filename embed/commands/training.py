@@ -38,9 +38,9 @@ class Request(Generic[ConfigT]):
         if self.out is not None:
             self._runs(self.out).finished()
 
-    def print_plan(self, estimate: Estimate, started: float) -> None:
-        """Print the cost of all runs, with the seconds that the program took before measuring."""
-        print_estimate(estimate.of_runs(self.seeds).after(started), as_json=self.as_json)
+    def print_plan(self, estimate: Estimate) -> None:
+        """Print the cost of all runs."""
+        print_estimate(estimate.of_runs(self.seeds), as_json=self.as_json)
 
     def unfinished(self, corpus: "Corpus", **chosen: Any) -> Iterator[tuple[Path, ConfigT]]:
         """Yield the runs to train and their configs; at the end print how to compare them.

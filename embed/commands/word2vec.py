@@ -8,7 +8,6 @@ from firth.embed.commands.training import Request, print_losses
 
 def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
-    from firth.corpora.common.estimate import seconds_since_start
     from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.corpus import is_corpus
     from firth.embed.word2vec.dry_run import estimate_word2vec
@@ -23,8 +22,7 @@ def train(request: Request[Any]) -> None:
     corpus = open_or_build(request.corpus)
     trainer = build_trainer(corpus, config)
     if request.dry_run:
-        started = seconds_since_start()
-        request.print_plan(estimate_word2vec(trainer), started)
+        request.print_plan(estimate_word2vec(trainer))
         return
     for run, seeded in request.unfinished(corpus, **trainer.resolved_options()):
         make_run(trainer.with_seed(seeded.seed), run, force=request.force)

@@ -25,7 +25,7 @@ _CHUNK_ENTRIES = 1 << 20  # entries per chunk of work: a few MB, so that it stay
 _LEAST_CHUNK = 1 << 14  # smaller ones would take longer to hand out than to count
 _MAX_TOKENS = (1 << 31) - (1 << 20)  # positions are 32-bit
 _MAX_PARTIALS = 64  # partial counts kept before they are merged: each holds two open files
-_MEMORY_SHARES = 3  # one each for text with positions, for counts, and for everything else
+MEMORY_SHARES = 3  # one each for text with positions, for counts, and for everything else
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, columns and counts, as below
 
@@ -118,30 +118,6 @@ def _add_all(counted: Iterable[Rows], job: "_Job", max_partials: int) -> Cooccur
     return job.counted(_add_partials(partials, job, job.entry_limit))
 
 
-def counting_memory(
-    counts: np.ndarray,
-    n_tokens: float,
-    n_entries: float,
-    *,
-    window: int,
-    weighting: str,
-    threads: int | None,
-    memory: int,
-) -> tuple[int, int]:
-    """Return the bytes in memory while so many tokens are counted, and those of the result.
-
-    ``counts`` are those of the words, int64 (V,). A result on disk has none.
-    """
-    job = _job(counts, window, weighting, "symmetric", threads, memory, None, _CHUNK_ENTRIES)
-    text = np.dtype(job.text_type).itemsize
-    in_text = min(n_tokens, job.token_limit) * max(2 * text, text + np.dtype(np.int32).itemsize)
-    entry = np.dtype(np.int32).itemsize + job.weights.itemsize
-    in_counts = min(n_entries, job.entry_limit) * entry
-    scratch = job.threads * job.n_words * entry
-    kept = n_entries * entry if n_entries <= job.entry_limit else 0
-    return round(in_text + in_counts + scratch), round(kept)
-
-
 def _job(
     counts: np.ndarray,
     window: int,
@@ -195,7 +171,7 @@ class _Job:
         if self.memory is None:
             return _MAX_TOKENS
         token_bytes = np.dtype(self.text_type).itemsize * 2 + np.dtype(np.int32).itemsize
-        return min(_MAX_TOKENS, max(self.memory // _MEMORY_SHARES // token_bytes, self.n_words))
+        return min(_MAX_TOKENS, max(self.memory // MEMORY_SHARES // token_bytes, self.n_words))
 
     @property
     def entry_limit(self) -> int:
@@ -203,7 +179,7 @@ class _Job:
         if self.memory is None:
             return 1 << 62
         entry_bytes = np.dtype(np.int32).itemsize + self.weights.dtype.itemsize
-        return self.memory // _MEMORY_SHARES // entry_bytes
+        return self.memory // MEMORY_SHARES // entry_bytes
 
     @property
     def chunk(self) -> int:

@@ -15,7 +15,7 @@ from firth.corpora.common.device import choose_device
 from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import anonymous_bytes
-from firth.embed.svd.cooccurrence import counting_memory
+from firth.embed.svd.cooccurrence import MEMORY_SHARES
 from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.train import (
@@ -45,7 +45,6 @@ class _Text:
     """What is counted: words, or pieces of them."""
 
     n_rows: int
-    counts: np.ndarray  # int64 (n_rows,)
     n_tokens: int
     of: Callable[["Corpus"], CountableView]  # the same rows in another text
     files: int  # bytes of the run besides the vectors
@@ -108,8 +107,7 @@ def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
     view, n_words = checked_view(corpus, config)
     lines = len(word_lines(view.words[:n_words], view.counts[:n_words]))
     if config.pieces is None:
-        counts = view.counts[:n_words]
-        return _Text(n_words, counts, view.n_tokens, lambda part: view.of(part.stored), lines)
+        return _Text(n_words, view.n_tokens, lambda part: view.of(part.stored), lines)
     from firth.corpora.tokenizer.json_format import save_pieces
     from firth.embed.svd.piece_text import PieceText
 
@@ -120,7 +118,7 @@ def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
         size = (Path(folder) / "pieces").stat().st_size
     assert config.dim is not None
     return _Text(
-        len(pieces), full.counts, full.n_tokens,
+        len(pieces), full.n_tokens,
         lambda part: PieceText(words.of(part.stored), pieces),
         lines + size + 4 * n_words * config.dim,
     )  # fmt: skip
@@ -166,71 +164,41 @@ def _some_shards(corpus: "Corpus") -> "Corpus":
 
 
 def _svd_seconds(matrix: Any, nonzeros: float, config: SvdConfig, folder: Path) -> float:
-    """Return the seconds of the SVD of a matrix of so many non-zeros, by steps with a sample."""
-    from threadpoolctl import threadpool_limits
+    """Return the seconds of the SVD of a matrix of so many non-zeros, by steps with a sample.
 
-    from firth.embed.svd.krylov import bidiagonalize
+    A step multiplies by the matrix and makes the products orthogonal to all before them, which
+    takes longer from step to step. In the end the vectors are combined from the bases.
+    """
+    from scipy.stats import theilslopes  # a median, as other programs disturb single steps
+
     from firth.embed.svd.product_kernels import WIDTH
-    from firth.embed.svd.sparse_products import as_float32_csr
-    from firth.embed.svd.truncated_svd import (
-        basis_columns,
-        device_operations,
-        is_dense,
-        truncated_svd,
-    )
+    from firth.embed.svd.truncated_svd import basis_columns, truncated_svd
 
     assert config.dim is not None
-    rng, growth = np.random.default_rng(0), nonzeros / matrix.nnz
-    rank = config.dim
-    columns = basis_columns(rank, matrix.shape)
-    steps = -(-columns // WIDTH)
-    scratch = Scratch(scratch_limit(0, matrix.shape[0], config), folder)
-    device = choose_device(config.device)
-    if is_dense(columns, matrix.shape):
-        return _seconds(lambda: truncated_svd(matrix, rank, device=device))
-    started = time.perf_counter()
-    with (
-        threadpool_limits(1, user_api="blas"),
-        device_operations(as_float32_csr(matrix), device, config.threads, scratch) as operations,
-    ):
-        transposing = time.perf_counter() - started
-        ends = [time.perf_counter()]
-        found = bidiagonalize(
-            operations, config.dim, min(columns, _STEPS * WIDTH), config.seed,
-            lambda *_: ends.append(time.perf_counter()),
+    growth, ends = nonzeros / matrix.nnz, [time.perf_counter()]
+
+    def show(done: float, total: float | None = None, detail: str = "") -> None:
+        ends.append(time.perf_counter())
+        if done == _STEPS:
+            raise _EnoughError
+
+    try:
+        truncated_svd(
+            matrix, config.dim, seed=config.seed, device=config.device, threads=config.threads,
+            scratch=Scratch(scratch_limit(0, matrix.shape[0], config), folder), progress=show,
         )  # fmt: skip
-        block = operations.load(rng.random((matrix.shape[1], WIDTH), np.float32))
-        product = _seconds(lambda: operations.multiply(operations.multiply(block), transposed=True))
-        mixing = rng.random((found.left.shape[1], config.dim))
-        combining = 2 * _seconds(lambda: operations.combine(found.left, mixing))
-        combining *= columns / found.left.shape[1]
-    inner = rng.random((columns, columns))
-    solving = _seconds(lambda: np.linalg.svd(inner))
-    return float(
-        transposing * growth + _stepping(np.diff(ends), steps) + steps * product * (growth - 1)
-        + combining + solving
-    )  # fmt: skip
+        return growth * (time.perf_counter() - ends[0])
+    except _EnoughError:
+        columns = basis_columns(config.dim, matrix.shape)
+    steps = -(-columns // WIDTH)
+    longer, product = theilslopes(np.diff(ends[1:]))[:2]
+    orthogonal = max(0.0, longer) * steps**2 / 2
+    combining = orthogonal * config.dim / (2 * columns)
+    return float(ends[1] - ends[0] + growth * steps * product + orthogonal + combining)
 
 
-def _stepping(times: np.ndarray, steps: int) -> float:
-    """Return the seconds of all steps by the first ones, each longer than the one before.
-
-    The first one loads kernels. The growth is a median (Theil and Sen), as other programs disturb
-    single steps.
-    """
-    from scipy.stats import theilslopes
-
-    if len(times) < 3:
-        return float(times[0] + (steps - 1) * times[-1])
-    longer, first = theilslopes(times[1:])[:2]
-    return float(times[0] + (steps - 1) * first + max(0.0, longer) * (steps - 1) * (steps - 2) / 2)
-
-
-def _seconds(function: Callable[[], Any]) -> float:
-    """Return how long a call takes."""
-    started = time.perf_counter()
-    function()
-    return time.perf_counter() - started
+class _EnoughError(Exception):
+    """Ends an SVD whose speed is known."""
 
 
 def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> tuple[int, int]:
@@ -238,11 +206,9 @@ def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> 
     from firth.embed.svd.product_kernels import WIDTH
     from firth.embed.svd.truncated_svd import basis_columns, is_dense
 
-    counting, kept = counting_memory(
-        text.counts, text.n_tokens, entries,
-        window=config.window, weighting=config.window_weighting, threads=config.threads,
-        memory=parse_memory(config.memory),
-    )  # fmt: skip
+    share, counts = parse_memory(config.memory) // MEMORY_SHARES, 8 * entries
+    counting = round(min(8 * text.n_tokens, share) + min(counts, share))
+    kept = round(counts) if counts <= share else 0
     assert config.dim is not None
     shape = (text.n_rows, text.n_rows)
     columns = basis_columns(config.dim, shape)

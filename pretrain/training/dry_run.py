@@ -2,11 +2,9 @@
 
 import math
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 from firth.corpora.artifacts.checkpoint import room_for_checkpoints
@@ -18,7 +16,7 @@ from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.wordlist import word_lines
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
+from firth.pretrain.data.text import learn_text_pieces, open_text
 from firth.pretrain.device import (
     choose_device,
     compile_problem,
@@ -37,7 +35,6 @@ from firth.pretrain.training.warm_start import (
     NONE,
     check_source,
     start_config,
-    words_from_run,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +94,7 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         "mfu": round(batch * workload.row_flops / step_seconds / workload.peak, 4),
     }
     return Estimate(
-        disk=4 * n_parameters + _vector_bytes(corpus, text, pieces, config),
+        disk=4 * n_parameters + _vector_bytes(corpus, pieces, config),
         temporary=room_for_checkpoints(checkpoint, KEPT_CHECKPOINTS),
         memory=peak_memory(device) if device.type == "cuda" else peak.bytes,
         seconds=seconds,
@@ -109,8 +106,8 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     )
 
 
-def _vector_bytes(corpus: "Corpus", text: TextSplits, pieces: Pieces, config: MlmConfig) -> int:
-    """Return the bytes of a run besides its weights."""
+def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
+    """Return the bytes of a run besides its weights; the words without context are as many."""
     view = corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
     )
@@ -118,26 +115,9 @@ def _vector_bytes(corpus: "Corpus", text: TextSplits, pieces: Pieces, config: Ml
         save_pieces(pieces, Path(folder) / "pieces", corpus.text)
         tokenizer = (Path(folder) / "pieces").stat().st_size
     dim = config.size.dim
-    lines = len(word_lines(view.words, view.counts))
+    n_words, lines = len(view.words), len(word_lines(view.words, view.counts))
     width, start = dim, 0
     if config.init != NONE:
-        words, counts, width = _words_without_context(corpus, text, config)
-        start = 4 * width * (len(words) + len(pieces)) + 4 * dim * len(pieces)
-        start += tokenizer + len(word_lines(words, counts))
-    return 4 * (width + dim) * len(view.words) + start + tokenizer + lines + _ABOUT
-
-
-def _words_without_context(
-    corpus: "Corpus", text: TextSplits, config: MlmConfig
-) -> tuple[Sequence[str], np.ndarray, int]:
-    """Return the words that a run has without context, their counts, int64 (n,), and the width."""
-    if config.init != AUTO:
-        found = words_from_run(config.init, text.train, config.size.dim)
-        assert found.counts is not None
-        return found.vocabulary, found.counts, config.size.dim
-    svd = start_config(corpus, config)
-    assert svd.dim is not None
-    view = corpus.view(
-        min_count=config.min_count, max_vocabulary=svd.max_vocabulary, punctuation="drop"
-    )
-    return view.words, view.counts, svd.dim
+        width = start_config(corpus, config).dim or dim if config.init == AUTO else dim
+        start = 4 * width * (n_words + len(pieces)) + 4 * dim * len(pieces) + tokenizer + lines
+    return 4 * (width + dim) * n_words + start + tokenizer + lines + _ABOUT
