@@ -14,7 +14,7 @@ class Call:
     reads: tuple[str, ...] = ()  # inputs that it opens
     makes: tuple[str, ...] = ()  # outputs in the working folder, besides the cache
     resumes: bool = False  # whether it keeps partial work when it is interrupted
-    only_runs_commands: bool = False  # runs other commands of this table, which are tested instead
+    only_runs_commands: bool = False  # does what other commands of this table do
     writes_in_place: bool = False  # beside its input, or in the cache; has tests of its own
 
     def line(self, inputs: object, workdir: object) -> list[str]:
