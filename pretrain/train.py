@@ -44,19 +44,16 @@ from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
 from firth.pretrain.scores import SCORES
 from firth.pretrain.training.autotune import (
     TUNED_FILE,
+    StepTimer,
     batch_rows,
     check_settings,
     read_tuned,
+    threads_of,
     tune_once,
 )
 from firth.pretrain.training.distributed import ProcessGroup, process_group
 from firth.pretrain.training.loop import train_model
-from firth.pretrain.training.prepare import (
-    build_training_data,
-    make_first_vectors,
-    make_step_timer,
-    threads_of,
-)
+from firth.pretrain.training.prepare import build_training_data, make_first_vectors
 from firth.pretrain.training.warm_start import (
     AUTO,
     NONE,
@@ -200,8 +197,8 @@ def _train(
         with group.first_ahead():  # which keeps the time of all
             if group.is_first:
                 seconds = make_first_vectors(run, text, data, threads)
-    timer = make_step_timer(data, device, group)
-    tuned = tune_once(run / TUNED_FILE, timer, data.budget, batch, threads, group)
+    timer = StepTimer(data, device, batch // group.size)
+    tuned = tune_once(run / TUNED_FILE, timer, threads, group)
     model = MaskedLanguageModel(data.encoder, seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(run), data.counts.cpu())

@@ -52,6 +52,7 @@ def command(
         firth generate out/clm "the sea"
         torchrun --nproc-per-node 2 -m firth train-mlm out/wiki --out out/mlm2
     """
+    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note
 
@@ -59,11 +60,17 @@ def command(
     config = take(MlmConfig, options).resolved()
     if (better := _better_preset(config)) is not None:
         note(f"in so short a time --preset {better} learns more than {config.preset}")
-    if dry_run:
-        _print_plan(corpus, config, out, seeds, force, as_json)
-        return
-    assert out is not None
-    _train(corpus, config, out, seeds, force)
+    runs = None
+    if out is not None:
+        runs = SeedRuns(
+            command="train-mlm", config=config, out=out, seeds=seeds, force=force,
+            resume=CHECKPOINTS,
+        )  # fmt: skip
+        runs.finished()  # before a raw source is built, which may take long
+    if dry_run or runs is None:
+        _print_plan(corpus, config, seeds, as_json)
+    else:
+        _train(corpus, runs)
 
 
 def _better_preset(config: MlmConfig) -> str | None:
@@ -87,7 +94,7 @@ def _better_preset(config: MlmConfig) -> str | None:
     return best if PRESETS[best].layers < config.size.layers else None
 
 
-def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: bool) -> None:
+def _train(corpus: str, runs: SeedRuns[MlmConfig]) -> None:
     """Open or build the corpus, train the runs that are not finished, and print a summary."""
     import torch
 
@@ -99,8 +106,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
     from firth.pretrain.training.autotune import batch_rows
     from firth.pretrain.training.distributed import process_group
 
-    runs = _runs(config, out, seeds, force)
-    runs.finished()  # before a raw source is built, which may take long
+    config = runs.config
     with process_group(config.device) as group:
         device = choose_device(config.device, group.local_rank)
         with group.first_ahead():
@@ -111,8 +117,8 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
         for run, seeded in runs.configs().items():
             kept = bool(group.broadcast(run in finished))
             if not kept:
-                make_mlm_run(opened, seeded, run, force=force)
-                if seeds is not None:  # code compiled already would change the next run's tuning
+                make_mlm_run(opened, seeded, run, force=runs.force)
+                if runs.seeds is not None:  # compiled code would change the next run's tuning
                     torch.compiler.reset()
             if group.is_first:
                 click.echo(runs.kept_message(run) if kept else summary(run))
@@ -120,7 +126,7 @@ def _train(corpus: str, config: MlmConfig, out: Path, seeds: int | None, force: 
                     note(shares)
         if group.is_first:
             warn_of_little_text(opened)
-            if seeds is not None:
+            if runs.seeds is not None:
                 click.echo(runs.hint())
 
 
@@ -163,24 +169,11 @@ def step_time(run: Path) -> str:
     return f"{run}: of the time of a step, {named}"
 
 
-def _print_plan(
-    corpus: str, config: MlmConfig, out: Path | None, seeds: int | None, force: bool, as_json: bool
-) -> None:
+def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
     """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
     from firth.corpora.encoding.build import open_or_build
     from firth.pretrain.device import choose_device
     from firth.pretrain.training.dry_run import estimate_mlm
 
-    if out is not None:
-        _runs(config, out, seeds, force).finished()
     choose_device(config.device)  # before a raw source is built, which may take long
     print_estimate(estimate_mlm(open_or_build(corpus), config).of_runs(seeds), as_json=as_json)
-
-
-def _runs(config: MlmConfig, out: Path, seeds: int | None, force: bool) -> SeedRuns[MlmConfig]:
-    """Return the runs to make."""
-    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
-
-    return SeedRuns(
-        command="train-mlm", config=config, out=out, seeds=seeds, force=force, resume=CHECKPOINTS
-    )

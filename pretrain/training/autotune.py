@@ -13,15 +13,14 @@ from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
+from firth.corpora.common.threads import thread_count
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.data.batches import Batches
 from firth.pretrain.device import compile_problem, synchronize
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.varlen import MAX_SEGMENTS, varlen_works
-from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import make_optimizer
-from firth.pretrain.training.schedule import Budget
+from firth.pretrain.training.prepare import TrainingData
 from firth.pretrain.training.step import Stepper, StepSettings, first_line
 
 TUNED_FILE = "decided.json"
@@ -60,24 +59,21 @@ class TunedSettings:
 class StepTimer:
     """Times training steps on throw-away models."""
 
-    encoder: EncoderConfig
-    config: MlmConfig  # resolved
-    batches: Batches
-    max_segments: int  # per row
+    data: TrainingData
     device: torch.device
     rows: int  # per step of one process
     min_seconds: float = 1.0  # time steps until they took this long in total
 
     def seconds(self, settings: StepSettings) -> tuple[float, float]:
         """Time steps of a new model: seconds of the fastest, and of the first, which compiles."""
-        model = MaskedLanguageModel(self.encoder).to(self.device)
+        config, model = self.data.config, MaskedLanguageModel(self.data.encoder).to(self.device)
         stepper = Stepper(
             model,
-            make_optimizer(model, muon_share=self.config.muon_share, dtype=settings.dtype),
+            make_optimizer(model, muon_share=config.muon_share, dtype=settings.dtype),
             settings,
-            seed=self.config.seed,
+            seed=config.seed,
             group=ProcessGroup(),
-            max_segments=self.max_segments,
+            max_segments=self.data.max_segments,
         )
         first, *others = self._timed(stepper)
         return min(others), first
@@ -87,11 +83,11 @@ class StepTimer:
 
         The first one needs as much memory as any of the training, the others their mean time.
         """
-        found: list[float] = []
+        config, found = self.data.config, list[float]()
         while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
             start = time.perf_counter()
-            rate = self.config.mean_mask_rate if found else max(self.config.mask_rates)
-            batch = self.batches.batch(len(found), rate).rows(0, self.rows)
+            rate = config.mean_mask_rate if found else max(config.mask_rates)
+            batch = self.data.batches.batch(len(found), rate).rows(0, self.rows)
             stepper.step(len(found), batch, 0.0)
             synchronize(self.device)
             found.append(time.perf_counter() - start)
@@ -115,11 +111,9 @@ def check_settings(config: MlmConfig, device: torch.device) -> None:
         raise SettingError(f"`compile=on`: {problem}; pass `compile=off`")
 
 
-def tune(
-    timer: StepTimer, budget: Budget, batch: int, threads: int, group: ProcessGroup
-) -> TunedSettings:
+def tune(timer: StepTimer, threads: int, group: ProcessGroup) -> TunedSettings:
     """Choose the fastest settings that the options allow, by timing throw-away models."""
-    config, device = timer.config, timer.device
+    config, device = timer.data.config, timer.device
     dtypes = ["float32", "bfloat16"] if config.dtype == "auto" else [config.dtype]
     if device.type == "cuda" and config.dtype == "auto" and torch.cuda.is_bf16_supported():
         dtypes = ["bfloat16"]  # half the memory, and never slower
@@ -132,12 +126,12 @@ def tune(
     if config.compile == "on":
         settings, seconds = dataclasses.replace(settings, compile=True), None
     elif config.compile == "auto" and seconds is not None:
-        settings, seconds = _compiled_if_faster(timer, budget, settings, seconds)
+        settings, seconds = _compiled_if_faster(timer, settings, seconds)
     return TunedSettings(
         device=device.type,
         processes=group.size,
         threads=threads,
-        batch=batch,
+        batch=timer.data.batches.batch_rows,
         micro_batch=settings.micro_batch,
         dtype=str(settings.dtype).removeprefix("torch."),
         compile=settings.compile,
@@ -146,9 +140,7 @@ def tune(
     )
 
 
-def tune_once(
-    path: Path, timer: StepTimer, budget: Budget, batch: int, threads: int, group: ProcessGroup
-) -> TunedSettings:
+def tune_once(path: Path, timer: StepTimer, threads: int, group: ProcessGroup) -> TunedSettings:
     """Read the settings of an unfinished run from ``path``, or choose and write them.
 
     The first process chooses for all. Another kind of device or number of processes needs a new
@@ -158,7 +150,7 @@ def tune_once(
         tuned = earlier = read_tuned(path)
         if group.is_first:
             if tuned is None or not tuned.matches(timer.device, group):
-                tuned = tune(timer, budget, batch, threads, group)
+                tuned = tune(timer, threads, group)
             elif timer.device.type != "cpu":
                 tuned = fit_micro_batch(timer, tuned)
             if tuned != earlier:
@@ -188,10 +180,23 @@ def read_tuned(path: Path) -> TunedSettings | None:
     return TunedSettings(**found)
 
 
+def threads_of(
+    config: MlmConfig, earlier: TunedSettings | None, device: torch.device, group: ProcessGroup
+) -> int:
+    """Return the threads the run was started with: others change the last bits of its weights."""
+    if earlier is None or not earlier.matches(device, group):
+        return thread_count(config.threads, group.local_size)
+    if config.threads is not None and config.threads != earlier.threads:
+        note(
+            f"`threads={config.threads}`: the run was started with {earlier.threads} and keeps them"
+        )
+    return earlier.threads
+
+
 def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Return which values of ``StepSettings.varlen`` to time."""
-    n_segments = timer.max_segments * timer.rows
-    encoder = timer.encoder
+    n_segments = timer.data.max_segments * timer.rows
+    encoder = timer.data.encoder
     masked = not encoder.fused or encoder.attention_edges is not None
     if dtype != "bfloat16" or masked or not encoder.attends:
         return [False]
@@ -236,9 +241,10 @@ def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSett
 
 
 def _compiled_if_faster(
-    timer: StepTimer, budget: Budget, settings: StepSettings, seconds: float
+    timer: StepTimer, settings: StepSettings, seconds: float
 ) -> tuple[StepSettings, float]:
     """Compile if that saves more time over the training than compiling takes."""
+    budget = timer.data.budget
     steps = math.inf if budget.steps is None else budget.steps
     remaining = budget.seconds if budget.seconds is not None else steps * seconds
     if remaining < _MIN_SECONDS_TO_COMPILE or compile_problem(timer.device) is not None:

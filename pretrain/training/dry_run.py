@@ -25,11 +25,11 @@ from firth.pretrain.device import (
     reset_peak_memory,
 )
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.training.autotune import batch_rows, check_settings, tune
+from firth.pretrain.training.autotune import StepTimer, batch_rows, check_settings, tune
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import block_matrices, n_weights
-from firth.pretrain.training.prepare import build_training_data, make_step_timer, make_workload
-from firth.pretrain.training.session import KEPT_CHECKPOINTS
+from firth.pretrain.training.prepare import build_training_data
+from firth.pretrain.training.session import KEPT_CHECKPOINTS, make_workload
 from firth.pretrain.training.warm_start import (
     AUTO,
     NONE,
@@ -60,8 +60,8 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
     pieces = learn_text_pieces(text, config)
     with torch_threads(threads), peak_anonymous() as peak:
         data = build_training_data(text, pieces, config, batch, device)
-        timer = make_step_timer(data, device, group)
-        tuned = tune(timer, data.budget, batch, threads, group)
+        timer = StepTimer(data, device, batch // group.size)
+        tuned = tune(timer, threads, group)
         workload = make_workload(data, tuned, device)
         reset_peak_memory(device)
         step_seconds = timer.seconds(tuned.step_settings)[0]

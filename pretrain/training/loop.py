@@ -15,9 +15,9 @@ from firth.pretrain.training.autotune import TunedSettings
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.evaluation import HeldOut, evaluate, n_targets
 from firth.pretrain.training.optimizer import ModelState, make_optimizer
-from firth.pretrain.training.prepare import TrainingData, make_held_out, make_workload
+from firth.pretrain.training.prepare import TrainingData, make_held_out
 from firth.pretrain.training.schedule import mask_rate, rate_factor
-from firth.pretrain.training.session import MlmSession
+from firth.pretrain.training.session import MlmSession, make_workload
 from firth.pretrain.training.step import Stepper, StepSettings
 
 _SOME_ROWS = 64  # to evaluate on before the end

@@ -7,8 +7,6 @@ from pathlib import Path
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.reporting import note
-from firth.corpora.common.threads import thread_count
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
 from firth.pretrain.config import MASKED, MlmConfig
@@ -17,15 +15,9 @@ from firth.pretrain.data.objectives.causal import piece_characters
 from firth.pretrain.data.objectives.registry import CLASSES
 from firth.pretrain.data.packing import PackedRows, piece_counts
 from firth.pretrain.data.text import TextSplits, max_segments, pack_text
-from firth.pretrain.device import matmul_peak
-from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.model.flops import row_flops
 from firth.pretrain.shape import EncoderConfig
-from firth.pretrain.training.autotune import StepTimer, TunedSettings
-from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.evaluation import HeldOut, unigram_score
 from firth.pretrain.training.schedule import Budget, make_budget
-from firth.pretrain.training.session import Workload
 from firth.pretrain.training.warm_start import write_first_vectors
 
 
@@ -82,34 +74,6 @@ def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads:
     return seconds
 
 
-def make_step_timer(data: TrainingData, device: torch.device, group: ProcessGroup) -> StepTimer:
-    """Make a timer of this process's share of a step."""
-    first, stop = group.row_range(data.batches.batch_rows)
-    return StepTimer(
-        encoder=data.encoder,
-        config=data.config,
-        batches=data.batches,
-        max_segments=data.max_segments,
-        device=device,
-        rows=stop - first,
-    )
-
-
-def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device) -> Workload:
-    """Measure the device's peak speed, and count the operations of a row."""
-    rows = data.train
-    with torch.device("meta"):
-        model = MaskedLanguageModel(data.encoder)
-    return Workload(
-        row_slots=rows.sequence_length,
-        batch_rows=data.batches.batch_rows,
-        n_rows=rows.n_rows,
-        padding=rows.padding,
-        row_flops=row_flops(model, data.batches.capacity),
-        peak=matmul_peak(device, tuned.step_settings.dtype) * tuned.processes,
-    )
-
-
 def make_held_out(data: TrainingData, micro_batch: int) -> HeldOut:
     """Choose targets in the held-out text, and score the baseline on them."""
     objective, device = data.config.objective, data.train.device
@@ -134,16 +98,3 @@ def held_out_batches(
             "the held-out text has no pieces to predict; build the corpus with a greater `held_out`"
         )
     return batches
-
-
-def threads_of(
-    config: MlmConfig, earlier: TunedSettings | None, device: torch.device, group: ProcessGroup
-) -> int:
-    """Return the threads the run was started with: others change the last bits of its weights."""
-    if earlier is None or not earlier.matches(device, group):
-        return thread_count(config.threads, group.local_size)
-    if config.threads is not None and config.threads != earlier.threads:
-        note(
-            f"`threads={config.threads}`: the run was started with {earlier.threads} and keeps them"
-        )
-    return earlier.threads

@@ -19,9 +19,13 @@ from firth.corpora.common.interrupts import defer_interrupts
 from firth.embed.runs.session import Interval, Position, Session, Trained, lower_rate
 from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.batches import Batch
-from firth.pretrain.device import Stopwatch, peak_memory
+from firth.pretrain.device import Stopwatch, matmul_peak, peak_memory
+from firth.pretrain.model.encoder import MaskedLanguageModel
+from firth.pretrain.model.flops import row_flops
+from firth.pretrain.training.autotune import TunedSettings
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.evaluation import MlmScore
+from firth.pretrain.training.prepare import TrainingData
 from firth.pretrain.training.schedule import Budget
 
 LINE_SECONDS = 2.0
@@ -46,6 +50,21 @@ class Workload:
     def step_tokens(self) -> int:
         """Slots per step."""
         return self.row_slots * self.batch_rows
+
+
+def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device) -> Workload:
+    """Measure the device's peak speed, and count the operations of a row."""
+    rows = data.train
+    with torch.device("meta"):
+        model = MaskedLanguageModel(data.encoder)
+    return Workload(
+        row_slots=rows.sequence_length,
+        batch_rows=data.batches.batch_rows,
+        n_rows=rows.n_rows,
+        padding=rows.padding,
+        row_flops=row_flops(model, data.batches.capacity),
+        peak=matmul_peak(device, tuned.step_settings.dtype) * tuned.processes,
+    )
 
 
 @dataclass(frozen=True)

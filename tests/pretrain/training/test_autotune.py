@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from firth.pretrain.training.autotune import (
     tune_once,
 )
 from firth.pretrain.training.distributed import ProcessGroup
+from firth.pretrain.training.prepare import TrainingData
 from firth.pretrain.training.schedule import Budget
 from tests.waiting import PATIENCE
 
@@ -42,15 +44,21 @@ class FakeTimer(StepTimer):
         return found
 
 
-def timer(times, **options):
-    """A timer of steps of 8 rows."""
+def data_of(steps=100, batches=None, n_pieces=50, **options):
+    """Return data whose pieces and rows are only counted."""
     config = MlmConfig(**options).resolved()
-    return FakeTimer(config.encoder(n_pieces=50), config, None, 3, CPU, 8, times=times)
+    batches = batches or SimpleNamespace(batch_rows=8)
+    return TrainingData(config, range(n_pieces), None, None, None, batches, Budget(steps=steps), 3)
 
 
-def tuned(given, steps=100):
-    """Tune for a number of steps."""
-    return tune(given, Budget(steps=steps), 8, 1, ProcessGroup())
+def timer(times, steps=100, **options):
+    """A timer of steps of 8 rows."""
+    return FakeTimer(data_of(steps, **options), CPU, 8, times=times)
+
+
+def tuned(given):
+    """Tune for one thread."""
+    return tune(given, 1, ProcessGroup())
 
 
 F32, BF16 = ("float32", False), ("bfloat16", False)
@@ -92,8 +100,8 @@ def test_auto_compiles_where_that_saves_more_than_it_takes(
     monkeypatch, capsys, steps, compiled, expected
 ):
     monkeypatch.setattr(autotune, "compile_problem", lambda device: None)
-    given = timer({F32: (1.0, 1.0), ("float32", True): compiled}, dtype="float32")
-    found = tuned(given, steps)
+    given = timer({F32: (1.0, 1.0), ("float32", True): compiled}, steps, dtype="float32")
+    found = tuned(given)
     assert found.compile is expected
     assert found.step_seconds == (0.5 if expected else 1.0)
     assert (("float32", True) in given.asked) == (compiled is not None)
@@ -103,7 +111,7 @@ def test_auto_compiles_where_that_saves_more_than_it_takes(
 
 def test_auto_does_not_try_to_compile_without_a_compiler(monkeypatch):
     monkeypatch.setattr(autotune, "compile_problem", lambda device: "none")
-    assert not tuned(timer({F32: (1.0, 1.0)}, dtype="float32"), 10**6).compile
+    assert not tuned(timer({F32: (1.0, 1.0)}, 10**6, dtype="float32")).compile
 
 
 def test_compiling_without_a_compiler_is_refused(monkeypatch):
@@ -121,11 +129,10 @@ def test_a_micro_batch_too_large_for_the_memory_is_halved():
                 raise torch.cuda.OutOfMemoryError
             return 1.0, 1.0
 
-    config = MlmConfig(dtype="float32").resolved()
-    full = Full(config.encoder(n_pieces=50), config, None, 3, CPU, 8)
-    assert tuned(full, 1).micro_batch == 2
+    full = Full(data_of(1, dtype="float32"), CPU, 8)
+    assert tuned(full).micro_batch == 2
     with pytest.raises(SettingError) as refused:
-        tuned(dataclasses.replace(full, rows=7), 1)
+        tuned(dataclasses.replace(full, rows=7))
     assert (
         str(refused.value) == "7 rows at once do not fit the memory of cpu; pass a smaller `batch`"
     )
@@ -137,17 +144,18 @@ def test_timing_uses_throw_away_models():
     rates = []
 
     class SomeBatches:
+        batch_rows = 4
+
         def batch(self, step, rate):
             rates.append(rate)
             return random_batch(step)
 
-    config = MlmConfig(
-        sequence_length=T, preset="1/8/2", dtype="float32", compile="off",
-        mask_rate="0.4:0.2",
+    data = data_of(
+        batches=SomeBatches(), n_pieces=30, sequence_length=T, preset="1/8/2",
+        dtype="float32", compile="off", mask_rate="0.4:0.2",
     )  # fmt: skip
-    config = config.resolved()
-    some = StepTimer(config.encoder(n_pieces=30), config, SomeBatches(), 3, CPU, 4, 0.0)
-    step, first = some.seconds(tuned(dataclasses.replace(some)).step_settings)
+    some = StepTimer(data, CPU, 4, 0.0)
+    step, first = some.seconds(tuned(some).step_settings)
     assert 0 < step < PATIENCE
     assert 0 < first < PATIENCE
     assert rates[0] == 0.4  # as much memory as any step takes
@@ -174,7 +182,7 @@ def test_rows_that_cannot_be_shared_are_refused():
 
 def once(path, given):
     """Tune for 100 steps of 8 rows, unless it was done; a timer without times must not be asked."""
-    return tune_once(path, given, Budget(steps=100), 8, 1, ProcessGroup())
+    return tune_once(path, given, 1, ProcessGroup())
 
 
 def test_tuned_settings_are_kept(tmp_path):
@@ -206,8 +214,7 @@ def test_a_gpu_with_less_memory_gets_a_smaller_micro_batch(tmp_path, capsys):
     path, gpu = tmp_path / "decided.json", torch.device("cuda")
     old = TunedSettings("cuda", 1, 1, 8, 8, "bfloat16", True, False)
     path.write_text(json.dumps(dataclasses.asdict(old)))
-    config = MlmConfig(dtype="bfloat16").resolved()
-    given = Small(config.encoder(n_pieces=50), config, None, 3, gpu, 8)
+    given = Small(data_of(dtype="bfloat16"), gpu, 8)
     assert once(path, given) == dataclasses.replace(old, micro_batch=2) == read_tuned(path)
     assert capsys.readouterr().err == "8 rows at once do not fit cuda any more; now 2\n"
 

@@ -17,7 +17,7 @@ from firth.corpora.common import threads
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
-from firth.pretrain.training import prepare, session
+from firth.pretrain.training import autotune, session
 from firth.pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.launched import OFTEN, RUN, launched
 from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
@@ -95,7 +95,7 @@ def test_threads_are_shared_by_the_processes_of_a_machine(monkeypatch):
     monkeypatch.setattr(threads, "available_threads", lambda: 16)
     config = MlmConfig(device="cpu")
     group = ProcessGroup(rank=5, size=8, local_rank=1, local_size=4)
-    assert prepare.threads_of(config, None, torch.device("cpu"), group) == 4
+    assert autotune.threads_of(config, None, torch.device("cpu"), group) == 4
 
 
 # ---- two processes
