@@ -105,7 +105,8 @@ def missing(
 
 def cell_run(corpus: Corpus, folder: Path, gradient: str, rate: float, seed: int) -> Path:
     """Train the run of a cell unless it exists."""
-    options = {"gradient": gradient, "learning_rate": rate, "seed": seed}
+    combine = "corrected" if gradient == "corrected" else "mean"
+    options = {"combine": combine, "learning_rate": rate, "seed": seed}
     return train(corpus, "cbow", options, folder / f"{gradient}-{rate}-{seed}")
 
 

@@ -77,7 +77,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"dim": 300, "learning_rate": 0.05},
     {"epochs": 1},
     {"epochs": 15},
-    {"sum": True},
+    {"combine": "sum"},
 ]
 
 

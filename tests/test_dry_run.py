@@ -24,8 +24,9 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.svd import dry_run as svd_dry_run
 from firth.embed.svd.dry_run import estimate_svd
 from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.pretrain.train import make_mlm_run
 from tests.calls import command
-from tests.pretrain.small_training import SMALL, as_words
+from tests.pretrain.small_training import OFTEN, SMALL, as_words
 
 BLOCK = 64 << 10
 WORD2VEC = "--epochs 2 --dim 20 --min-count 1 --threads 1"
@@ -54,7 +55,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "text.txt").write_text(text_of(3_000))
     corpus = encode_corpus(request_of(folder / "text.txt"), folder / "corpus")
-    make_svd_run(corpus, SvdConfig(dim=SMALL["dim"], min_count=3, threads=1), folder / "words")
+    make_svd_run(corpus, SvdConfig(dim=16, min_count=3, threads=1), folder / "words")
     return folder
 
 
@@ -115,7 +116,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temp
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "every"),
-    [("train-autoencoder", []), ("train-mlm", ["--checkpoint-every", "1", "--steps", "4"])],
+    [("train-autoencoder", []), ("train-mlm", ["--steps", "4"])],
 )
 def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, monkeypatch):
     estimate = dry_run(name, folder, "--out", tmp_path / "out", *every)
@@ -125,6 +126,7 @@ def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, mo
         "firth.embed.runs.session.time",
         SimpleNamespace(monotonic=clock.__next__, perf_counter=time.perf_counter),
     )
+    monkeypatch.setitem(make_mlm_run.__wrapped__.__kwdefaults__, "tuning", OFTEN)
     monkeypatch.setattr(
         checkpoint, "_remove", lambda path: (sizes.append(size_of(path.parent)), remove(path))
     )

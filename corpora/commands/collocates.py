@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     help="Compare documents that have this kept field with the others; QUERY may be left out.",
     group="Compare",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Seed of the bootstrap.",
-)
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
@@ -51,7 +44,6 @@ def command(
     min_count: int,
     versus: str | None,
     versus_documents: str | None,
-    seed: int,
     as_csv: bool,
     as_json: bool,
 ) -> None:
@@ -84,7 +76,6 @@ def command(
         min_count=min_count,
         versus=versus,
         versus_documents=versus_documents,
-        seed=seed,
     )
     if as_json:
         print_json(asdict(found))

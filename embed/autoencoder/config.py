@@ -13,22 +13,16 @@ from firth.embed.svd.train import SvdConfig
 
 LINEAR, HIDDEN, DENOISING, VARIATIONAL = KINDS = ("linear", "hidden", "denoising", "variational")
 _WEIGHTINGS = {"ppmi": "ppmi", "log": "log-counts"}  # rows to the weighting of train-svd
-_COUNTING = (
-    "window", "window_weighting", "subsample", "context_smoothing", "min_count", "max_vocabulary",
-    "boundary", "punctuation", "threads", "memory",
-)  # fmt: skip
-# Options of some kinds only: the kinds, and the default there.
-_OF_KINDS: dict[str, tuple[tuple[str, ...], float]] = {
-    "hidden": ((HIDDEN, DENOISING, VARIATIONAL), 100),
-    "noise": ((DENOISING,), 0.3),
-    "beta": ((VARIATIONAL,), 1.0),
-}
+_COUNTING = ("window", "min_count", "max_vocabulary", "threads", "memory")
+_HIDDEN = 100
+_STRENGTHS = {DENOISING: 0.3, VARIATIONAL: 1.0}  # of the noise, and of the KL divergence
 
 
-def _counting_setting(name: str) -> Any:
+def _counting_setting(name: str, heading: str | None = None) -> Any:
     """Declare an option of counting as train-svd does."""
     field = SvdConfig.__dataclass_fields__[name]
-    return dataclasses.field(default=field.default, metadata=field.metadata)
+    metadata = {**field.metadata, "heading": heading}
+    return dataclasses.field(default=field.default, metadata=metadata)
 
 
 @describe_settings
@@ -43,9 +37,10 @@ class AutoencoderConfig:
     chosen = Chosen(sets=("MTurk-287", "AP"), settings=("learning_rate",), date="2026-11-23")
     kind: str = setting(
         HIDDEN,
-        "Network: linear (the same as an SVD), one hidden layer on each side of the vector, the "
-        "same with noise in its input, or variational.",
-        choices=KINDS,
+        "Network: linear (the same as an SVD); hidden, one layer on each side of the vector; "
+        "denoising, with a share of the input set to 0, as in denoising:0.3; or variational, with "
+        "a weight of the KL divergence, as in variational:1.",
+        metavar="NAME[:NUMBER]",
         heading="Network",
     )
     rows: str = rare_setting(
@@ -55,16 +50,8 @@ class AutoencoderConfig:
     )
     dim: int = setting(100, "Width of the word vectors.", at_least=1, at_most=10_000)
     hidden: int | None = rare_setting(
-        None, "Width of each hidden layer; by default 100. Not with `kind=linear`.",
+        None, f"Width of each hidden layer; by default {_HIDDEN}. Not with `kind=linear`.",
         at_least=1, at_most=10_000,
-    )  # fmt: skip
-    noise: float | None = rare_setting(
-        None, "Share of a row that is set to 0 in the input; by default 0.3. Only with "
-        "`kind=denoising`.", above=0, below=1,
-    )  # fmt: skip
-    beta: float | None = rare_setting(
-        None, "Weight of the KL divergence; by default 1. Only with `kind=variational`.",
-        at_least=0,
     )  # fmt: skip
     learning_rate: float = setting(
         0.1,
@@ -75,14 +62,9 @@ class AutoencoderConfig:
     )
     batch: int = rare_setting(512, "Words per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(20, "Passes over the rows.", at_least=1)
-    window: int = _counting_setting("window")
-    window_weighting: str = _counting_setting("window_weighting")
-    subsample: float = _counting_setting("subsample")
-    context_smoothing: float = _counting_setting("context_smoothing")
+    window: int = _counting_setting("window", "Text")
     min_count: int = _counting_setting("min_count")
     max_vocabulary: int = _counting_setting("max_vocabulary")
-    boundary: str = _counting_setting("boundary")
-    punctuation: str = _counting_setting("punctuation")
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
     device: str = rare_setting(
         "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
@@ -98,26 +80,45 @@ class AutoencoderConfig:
     def __post_init__(self) -> None:
         check(self)
         parse_memory(self.memory)
-        for name, (kinds, _) in _OF_KINDS.items():
-            if getattr(self, name) is not None and self.kind not in kinds:
-                raise SettingError(
-                    f"`{name}` needs `kind={kinds[0]}`, got `kind={self.kind}`; leave it out"
-                )
-        smoothing = SvdConfig.context_smoothing
-        if self.rows != "ppmi" and self.context_smoothing != smoothing:
+        name, colon, _ = self.kind.partition(":")
+        number = -1.0 if self._strength is None else self._strength
+        fits = {DENOISING: 0 < number < 1, VARIATIONAL: number >= 0}
+        if not fits.get(name, name in KINDS and not colon):
             raise SettingError(
-                f"`context_smoothing={self.context_smoothing:g}`: only changes PMI, and "
-                f"`rows={self.rows}` has none; leave it out"
+                f"`kind={self.kind}`: pass one of {', '.join(KINDS)}; denoising:SHARE with a share "
+                "between 0 and 1, or variational:WEIGHT"
             )
+        if self.hidden is not None and name == LINEAR:
+            raise SettingError("`hidden`: no hidden layer with `kind=linear`; leave it out")
+
+    @property
+    def network(self) -> str:
+        """The kind without its number."""
+        return self.kind.partition(":")[0]
+
+    @property
+    def noise(self) -> float | None:
+        """The share of the input that is set to 0."""
+        return self._strength if self.network == DENOISING else None
+
+    @property
+    def beta(self) -> float | None:
+        """The weight of the KL divergence."""
+        return self._strength if self.network == VARIATIONAL else None
+
+    @property
+    def _strength(self) -> float | None:
+        """The number of the kind; None if it is none."""
+        name, colon, number = self.kind.partition(":")
+        try:
+            return float(number) if colon else _STRENGTHS.get(name)
+        except ValueError:
+            return None
 
     def resolved(self) -> "AutoencoderConfig":
-        """Return the config with the defaults of its kind."""
-        chosen = {
-            name: default
-            for name, (kinds, default) in _OF_KINDS.items()
-            if getattr(self, name) is None and self.kind in kinds
-        }
-        return dataclasses.replace(self, **chosen)  # type: ignore[arg-type]
+        """Return the config with the width of the hidden layers."""
+        hidden = None if self.network == LINEAR else self.hidden or _HIDDEN
+        return dataclasses.replace(self, hidden=hidden)
 
     def counting(self) -> SvdConfig:
         """Return the settings by which the rows are counted and weighted."""

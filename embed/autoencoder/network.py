@@ -54,8 +54,8 @@ class Network:
         import torch
 
         rng = np.random.default_rng(config.seed)
-        self._variational = config.kind == VARIATIONAL
-        self._linear = config.kind == LINEAR
+        self._variational = config.network == VARIATIONAL
+        self._linear = config.network == LINEAR
         # weight of the KL divergence beside squared error: entries have the variance of the matrix
         self._divergence = 2 * (config.beta or 0.0) * squares / n_columns
         sizes = _sizes(config, n_columns, squares)
@@ -175,7 +175,7 @@ def _sizes(
 ) -> dict[str, tuple[tuple[int, ...], float]]:
     """Return the shape and first standard deviation of each weight: sums have variance 1."""
     dim, hidden = config.dim, config.hidden
-    if config.kind == LINEAR:
+    if config.network == LINEAR:
         return {"encoder": ((n_columns, dim), n_columns**-0.5)}
     assert hidden is not None
     sizes: dict[str, tuple[tuple[int, ...], float]] = {
@@ -189,6 +189,6 @@ def _sizes(
         "decode_bias": ((hidden,), 0.0),
         "decoder": ((n_columns, hidden + 1), (squares / n_columns / hidden) ** 0.5),
     }
-    if config.kind != VARIATIONAL:
+    if config.network != VARIATIONAL:
         del sizes["spread"], sizes["spread_bias"]
     return sizes

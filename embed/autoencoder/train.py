@@ -116,9 +116,7 @@ def make_autoencoder_run(
 def open_words(corpus: Corpus, config: AutoencoderConfig) -> View:
     """Open the text with the words that get vectors."""
     return corpus.view(
-        min_count=config.min_count,
-        max_vocabulary=config.max_vocabulary,
-        punctuation=config.punctuation,  # type: ignore[arg-type]
+        min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
     )
 
 

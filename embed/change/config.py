@@ -5,7 +5,6 @@ from typing import Any
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
-from firth.embed.contextual.pooling import AUTO
 from firth.embed.registry import find_method
 
 ROUTES = ("svd-joint", "procrustes", "contextual")
@@ -14,6 +13,7 @@ METHODS = (SVD, "skipgram", "cbow")  # those that train in minutes
 PERMUTATIONS = 200
 RESAMPLES = 200
 _DIM = 100
+MOST_WORDS = 50_000  # that have vectors, the most frequent
 FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
 
 
@@ -38,17 +38,8 @@ class ChangeConfig:
     dim: int | None = rare_setting(
         None, f"Width of the word vectors; {_DIM} by default.", at_least=1, at_most=100_000
     )
-    window: int | None = rare_setting(
-        None,
-        "Farthest context word, in tokens each side; by default 7, of skipgram 5, of cbow 10.",
-        at_least=1,
-        at_most=100,
-    )
     min_count: int = setting(
         10, "Compare words with at least this many tokens in every period.", at_least=1
-    )
-    max_vocabulary: int = rare_setting(
-        50_000, "Make vectors of at most this many words, the most frequent.", at_least=1
     )
     permutations: int | None = rare_setting(
         None,
@@ -67,11 +58,6 @@ class ChangeConfig:
         None,
         "contextual: a run of train-mlm, or a Hugging Face folder.",
         metavar="RUN",
-    )
-    layers: str = rare_setting(
-        AUTO,
-        "contextual: layers of the encoder to average, for example 0,1; by default the upper half.",
-        metavar="LAYERS",
     )
     occurrences: int = rare_setting(
         100, "contextual: read at most this many of each word in each period.", at_least=1
@@ -104,9 +90,8 @@ class ChangeConfig:
     @property
     def training(self) -> Any:
         """The settings by which a space is trained."""
-        given = {} if self.window is None else {"window": self.window}
         # words that are compared are to have a vector; equal seeds are to give equal vectors
-        given |= {} if self.trains_svd else {"deterministic": True}
+        given = {} if self.trains_svd else {"deterministic": True}
         return find_method(self.method or SVD).config_class()(
             dim=self.dim or _DIM, min_count=min(FEWEST, self.min_count), seed=self.seed,
             threads=self.threads, **given,
@@ -120,6 +105,6 @@ class ChangeConfig:
 
 def refuse_training(settings: ChangeConfig, what: str) -> None:
     """Raise if there are settings of training, where nothing is trained."""
-    for name in ("method", "dim", "window"):
+    for name in ("method", "dim"):
         if getattr(settings, name) is not None:
             raise SettingError(f"`{name}` has no effect on {what}; leave it out")

@@ -30,7 +30,7 @@ from firth.embed.change.procrustes import aligned, bootstrap_errors, have_vector
 from firth.embed.change.spaces import Training, spaces_of
 from firth.embed.change.table import top_shares
 from firth.embed.contextual.encoders import open_encoder
-from firth.embed.contextual.pooling import parse_layers
+from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.vectors.source import describe_source
 from firth.embed.vectors.word_vectors import WordVectors
@@ -160,7 +160,7 @@ def _by_states(compared: Compared, only: bool) -> Measured:
     """Measure by the states of an encoder."""
     settings = compared.settings
     encoder = open_encoder(str(settings.encoder))
-    layers = parse_layers(settings.layers, encoder.n_layers)
+    layers = parse_layers(AUTO, encoder.n_layers)
     rows = _readable(compared, np.unique(compared.needed) if only else compared.rows, encoder)
     words, periods = compared.names(rows), compared.periods
     found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)

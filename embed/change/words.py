@@ -11,7 +11,7 @@ from firth.corpora.artifacts.kinds import RUN, kind_of
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.store.corpus import Corpus
-from firth.embed.change.config import ChangeConfig, refuse_training
+from firth.embed.change.config import MOST_WORDS, ChangeConfig, refuse_training
 from firth.embed.change.periods import Periods, read_periods, read_texts, two_corpora
 from firth.embed.change.result import WordChanges, compared_row
 from firth.embed.change.routes import Compared, measure
@@ -95,7 +95,7 @@ def word_changes(
     training = settings.training
     view = chosen.view(training.boundary, training.punctuation)
     texts = read_texts(chosen, view)
-    n_words = min(settings.max_vocabulary, len(view.counts))
+    n_words = min(MOST_WORDS, len(view.counts))
     counts = np.array([text.counts[:n_words] for text in texts])
     if settings.route != "contextual" and settings.trains_svd and not runs:
         _check_dim(training.dim, n_words)

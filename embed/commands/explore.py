@@ -10,6 +10,8 @@ from firth.corpora.common.command import Command
 if TYPE_CHECKING:
     from firth.embed.explore.server import Answers
 
+_MOST_WORDS = 200_000  # the most frequent; a file has fewer
+
 
 @click.command("explore", cls=Command)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
@@ -26,13 +28,6 @@ if TYPE_CHECKING:
     help="Port of the local server; 0 for any free one.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open it.")
-@click.option(
-    "--max-words",
-    type=click.IntRange(min=3),
-    default=200_000,
-    show_default=True,
-    help="Most frequent words to show; in a file at most 50,000.",
-)
 @click.option(
     "--html",
     type=click.Path(path_type=Path),
@@ -53,7 +48,6 @@ def command(
     corpus: Path | None,
     port: int,
     no_browser: bool,
-    max_words: int,
     html: Path | None,
     method: str,
     force: bool,
@@ -88,11 +82,11 @@ def command(
     if html is not None:
         from firth.embed.explore.static_page import MOST_WORDS, write_page
 
-        spaces = open_spaces(runs, min(max_words, MOST_WORDS), corpus)
+        spaces = open_spaces(runs, MOST_WORDS, corpus)
         write_page(spaces, html, force=force, method=method)
         note(f"{html}: {html.stat().st_size / 1e6:.1f} MB")
         return
-    spaces = open_spaces(runs, max_words, corpus)
+    spaces = open_spaces(runs, _MOST_WORDS, corpus)
     found = given or next((space.corpus for space in spaces if space.corpus), None)
     _serve(Answers(spaces, found, method), port, browser=not no_browser)
 

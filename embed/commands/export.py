@@ -22,15 +22,8 @@ _MODEL_FORMATS = ("huggingface",)
     help="Format to write.",
 )
 @click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option(
-    "--skip-zeros",
-    is_flag=True,
-    help="Leave out words whose vector is zero; by default a note names them.",
-)
 @click.option("--force", is_flag=True, help="Overwrite an earlier export at OUT.")
-def command(
-    run: Path, out: Path, format: str, add_contexts: bool, skip_zeros: bool, force: bool
-) -> None:
+def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
     """Write a run's vectors or model in another program's format.
 
     RUN is a run directory, a vectors file or a Hugging Face folder. OUT is a
@@ -54,11 +47,12 @@ def command(
     from firth.embed.vectors.context_vectors import with_contexts
 
     if format in _MODEL_FORMATS:
-        for name, given in (("--add-contexts", add_contexts), ("--skip-zeros", skip_zeros)):
-            if given:
-                raise SettingError(f"{name}: {format} exports no vectors; remove the option")
+        if add_contexts:
+            raise SettingError(
+                f"`add_contexts=True`: {format} exports no vectors; remove the option"
+            )
         note(f"{out}: {write_model(run, out, format, force=force)}, {format}")
         return
     vectors = load_vectors(run, verified=True)
     vectors = with_contexts(vectors) if add_contexts else vectors
-    write_vectors(vectors, out, format, skip_zeros=skip_zeros, force=force)
+    write_vectors(vectors, out, format, force=force)

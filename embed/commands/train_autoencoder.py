@@ -25,7 +25,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth build-corpus wiki-sample --out out/wiki
         firth train-autoencoder out/wiki --dry-run
         firth train-autoencoder out/wiki --out out/autoencoder
-        firth train-autoencoder out/wiki --out out/vae --kind variational --beta 2
+        firth train-autoencoder out/wiki --out out/vae --kind variational:2
         firth neighbors out/autoencoder king
     """
     from firth.corpora.common.device import choose_device

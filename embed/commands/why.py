@@ -22,16 +22,9 @@ if TYPE_CHECKING:
     help="The corpus of the run, or a folder of corpora, if it was moved.",
 )
 @click.option("-n", "--contexts", default=10, show_default=True, help="Contexts to show.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Seed of the choice of sentences.",
-)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, first: str, second: str, corpus: Path | None, contexts: int, seed: int, as_json: bool
+    run: Path, first: str, second: str, corpus: Path | None, contexts: int, as_json: bool
 ) -> None:
     """Show what makes two words near: the contexts they share, with sentences.
 
@@ -50,7 +43,7 @@ def command(
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
-    found = why.why_near(run, *words, corpus=corpus, contexts=contexts, seed=seed)
+    found = why.why_near(run, *words, corpus=corpus, contexts=contexts)
     if as_json:
         print_json(why.as_json(found))
     else:

@@ -29,7 +29,7 @@ from firth.embed.formats.reading import open_source
 from firth.embed.formats.text import is_number, read_text, write_text
 from firth.embed.formats.word2vec_binary import read_binary, write_binary
 from firth.embed.vectors.int8_rows import CODES
-from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, vectors_to_export
+from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 RUN_FORMATS = ("int8",)  # our own
@@ -164,7 +164,6 @@ def write_vectors(
     out: str | Path,
     format: str,
     *,
-    skip_zeros: bool = False,
     force: bool = False,
 ) -> None:
     """Write vectors in another program's format.
@@ -180,15 +179,13 @@ def write_vectors(
         A file; a folder for ``projector`` and ``int8``.
     format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector', 'int8'}
         The format. ``int8`` makes a run whose vectors have 8 bits a number.
-    skip_zeros : bool
-        Leave out words whose vector is zero.
     force : bool
         Overwrite an earlier export at ``out``.
 
     Raises
     ------
     ArtifactError
-        If ``out`` exists, the disk is full, the format cannot represent a word, or no word is left.
+        If ``out`` exists, the disk is full, or the format cannot represent a word.
     SettingError
         If the format is unknown, or vectors to store as ``int8`` are sparse or those of ``out``.
 
@@ -207,7 +204,7 @@ def write_vectors(
     formats = FORMATS + RUN_FORMATS
     if format not in formats:
         raise SettingError(f"format must be one of {', '.join(formats)}, got {format!r}")
-    vectors = vectors_to_export(vectors, str(out), skip_zeros)
+    note_zeros(vectors, str(out))
     if format == "gensim":
         write_gensim(vectors, out, force)
     elif format == "int8":

@@ -43,17 +43,6 @@ class NplmConfig:
     batch: int = rare_setting(1_024, "Words predicted per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(3, "Passes over the text.", at_least=1)
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
-    max_vocabulary: int | None = rare_setting(
-        None, "Keep at most this many words; all by default.", at_least=1
-    )
-    boundary: str = rare_setting(
-        "paragraph",
-        "Unit of text that windows stay within.",
-        choices=("sentence", "paragraph", "document"),
-    )
-    punctuation: str = rare_setting(
-        "drop", "Whether punctuation marks count as words.", choices=("drop", "keep")
-    )
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
     device: str = rare_setting(
         "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES

@@ -121,9 +121,8 @@ def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
     """Open the training text and choose the vocabulary."""
     view = corpus.view(
         min_count=config.min_count,
-        max_vocabulary=config.max_vocabulary,
-        punctuation=config.punctuation,  # type: ignore[arg-type]
-        boundary=config.boundary,  # type: ignore[arg-type]
+        punctuation="drop",
+        boundary="paragraph",
     )
     return TrainingText(view, view.words, view.counts)
 

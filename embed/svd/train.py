@@ -119,7 +119,6 @@ class SvdConfig:
         0.5, "Exponent p of the singular values in W = U S^p.", at_least=0
     )
     add_contexts: bool = rare_setting(False, "Add each word's context vector, V S^p, to its own.")
-    normalize: bool = rare_setting(False, "Scale every vector to length 1.")
     pieces: int | None = rare_setting(
         None,
         "Count pieces of words, of which this many are learned, instead of words. A word has the "
@@ -298,7 +297,7 @@ def _vectors_of_pieces(
     save_array(partial / PIECE_VECTORS, of_pieces)
     vectors = PieceTable(pieces, of_pieces).means(words)
     n_alone = int((~vectors.any(1)).sum())
-    return (_normalized(vectors) if config.normalize else vectors), n_alone
+    return vectors, n_alone
 
 
 def learn_from(corpus: "Corpus", config: SvdConfig) -> tuple["View", "Pieces"]:
@@ -549,7 +548,7 @@ def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics)
         raise SettingError(
             f"`singular_power={config.singular_power:g}` overflows float32; pass a smaller one"
         )
-    return _normalized(vectors) if config.normalize else vectors
+    return vectors
 
 
 def _powers(values: np.ndarray, power: float) -> np.ndarray:
@@ -557,9 +556,3 @@ def _powers(values: np.ndarray, power: float) -> np.ndarray:
     powers = np.zeros(len(values))
     np.power(values, power, where=values > _NEGLIGIBLE * values.max(), out=powers)
     return powers.astype(np.float32)
-
-
-def _normalized(vectors: np.ndarray) -> np.ndarray:
-    """Scale rows to length 1; zero rows stay zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, where=lengths > 0, out=np.zeros_like(vectors))

@@ -470,16 +470,10 @@ class WordVectors:
         """
         return analogy(self, a, b, c, k, method)
 
-    def to_gensim(self, *, skip_zeros: bool = False) -> Any:
+    def to_gensim(self) -> Any:
         """Return the vectors as a ``gensim.models.KeyedVectors``.
 
         N-grams and context vectors are left out.
-
-        Parameters
-        ----------
-        skip_zeros : bool
-            Leave out words whose vector is zero, of which gensim computes no cosine without a
-            warning.
 
         Returns
         -------
@@ -495,11 +489,11 @@ class WordVectors:
             from gensim.models import KeyedVectors
         except ImportError:
             raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
-        kept = vectors_to_export(self, self.name, skip_zeros)
+        note_zeros(self, self.name)
         keyed = KeyedVectors(self.dim, dtype=np.float32)
-        keyed.add_vectors(list(kept.vocabulary), kept._dense())
-        if kept.counts is not None:
-            keyed.expandos["count"] = np.array(kept.counts)
+        keyed.add_vectors(list(self.vocabulary), self._dense())
+        if self.counts is not None:
+            keyed.expandos["count"] = np.array(self.counts)
         return keyed
 
     def to_pandas(self) -> Any:
@@ -624,23 +618,14 @@ def _open_matrix(run: Path) -> Any:
         raise ArtifactError(f"{path}: is damaged ({error}); train the run again") from None
 
 
-def vectors_to_export(vectors: WordVectors, where: str, skip_zeros: bool) -> WordVectors:
-    """Name words with a zero vector, and leave them out of the vectors to export if asked."""
+def note_zeros(vectors: WordVectors, where: str) -> None:
+    """Name the words with a zero vector."""
     zero = zero_rows(vectors.matrix)
     if not len(zero):
-        return vectors
-    start = f"{where}: {len(zero):,} of {len(vectors):,} words have a zero vector"
+        return
     shown = ", ".join(vectors.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
     more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
-    if not skip_zeros:
-        why = "of which gensim computes no cosine without a warning"
-        note(f"{start}, {why} (`skip_zeros=True` leaves them out): {shown}{more}")
-        return vectors
-    if len(zero) == len(vectors):
-        raise ArtifactError(f"{start}, so none is left; pass `skip_zeros=False`")
-    note(f"{start} and are left out: {shown}{more}")
-    kept = np.delete(np.arange(len(vectors)), zero)
-    words = [vectors.vocabulary[row] for row in kept.tolist()]
-    counts = None if vectors.counts is None else vectors.counts[kept]
-    matrix, text = vectors.matrix[kept], vectors.text
-    return WordVectors(words, matrix, counts=counts, text=text, name=vectors.name)
+    note(
+        f"{where}: {len(zero):,} of {len(vectors):,} words have a zero vector, of which gensim "
+        f"computes no cosine without a warning: {shown}{more}"
+    )

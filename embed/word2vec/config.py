@@ -192,22 +192,18 @@ class CbowConfig(_Word2VecConfig):
     method = "cbow"
     window: int = setting(10, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
     learning_rate: float = setting(0.05, _RATE_HELP, above=0)
-    sum: bool = rare_setting(
-        False,
-        "Predict from the sum of the context vectors, or from their mean.",
-        opposite="mean",
+    combine: str = rare_setting(
+        "mean",
+        "What a word is predicted from: the mean of the context vectors, each of which gets the "
+        "update of the mean, as in word2vec.c and gensim; their sum; or corrected, the mean with "
+        "its gradient, the update divided by their number (Irsoy et al. 2021), which needs a "
+        "higher `learning_rate`.",
+        choices=("mean", "sum", "corrected"),
         heading="Vectors",
-    )
-    gradient: str = rare_setting(
-        "word2vec.c",
-        "How words are updated whose mean predicts: word2vec.c adds the update of the mean to each "
-        "word, as gensim does; corrected divides it by their number, which is the gradient (Irsoy "
-        "et al. 2021), and needs a higher `learning_rate`.",
-        choices=("word2vec.c", "corrected"),
     )
 
     def _not_in_gensim(self) -> dict[str, bool]:
-        corrected = {"`gradient=corrected`": self.gradient == "corrected"}
+        corrected = {"`combine=corrected`": self.combine == "corrected"}
         return {**super()._not_in_gensim(), **corrected}
 
 

@@ -74,7 +74,7 @@ def _model(config: Word2VecConfig, threads: int) -> Any:
         window=config.window,
         shrink_windows=config.window_weighting == "dynamic",
         sg=int(isinstance(config, SkipGramConfig)),
-        cbow_mean=int(not (isinstance(config, CbowConfig) and config.sum)),
+        cbow_mean=int(not (isinstance(config, CbowConfig) and config.combine == "sum")),
         negative=config.negatives,
         ns_exponent=config.unigram_exponent,
         sample=config.subsample if config.subsample < 1 else 0.0,  # it reads 1 and more as counts

@@ -43,9 +43,7 @@ def _method(config: Word2VecConfig) -> int:
     """Return the kernels' number of the method."""
     if not isinstance(config, CbowConfig):
         return SKIPGRAM
-    if config.sum:  # the update of a sum is its gradient either way
-        return CBOW_SUM
-    return CBOW_CORRECTED if config.gradient == "corrected" else CBOW_MEAN
+    return {"mean": CBOW_MEAN, "sum": CBOW_SUM, "corrected": CBOW_CORRECTED}[config.combine]
 
 
 class Rounds(NamedTuple):

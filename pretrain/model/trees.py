@@ -16,7 +16,7 @@ def limit_heads(allowed: Tensor, tree: Tensor | None, config: EncoderConfig) -> 
     # returns bool (B, T, T) if all heads follow edges, else (B, heads, T, T)
     if tree is None:
         raise SettingError(
-            f"this encoder attends along the edges of trees (`attention_edges="
+            f"this encoder attends along the edges of trees (`attention="
             f"{config.attention_edges}`), and it is given text without trees; use it with "
             "`pool_run()` and tagging, which read CoNLL-U, or pass an encoder trained without it"
         )

@@ -126,8 +126,7 @@ def test_missing_memory_is_reported_in_one_line(error, whose):
     with pytest.raises(SettingError) as refused, explain_out_of_memory():
         raise error
     assert str(refused.value) == (
-        f"not enough memory on this {whose}; pass a smaller `batch`, `micro_batch`, "
-        "`sequence_length` or `dim`"
+        f"not enough memory on this {whose}; pass a smaller `batch`, `sequence_length` or `preset`"
     )
 
 

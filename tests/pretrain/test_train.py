@@ -556,7 +556,7 @@ def test_seconds_of_earlier_calls_count_towards_a_time_budget(corpus, tmp_path, 
     seconds = [line["seconds"] for line in read_metrics(out / "metrics.jsonl")]
     assert 0 < before < 3.0
     assert seconds == sorted(seconds)
-    assert 3.0 <= seconds[-1] < 3.3
+    assert 3.0 <= seconds[-1] < 3.4
 
 
 # ---- refused

@@ -27,7 +27,7 @@ def test_a_rotated_space_is_turned_back_on_the_shared_words():
 def training(*texts):
     """Return how spaces of two periods of 20 documents are trained."""
     periods = Periods(["a", "b"], [], None, np.repeat([0, 1], 20))
-    settings = ChangeConfig(route="procrustes", dim=4, window=3, threads=1)
+    settings = ChangeConfig(route="procrustes", dim=4, threads=1)
     return Training(periods, texts, [f"w{n}" for n in range(V)], settings)
 
 

@@ -22,7 +22,7 @@ from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.word_vectors import WordVectors
 
 BY = {"by": "part", "periods": ["a", "b"]}
-CBOW = ChangeConfig(route="procrustes", method="cbow", dim=4, window=3, min_count=3, threads=1)
+CBOW = ChangeConfig(route="procrustes", method="cbow", dim=4, min_count=3, threads=1)
 
 
 def documents(part, seed, n=12):

@@ -61,27 +61,16 @@ def test_context_vectors_are_added(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_words_with_zero_vectors_are_named_and_left_out_on_request(tmp_path, name):
+def test_words_with_zero_vectors_are_named(tmp_path, name):
     matrix = np.ones((14, 2), np.float32)
     matrix[1:13] = 0  # 12 words, of which a note names 10
     words = [f"w{row}" for row in range(14)]
-    run, out, less = tmp_path / "run", tmp_path / "out", tmp_path / "less"
+    run, out = tmp_path / "run", tmp_path / "out"
     run.mkdir()
     WordVectors(words, matrix).save(run)
 
-    kept = invoke(run, "--format", name, out)
-    left = invoke(run, "--format", name, less, "--skip-zeros")
+    done = invoke(run, "--format", name, out)
 
-    listed = f"{', '.join(words[1:11])}, and 2 more"
-    assert f"{out}: 12 of 14 words have a zero vector" in kept.stderr
-    assert f"(--skip-zeros leaves them out): {listed}\n" in kept.stderr
+    assert f"{out}: 12 of 14 words have a zero vector" in done.stderr
+    assert f": {', '.join(words[1:11])}, and 2 more\n" in done.stderr
     assert len(load_vectors(out)) == 14
-    assert f"{less}: 12 of 14 words have a zero vector and are left out: {listed}\n" in left.stderr
-    assert list(load_vectors(less).vocabulary) == ["w0", "w13"]
-
-
-def test_vectors_that_are_all_zero_are_not_left_out(tmp_path):
-    WordVectors(["a"], np.zeros((1, 2), np.float32)).save(tmp_path)
-    refused = refusal("export", tmp_path, "--format", "glove", tmp_path / "out", "--skip-zeros")
-    assert "1 of 1 words have a zero vector, so none is left" in refused
-    assert not (tmp_path / "out").exists()

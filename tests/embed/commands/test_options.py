@@ -11,7 +11,7 @@ from firth.embed.compare.config import CompareConfig
 TRAIN_SVD = {
     "dim": 7, "window": 3, "window_weighting": "flat", "context": "left", "weighting": "ppmi",
     "subsample": 0.5, "context_smoothing": 0.9, "shift": 2.0, "singular_power": 1.0,
-    "add_contexts": True, "normalize": True, "min_count": 2, "max_vocabulary": 40,
+    "add_contexts": True, "min_count": 2, "max_vocabulary": 40,
     "boundary": "sentence", "punctuation": "keep", "seed": 3,
 }  # fmt: skip
 TEXT = {"keep_case": True, "strip_accents": True, "fold_digits": True, "segmenter": "whitespace"}

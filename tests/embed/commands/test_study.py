@@ -293,9 +293,9 @@ def test_all_settings_are_chosen_for_an_english_text_within_the_budget(study, fo
     assert chosen["train-svd"] == {"dim": 100}
     epochs = {1: 4, 2: 8, 3: 13, 4: 17}.get(available_threads(), 20)
     assert chosen["train-cbow"] == {"dim": 100, "epochs": epochs, "deterministic": True}
-    assert chosen["train-mlm"].keys() == {"preset", "tokens", "dtype", "compile"}
+    assert chosen["train-mlm"].keys() == {"preset", "epochs", "dtype", "compile"}
     assert chosen["compare"]["tagging"] == ["two-tags"]
-    assert f"--tokens {chosen['train-mlm']['tokens']}" in done.stderr
+    assert f"--epochs {chosen['train-mlm']['epochs']}" in done.stderr
 
 
 def test_a_text_that_is_not_english_is_reported(study, folder):

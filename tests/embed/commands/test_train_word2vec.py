@@ -175,13 +175,13 @@ def test_every_option_reaches_the_config_and_the_run(
 
 def test_cbow_averages_contexts_by_default(corpus, tmp_path):
     matrices = {}
-    for flags in ((), ("--mean",), ("--sum",)):
+    for flags in ((), ("--combine", "mean"), ("--combine", "sum")):
         out = tmp_path / "".join(("run", *flags))
         assert invoke("train-cbow", corpus, "--out", out, *SMALL, *flags).exit_code == 0
-        assert options_of(out)["sum"] is (flags == ("--sum",))
+        assert options_of(out)["combine"] == (*flags, "mean")[flags != ()]
         matrices[flags] = np.load(out / "vectors.npy")
-    assert np.array_equal(matrices[()], matrices[("--mean",)])
-    assert not np.array_equal(matrices[()], matrices[("--sum",)])
+    assert np.array_equal(matrices[()], matrices[("--combine", "mean")])
+    assert not np.array_equal(matrices[()], matrices[("--combine", "sum")])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -249,7 +249,7 @@ def test_a_raw_source_is_built_in_the_cache_first(text, fresh_cache, tmp_path, c
 
 @pytest.mark.parametrize(
     ("command", "options"),
-    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--sum", "--mean", "--gradient"])],
+    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--combine"])],
     ids=["train-skipgram", "train-cbow"],
 )
 def test_the_help_shows_each_option(command, options):

@@ -63,20 +63,20 @@ def test_word2vec_epochs_fit_into_a_fifth_of_the_budget(speeds, tokens, budget, 
 
 
 @pytest.mark.parametrize(
-    ("budget", "preset", "tokens"),
+    ("budget", "preset", "epochs"),
     [
-        ("10s", "tiny", 400_000),  # 0.4 epochs
-        ("399s", "tiny", 15_960_000),
-        ("400s", "micro", 8_000_000),  # four slots for each weight
-        ("2000s", "mini", 20_000_000),
-        ("100h", "small", 40_000_000),  # medium would need 44 epochs, and 40 are the most
+        ("10s", "tiny", 0.4),
+        ("399s", "tiny", 15.96),
+        ("400s", "micro", 8.0),  # four slots for each weight
+        ("2000s", "mini", 20.0),
+        ("100h", "small", 40.0),  # medium would need 44 epochs, and 40 are the most
     ],
 )
-def test_the_largest_preset_that_reads_enough_text_is_chosen(speeds, budget, preset, tokens):
+def test_the_largest_preset_that_reads_enough_text_is_chosen(speeds, budget, preset, epochs):
     options = settled(Study(("a",), ("mlm",), budget), 1e6)["train-mlm"]
 
     compiled = "off" if preset == "tiny" else "on"
-    assert options == {"preset": preset, "tokens": tokens, "dtype": "float32", "compile": compiled}
+    assert options == {"preset": preset, "epochs": epochs, "dtype": "float32", "compile": compiled}
 
 
 def test_given_settings_are_kept(speeds):

@@ -104,7 +104,7 @@ def test_given_options_override_defaults(tmp_path):
             (
                 "[train-svd] width: cannot be set in a study; expected one of add-contexts, "
                 "boundary, context, context-smoothing, device, dim, max-vocabulary, memory, "
-                "min-count, normalize, pieces, punctuation, seed, shift, singular-power, "
+                "min-count, pieces, punctuation, seed, shift, singular-power, "
                 "subsample, threads, weighting, window, window-weighting"
             ),
         ),

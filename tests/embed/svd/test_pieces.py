@@ -88,11 +88,6 @@ def test_the_same_bytes_at_any_number_of_threads(corpus, run, tmp_path):
         assert (other.path / name).read_bytes() == (run.path / name).read_bytes()
 
 
-def test_normalized_words_have_length_1(corpus):
-    lengths = np.linalg.norm(train_svd(corpus, config(normalize=True)).matrix, axis=1)
-    np.testing.assert_allclose(lengths[lengths > 0], 1, rtol=1e-5)
-
-
 def test_more_pieces_than_the_text_has_and_a_damaged_table_are_refused(corpus, run, tmp_path):
     with pytest.raises(SettingError, match="pieces"):
         train_svd(corpus, config(pieces=5000), tmp_path / "many")

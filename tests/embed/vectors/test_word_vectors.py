@@ -354,18 +354,6 @@ def test_gensim_reads_the_vectors(small):
     assert keyed.most_similar("king", topn=1) == [("<queen>", pytest.approx(0.6))]
 
 
-def test_gensim_gets_no_zero_vectors_if_asked_so():
-    pytest.importorskip("gensim")
-    vectors = WordVectors(
-        ["a", "zero", "b"], np.array([[1, 0], [0, 0], [0, 1]], np.float32), counts=np.arange(3)
-    )
-    assert vectors.to_gensim().index_to_key == ["a", "zero", "b"]
-    keyed = vectors.to_gensim(skip_zeros=True)
-    assert keyed.index_to_key == ["a", "b"]
-    assert [keyed.get_vecattr(word, "count") for word in "ab"] == [0, 2]
-    assert keyed["b"].tolist() == [0, 1]
-
-
 def test_zero_rows_of_dense_and_sparse_matrices_are_found_in_every_block():
     matrix = np.array([[0, 0], [0, -1], [0, 0], [np.nan, 0], [0, 0]], np.float32)
     sparse = scipy.sparse.csr_matrix(matrix)

@@ -64,9 +64,9 @@ def test_options_out_of_range_are_refused(options, message):
 
 def test_gensim_has_no_corrected_gradient():
     with pytest.raises(SettingError) as refusal:
-        CbowConfig(engine="gensim", gradient="corrected")
+        CbowConfig(engine="gensim", combine="corrected")
     assert str(refusal.value) == (
-        "`engine=gensim` does not support `gradient=corrected`; leave it out or pass `engine=firth`"
+        "`engine=gensim` does not support `combine=corrected`; leave it out or pass `engine=firth`"
     )
 
 

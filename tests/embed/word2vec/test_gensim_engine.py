@@ -58,7 +58,7 @@ def gensim_directly(units, **options):
         ({"window_weighting": "flat"}, {"shrink_windows": False}),
         ({"unigram_exponent": 0.5}, {"ns_exponent": 0.5}),
         ({"method": "cbow"}, {"sg": 0}),
-        ({"method": "cbow", "sum": True}, {"sg": 0, "cbow_mean": 0}),
+        ({"method": "cbow", "combine": "sum"}, {"sg": 0, "cbow_mean": 0}),
         ({"seed": 8, "epochs": 3, "dim": 5}, {"seed": 8, "epochs": 3, "vector_size": 5}),
     ],
 )

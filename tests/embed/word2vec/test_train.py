@@ -97,7 +97,7 @@ def test_a_run_has_vectors_contexts_and_all_options(method, corpus, tmp_path):
     assert (config["format"], config["method"], config["window"]) == (1, method, 3)
     assert config["text"] == corpus.text.to_json()
     assert {"engine", "init", "subwords", "deterministic", "seed"} < config.keys()
-    assert ("sum" in config) == (method == "cbow")
+    assert ("combine" in config) == (method == "cbow")
     provenance = json.loads((run / "provenance.json").read_text())
     assert (provenance["corpus"], provenance["threads"]) == (corpus.fingerprint, 1)
     assert provenance["seeds"] == [1]
@@ -172,7 +172,7 @@ def accuracy(vectors):
         ("skipgram", {"deterministic": True, "threads": 2}),
         ("skipgram", {"window_weighting": "flat", "negatives": 2}),
         ("cbow", {}),
-        ("cbow", {"sum": True, "learning_rate": 0.01}),
+        ("cbow", {"combine": "sum", "learning_rate": 0.01}),
     ],
 )
 def test_planted_classes_are_learned(method, options, planted, tmp_path):
@@ -183,7 +183,7 @@ def test_planted_classes_are_learned(method, options, planted, tmp_path):
 
 
 def test_sum_and_mean_give_different_vectors(corpus, tmp_path):
-    mean, total = (train(corpus, tmp_path / str(by), "cbow", sum=by) for by in (False, True))
+    mean, total = (train(corpus, tmp_path / str(by), "cbow", combine=by) for by in ("mean", "sum"))
     assert tables_of(mean) != tables_of(total)
 
 

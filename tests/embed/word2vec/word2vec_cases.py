@@ -18,8 +18,8 @@ from tests.embed.word2vec import naive_word2vec as naive
 METHODS = {
     "skipgram": SkipGramConfig,
     "mean": CbowConfig,
-    "corrected": partial(CbowConfig, gradient="corrected"),
-    "sum": partial(CbowConfig, sum=True),
+    "corrected": partial(CbowConfig, combine="corrected"),
+    "sum": partial(CbowConfig, combine="sum"),
 }
 LENGTHS = (1, 30, 2, 1, 90, 57, 7)
 U = 2.0**-24  # unit roundoff of float32
