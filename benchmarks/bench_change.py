@@ -185,7 +185,7 @@ def distances_by_route(corpus: Corpus, encoder: Path) -> dict[str, dict[str, flo
         "procrustes, skipgram": ChangeConfig(route="procrustes", method="skipgram"),
     }
     tables = {name: word_changes(corpus, config=each, **by).table for name, each in configs.items()}
-    states = ChangeConfig(route="contextual", encoder=str(encoder), resamples=2)
+    states = ChangeConfig(route="contextual", encoder=str(encoder))
     table = word_changes(corpus, config=states, words=chosen, **by).table
     assert table.prototype is not None
     found = {

@@ -11,7 +11,6 @@ ROUTES = ("svd-joint", "procrustes", "contextual")
 SVD = "svd"
 METHODS = (SVD, "skipgram", "cbow")  # those that train in minutes
 PERMUTATIONS = 200
-RESAMPLES = 200
 _DIM = 100
 MOST_WORDS = 50_000  # that have vectors, the most frequent
 FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
@@ -47,13 +46,6 @@ class ChangeConfig:
         f"default {PERMUTATIONS}; 0 for no p.",
         at_least=0,
     )
-    resamples: int | None = rare_setting(
-        None,
-        "How often documents are drawn with replacement, for intervals of the distances: "
-        f"contextual, by default {RESAMPLES}; procrustes, with a training for each period, by "
-        "default never.",
-        at_least=2,
-    )
     encoder: str | None = setting(
         None,
         "contextual: a run of train-mlm, or a Hugging Face folder.",
@@ -64,7 +56,7 @@ class ChangeConfig:
     )
     seed: int = rare_setting(
         1,
-        "Seed of permutations, resamples and the SVD's start.",
+        "Seed of permutations, of drawn documents and of the SVD's start.",
         at_least=0,
         heading="Seeds and machine",
     )
@@ -72,14 +64,8 @@ class ChangeConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.route == "svd-joint" and self.resamples is not None:
-            raise SettingError(
-                "`resamples` is not of `route=svd-joint`, which has a p by `permutations`"
-            )
         if self.route != "svd-joint" and self.permutations is not None:
-            raise SettingError(
-                f"`permutations` is of `route=svd-joint`; {self.route} has intervals by `resamples`"
-            )
+            raise SettingError("`permutations` is of `route=svd-joint`; leave it out")
         if self.route != "procrustes" and self.method is not None:
             raise SettingError("`method` is of `route=procrustes`; leave it out")
         if (self.route == "contextual") != (self.encoder is not None):

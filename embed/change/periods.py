@@ -77,17 +77,6 @@ class PeriodText:
         """Return the text as one shard."""
         return [(self.rows, self.offsets)]
 
-    def drawn(self, copies: np.ndarray) -> "PeriodText":
-        """Return each document a number of times."""
-        # copies: int64 (n_documents,)
-        parts = np.repeat(np.arange(len(self.documents)), copies[self.documents])
-        lengths = np.diff(self.offsets)[parts]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[parts] - offsets[:-1], lengths)
-        rows = self.rows[places]
-        counts = np.bincount(rows, minlength=len(self.counts))
-        return PeriodText(rows, offsets, self.documents[parts], counts)
-
 
 def read_texts(periods: Periods, view: View) -> list[PeriodText]:
     """Read the text of each period, with the words of a view."""

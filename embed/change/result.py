@@ -51,7 +51,7 @@ class ChangedWord:
     # 1 - cosine of its vectors in the first and the last period; contextual: mean of its states
     distance: float
     prototype: float | None  # contextual: 1 - cosine of the mean states
-    low: float | None  # 95 % interval of the distance; with resamples
+    low: float | None  # 95 % interval of the distance; contextual
     high: float | None
     chance: float | None  # typical distance by chance, the geometric mean; svd-joint
     p: float | None  # of a distance as large by chance; svd-joint

@@ -10,7 +10,7 @@ import numpy as np
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
-from firth.embed.change.config import PERMUTATIONS, RESAMPLES, ChangeConfig
+from firth.embed.change.config import PERMUTATIONS, ChangeConfig
 from firth.embed.change.contextual import (
     pair_distances,
     prototypes,
@@ -26,9 +26,8 @@ from firth.embed.change.permutation import (
     pooled_p,
     typical,
 )
-from firth.embed.change.procrustes import aligned, bootstrap_errors, have_vectors, interval
+from firth.embed.change.procrustes import aligned, have_vectors, interval
 from firth.embed.change.spaces import Training, spaces_of
-from firth.embed.change.table import top_shares
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder
@@ -36,6 +35,7 @@ from firth.embed.vectors.source import describe_source
 from firth.embed.vectors.word_vectors import WordVectors
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
+_RESAMPLES = 200  # of the documents, for intervals of an encoder's distances
 _NO_P = "only `route=svd-joint` has it"
 
 
@@ -90,8 +90,8 @@ def measure(compared: Compared, runs: Sequence[WordVectors], *, only: bool) -> M
         return _joint(compared, training.record)
     if runs:
         recipe = {"runs": [describe_source(run) for run in runs]}
-        return _aligned(compared, spaces_of(runs, compared.words), None, recipe)
-    return _aligned(compared, training.spaces(), training, training.record)
+        return _aligned(compared, spaces_of(runs, compared.words), "a run", recipe)
+    return _aligned(compared, training.spaces(), "a period", training.record)
 
 
 def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
@@ -131,12 +131,10 @@ def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
 def _aligned(
     compared: Compared,
     spaces: Sequence[np.ndarray],
-    training: Training | None,
+    what: str,
     recipe: dict[str, Any],
 ) -> Measured:
-    """Measure in aligned spaces; with ``training`` they may be trained again."""
-    settings = compared.settings
-    what = "a period" if training else "a run"
+    """Measure in aligned spaces, each of ``what``."""
     rows = compared.without_vectors(have_vectors(spaces), what)
     shared = np.zeros(len(compared.words), bool)
     shared[rows] = True
@@ -146,13 +144,6 @@ def _aligned(
         "distances": cosine_distances(chosen[0], chosen[-1]),
         "steps": _steps(chosen, cosine_distances),
     }
-    if training is not None and settings.resamples is not None:
-        errors = bootstrap_errors(
-            training, shared, resamples=settings.resamples, seed=settings.seed
-        )
-        for text in (compared.texts[0], compared.texts[-1]):
-            errors[top_shares(text)[: len(errors)] == 1] = np.nan  # all tokens in one document
-        columns["low"], columns["high"] = interval(columns["distances"], errors[rows])
     return Measured(rows, vectors, columns, _NO_P, recipe)
 
 
@@ -166,9 +157,7 @@ def _by_states(compared: Compared, only: bool) -> Measured:
     found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
     means = prototypes(found, len(words), len(periods.names))
     distances = pair_distances(means[0], means[-1])
-    errors = resampled_errors(
-        found, periods, len(words), settings.resamples or RESAMPLES, settings.seed
-    )
+    errors = resampled_errors(found, periods, len(words), _RESAMPLES, settings.seed)
     low, high = interval(distances, errors)
     columns = {
         "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,

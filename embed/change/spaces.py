@@ -27,15 +27,13 @@ class Training:
     words: Sequence[str]
     settings: ChangeConfig
 
-    def space(self, number: int, copies: np.ndarray | None = None) -> np.ndarray:
-        """Train on a period, or on each of its documents a number of times."""
-        # copies: int64 (n_documents,); returns float32 (n_words, D)
+    def space(self, number: int) -> np.ndarray:
+        """Train on a period."""
+        # returns float32 (n_words, D)
         config = self.settings.training
         if self.settings.trains_svd:
-            text = self.texts[number] if copies is None else self.texts[number].drawn(copies)
-            return text_vectors(text, config, len(self.words), name="a period")[0]
-        if copies is None:
-            copies = (self.periods.period_of == number).astype(np.int64)
+            return text_vectors(self.texts[number], config, len(self.words), name="a period")[0]
+        copies = (self.periods.period_of == number).astype(np.int64)
         name = self.periods.names[number]
         corpus = DrawnCorpus(
             self.periods.corpora[0], self.periods.stored, copies, name, held_out=True

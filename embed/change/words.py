@@ -141,8 +141,6 @@ def _open_runs(
             "their corpora"
         )
     refuse_training(settings, "runs, which are trained already")
-    if settings.resamples is not None:
-        raise SettingError("`resamples` trains again; pass the corpora instead of the runs")
     return [load_vectors(place, verified=True) for place in places]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import SettingError
-from firth.embed.change.periods import PeriodText, read_periods, read_texts, two_corpora
+from firth.embed.change.periods import read_periods, read_texts, two_corpora
 
 YEARS = ["1848", "1850", "", "1899", "1901", "1900"]
 
@@ -80,20 +80,6 @@ def test_the_text_of_a_period_is_that_of_its_documents(corpus):
         parts = texts[number].documents.tolist()
         assert sorted(set(parts)) == list(documents)
     assert view.counts.tolist() == sum(text.counts for text in texts).tolist()
-
-
-def test_drawn_documents_are_repeated_with_their_parts():
-    text = PeriodText(
-        np.array([0, 1, 1, 2, 0], np.int32), np.array([0, 2, 3, 5]), np.array([4, 4, 7]),
-        np.array([2, 2, 1]),
-    )  # fmt: skip
-    copies = np.zeros(8, np.int64)
-    copies[[4, 7]] = 1, 2
-    drawn = text.drawn(copies)
-    assert drawn.rows.tolist() == [0, 1, 1, 2, 0, 2, 0]
-    assert drawn.offsets.tolist() == [0, 2, 3, 5, 7]
-    assert drawn.documents.tolist() == [4, 4, 7, 7]
-    assert drawn.counts.tolist() == [3, 2, 2]
 
 
 def test_two_corpora_are_two_periods(corpus, tmp_path):

@@ -12,7 +12,6 @@ from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWord
 from firth.embed.align.mapping import procrustes
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import read_periods, read_texts
-from firth.embed.change.procrustes import aligned, bootstrap_errors
 from firth.embed.change.spaces import Training, rows_of, spaces_of
 from firth.embed.change.words import word_changes
 from firth.embed.refine.api import refine_vectors
@@ -72,14 +71,11 @@ def test_a_method_is_trained_on_all_documents_of_a_period(corpus, monkeypatch):
     recorded = Recorded(*dataclasses.astuple(METHODS["cbow"]))
     monkeypatch.setitem(METHODS, "cbow", recorded)
     made = training(corpus, CBOW)
-    copies = np.zeros(24, np.int64)
-    copies[[0, 3]] = 1, 2
-    spaces = [made.space(0), made.space(1), made.space(0, copies)]
-    drawn = made.texts[0].drawn(copies)
-    for space, text, (counts, config) in zip(spaces, [*made.texts, drawn], seen, strict=True):
+    spaces = [made.space(0), made.space(1)]
+    for space, text, (counts, config) in zip(spaces, made.texts, seen, strict=True):
         expected = dict(zip(made.words, text.counts.tolist(), strict=True))
         assert counts == {word: n for word, n in expected.items() if n}
-        assert (config.dim, config.window, config.min_count) == (4, 3, 3)
+        assert (config.dim, config.min_count) == (4, 3)
         assert config.deterministic
         assert not space[made.words.index(next(iter(counts)))].any()  # without a row
 
@@ -91,28 +87,6 @@ def test_cbow_gives_the_same_changes_again(corpus):
     assert len(found.table) == 13
     assert found.vectors.shape == (2, 13, 4)
     assert found.recipe["training"]["method"] == "cbow"
-
-
-@pytest.mark.slow
-def test_a_word_missing_in_a_draw_is_left_out_of_it(corpus, capsys):
-    made = training(corpus, ChangeConfig(route="procrustes", dim=4, threads=1))
-    rare, shared = made.words.index("rare"), np.ones(13, bool)
-    with firth.show_progress():
-        errors = bootstrap_errors(made, shared, resamples=12, seed=1)
-    rng, distances = np.random.default_rng(1), []
-    for _ in range(12):
-        copies = [np.bincount(rng.choice(part, 12), minlength=24) for part in halves(24)]
-        one, two = aligned([made.space(n, each) for n, each in enumerate(copies)], shared)
-        if one[rare].any() and two[rare].any():
-            lengths = np.linalg.norm(one[rare]) * np.linalg.norm(two[rare])
-            distances.append(1 - one[rare] @ two[rare] / lengths)
-    assert 2 <= len(distances) < 12
-    assert errors[rare] == pytest.approx(np.std(distances, ddof=1), rel=1e-3)
-
-
-def halves(n):
-    """Return the numbers of both halves."""
-    return np.arange(n).reshape(2, n // 2)
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +126,9 @@ def test_two_runs_are_compared_by_their_vectors(runs, capsys, tmp_path):
         ({"route": "svd-joint"}, "are runs, which `route=procrustes` compares; pass it, or their"),
         ({"dim": 4}, "`dim` has no effect on runs, which are trained already; leave it out"),
         ({"method": "svd"}, "`method` has no effect on runs, which are trained already"),
-        ({"resamples": 9}, "`resamples` trains again; pass the corpora instead of the runs"),
         ({"words": ["rare"]}, "'rare' has no vector in a run"),
     ],
-    ids=["route", "dim", "method", "resamples", "word"],
+    ids=["route", "dim", "method", "word"],
 )
 def test_refusals_of_runs(runs, config, message):
     words = config.pop("words", None)
@@ -183,19 +156,12 @@ def test_runs_need_the_same_dimensions():
     [
         ({"method": "cbow"}, "`method` is of `route=procrustes`; leave it out"),
         (
-            {"route": "contextual", "encoder": "run", "window": 3},
-            "`window` has no effect on `route=contextual`, which trains nothing; leave it out",
+            {"route": "contextual", "encoder": "run", "dim": 3},
+            "`dim` has no effect on `route=contextual`, which trains nothing; leave it out",
         ),
     ],
-    ids=["method", "window"],
+    ids=["method", "dim"],
 )
 def test_settings_of_training_need_a_training(settings, message):
     with pytest.raises(SettingError, match=message):
         ChangeConfig(**settings)
-
-
-def test_one_document_cannot_be_drawn(tmp_path):
-    rows = [*documents("a", 1), next(documents("b", 2))]
-    config = ChangeConfig(route="procrustes", dim=4, resamples=3, min_count=1)
-    with pytest.raises(SettingError, match="`resamples` draws documents, but b has only one"):
-        word_changes(build(tmp_path / "one", rows), config=config, **BY)
