@@ -229,7 +229,7 @@ class WordChanges:
             ``out`` exists or cannot be written.
         """
         options = dataclasses.asdict(self.config)
-        del options["method"], options["window"]  # that of the run is "change"; see the training
+        del options["method"]  # that of the run is "change"; see the training
         options["dim"] = self.vectors.shape[2]
         corpora = [corpus.reference for corpus in self.periods.corpora]
         maker = {"command": METHOD, "periods": self.names, **options}

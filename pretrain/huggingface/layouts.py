@@ -31,7 +31,7 @@ def layout_problem(config: EncoderConfig) -> str | None:
         return f"BERT and ModernBERT attend in every layer, and {other}"
     if config.attention_edges is not None:
         return (
-            "BERT and ModernBERT attend to whole texts, not along "
+            "BERT and ModernBERT attend to whole texts, not along the edges of trees, "
             f"`attention={config.attention_edges}`"
         )
     if not SCORES[config.attention_score].softmax_of_products:
