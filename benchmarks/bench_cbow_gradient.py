@@ -32,7 +32,7 @@ from firth.embed.formats.vector_files import load_vectors
 
 VARIANTS = {"word2vec.c": (0.025, 0.035, 0.05, 0.1, 0.15), "corrected": (0.05, 0.1, 0.2, 0.3, 0.4)}
 ROLE = roles.TUNING
-SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",)}
 # 5 million tokens are 4.3 million words without punctuation: enough for 5 epochs by default
 TEXTS: dict[str, dict[str, Any]] = {
     "Wikipedia": {"sources": ("enwiki2015-AB",), "tokens": 5_000_000, "english": True},
@@ -85,7 +85,7 @@ def main() -> None:
 
 def set_files() -> dict[str, list[Path]]:
     """Return the files of the sets by kind."""
-    kinds = {"similarity": SETS["similarity"], "grammar": SETS["analogies"]}
+    kinds = {"similarity": SETS["similarity"], "grammar": SETS["analogy"]}
     return {kind: [roles.open_set(n, role=ROLE) for n in names] for kind, names in kinds.items()}
 
 

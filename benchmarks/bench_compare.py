@@ -24,7 +24,7 @@ import roles
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.task import Task
 from firth.embed.formats.vector_files import load_vectors
@@ -33,14 +33,14 @@ from firth.embed.protocols import StaticVectors
 ROLE = roles.REPORTING
 SETS = {
     "similarity": ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65"),
-    "analogies": ("questions-words", "msr"),
+    "analogy": ("questions-words", "msr"),
 }
 
 
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, repeats=3, more=_own_options)
-    files = roles.set_options(SETS, role=ROLE)
+    files = roles.set_names(SETS, role=ROLE)
     figures = {
         "machine": harness.machine(),
         "runs": [list(load_vectors(run).matrix.shape) for run in arguments.run],
@@ -87,7 +87,7 @@ def sets(
     run: Path, files: Mapping[str, tuple[str, ...]], repeats: int
 ) -> dict[str, dict[str, Any]]:
     """Return for each set the median seconds of measuring, drawing and scoring the replicates."""
-    config, vectors = CompareConfig(**files), load_vectors(run)
+    config, vectors = CompareConfig(sets=files), load_vectors(run)
     found = {}
     for task in read_tasks(config):
         once(task, vectors, config)  # compiles kernels and reads the vectors

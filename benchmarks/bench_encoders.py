@@ -50,7 +50,7 @@ TEXT = "enwiki2015-AA"
 SPEED = ("parameters", "tokens_per_second", "tokens", "steps", "dtype", "compile")  # of --dry-run
 OWN = ("mixer", "preset", "pieces", "seed")  # settings that differ between cells
 BUDGETS = ("steps", "minutes")
-SETS = {"similarity": ("ws353", "simlex999"), "minimal_pairs": ("blimp-reporting",)}
+SETS = {"similarity": ("ws353", "simlex999"), "minimal-pairs": ("blimp-reporting",)}
 TAGS = ("ud-ewt-train", "ud-ewt-dev", "ud-ewt-test")
 TWO_TAGS = "two-tags"  # comes with Firth
 # Figures of a row: the task and the set of the result, and the metric.
@@ -123,7 +123,7 @@ def quality(
 
 def score(run: Path, pairs: int) -> dict[str, Any]:
     """Score a run, but not its start or baselines, which are the same for all mixers."""
-    sets = CompareConfig(**roles.set_options(SETS, role=ROLE), limit=pairs, baselines="none")
+    sets = CompareConfig(sets=roles.set_names(SETS, role=ROLE), limit=pairs, baselines="none")
     found = mlm_quality.quality(run, [], sets)
     training = found["training"]
     results = [each for each in found["results"] if _place(each) in SCORES.values()]

@@ -43,7 +43,7 @@ from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
-SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",)}
 CONFIGS: dict[str, Any] = {"skipgram": SkipGramConfig, "cbow": CbowConfig}
 WORDS = (1_000_000, 4_000_000, 16_000_000)  # training words, without rare ones and punctuation
 DIMS = (100, 300)

@@ -29,8 +29,9 @@ from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
 from firth.embed.compare.report.table import to_json
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import describe_run
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.registry import find_method
 
@@ -60,7 +61,7 @@ CHINESE = {
     "meaning": ("zh/CA8_semantic",),
     "grammar": ("zh/CA8_morphological",),
 }
-OPTIONS = {"similarity": "similarity", "meaning": "analogies", "grammar": "analogies"}
+OPTIONS = {"similarity": "similarity", "meaning": "analogy", "grammar": "analogies"}
 METRICS = {"similarity": "spearman", "meaning": "accuracy", "grammar": "accuracy"}
 # Number of questions in Google's first five sections, which are about meaning; the German file
 # lists the questions in the same order without section lines.

@@ -23,7 +23,7 @@ from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.inputs.lookup import find_words
-from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.task import Task
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.registry import find_method
@@ -52,7 +52,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
             f"de/{name}"
             for name in ("gur65", "gur350", "zg222", "simlex999", "ws353sim", "ws353rel")
         ),
-        "analogies": ("de/analogies-google",),
+        "analogy": ("de/analogies-google",),
         "comparisons": {
             "methods": ("de/svd", "de/cbow", "de/skipgram", "de/subwords", "de/mlm"),
             "case": (
@@ -73,7 +73,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
             "zh-characters": (TextSettings(segmenter="characters"), ("svd",)),
         },
         "similarity": ("zh/wordsim-240", "zh/wordsim-297"),
-        "analogies": ("zh/CA8_semantic", "zh/CA8_morphological"),
+        "analogy": ("zh/CA8_semantic", "zh/CA8_morphological"),
         "comparisons": {
             "methods": (
                 *("zh-jieba/svd", "zh-jieba/cbow", "zh-jieba/skipgram"),
@@ -144,8 +144,8 @@ def measure(about: Mapping[str, Any], arguments: argparse.Namespace) -> dict[str
 
 def sets_of(about: Mapping[str, Any]) -> CompareConfig:
     """Return the sets of a language."""
-    sets = {option: about[option] for option in ("similarity", "analogies")}
-    return CompareConfig(**roles.set_options(sets, role=ROLE))
+    sets = {option: about[option] for option in ("similarity", "analogy")}
+    return CompareConfig(sets=roles.set_names(sets, role=ROLE))
 
 
 def described(corpus: Corpus, settings: TextSettings) -> dict[str, Any]:

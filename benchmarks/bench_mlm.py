@@ -57,12 +57,12 @@ ROLE = roles.REPORTING
 # The sets of --quality, by role.
 SETS: dict[roles.Role, dict[str, tuple[str, ...]]] = {
     roles.REPORTING: {
-        "similarity": ("ws353", "simlex999"), "analogies": ("questions-words",),
-        "contexts": ("scws",), "minimal_pairs": ("blimp-reporting",),
+        "similarity": ("ws353", "simlex999"), "analogy": ("questions-words",),
+        "contexts": ("scws",), "minimal-pairs": ("blimp-reporting",),
     },
     roles.TUNING: {
-        "similarity": ("mturk287", "rg65"), "analogies": ("msr",),
-        "minimal_pairs": ("blimp-tuning",),
+        "similarity": ("mturk287", "rg65"), "analogy": ("msr",),
+        "minimal-pairs": ("blimp-tuning",),
     },
 }  # fmt: skip
 TAGGING = {roles.REPORTING: ("train", "dev", "test"), roles.TUNING: ("train", "dev")}
@@ -197,11 +197,12 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
 def _sets(arguments: argparse.Namespace) -> CompareConfig:
     """Return the sets of a role."""
     role = arguments.role
-    files = roles.set_options(SETS[role], role=role)
+    files = roles.set_names(SETS[role], role=role)
     if arguments.blimp:
-        files["minimal_pairs"] = (str(arguments.blimp),)
+        others = (name for name in files if not name.startswith("minimal-pairs="))
+        files = (*others, f"minimal-pairs={arguments.blimp}")
     parts = [str(roles.open_set(f"ud-ewt-{part}", role=role)) for part in TAGGING[role]]
-    return CompareConfig(**files, tagging=(",".join(parts),), limit=arguments.pairs)
+    return CompareConfig(sets=(*files, f"tagging={','.join(parts)}"), limit=arguments.pairs)
 
 
 def run_curves(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
@@ -260,7 +261,7 @@ def _prepare_quick(arguments: argparse.Namespace, folder: Path) -> CompareConfig
     arguments.options = _QUICK_OPTIONS
     (folder / "pairs.jsonl").write_text(json.dumps(_QUICK_PAIR) + "\n")
     gold, pairs = write_gold(folder / "gold")[0], folder / "pairs.jsonl"
-    return CompareConfig(similarity=(str(gold),), minimal_pairs=(str(pairs),))
+    return CompareConfig(sets=(f"similarity={gold}", f"minimal-pairs={pairs}"))
 
 
 def _percent(share: float | None) -> str:

@@ -31,8 +31,8 @@ from firth.embed.nplm.windows import Noise
 ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 SETS = {
-    "similarity": ("ws353", "simlex999"), "analogies": ("questions-words",),
-    "categories": ("bless",),
+    "similarity": ("ws353", "simlex999"), "analogy": ("questions-words",),
+    "categorization": ("bless",),
 }  # fmt: skip
 DIM = 100
 
@@ -93,7 +93,7 @@ def figures_of(run: Path) -> dict[str, Any]:
 
 def scores_of(folder: Path, names: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the first metric of each set for all runs, with the interval, on shared items."""
-    config = firth.CompareConfig(baselines="none", **roles.set_options(SETS, role=ROLE))
+    config = firth.CompareConfig(baselines="none", sets=roles.set_names(SETS, role=ROLE))
     document = firth.compare([folder / name for name in names], config).document
     found: dict[str, dict[str, Any]] = {name: {} for name in names}
     metrics: dict[str, str] = {}

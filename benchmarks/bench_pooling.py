@@ -27,7 +27,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.inference.mlm_encoder import MlmEncoder, open_run
 
 ROLE = roles.TUNING
-SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",), "categorization": ("ap",)}
 CONTEXTS = (1, 3, 10, 30)
 SHARES = (0.35, 0.5, 0.7, 1.0, 1.4)
 

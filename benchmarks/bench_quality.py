@@ -35,7 +35,7 @@ from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
 
 ROLE = roles.TUNING
-SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",), "categorization": ("ap",)}
 # The settings of each text; None for the defaults.
 CORPORA: dict[str, TextSettings | None] = {
     "enwiki2015-AB": None,

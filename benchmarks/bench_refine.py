@@ -31,7 +31,8 @@ from firth.corpora.text.sentences.split import split_sentences
 from firth.embed.align.mapping import centered
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import TEST
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.statistics.significance import paired
@@ -46,8 +47,8 @@ TEXTS = {roles.TUNING: "enwiki2015-AB", roles.REPORTING: "enwiki2015-AA"}
 SETS = {
     roles.TUNING: choosing.SETS,
     roles.REPORTING: {
-        "similarity": ("ws353", "simlex999"), "analogies": ("questions-words",),
-        "categories": ("bless",), "odd_one_out": ("8-8-8",),
+        "similarity": ("ws353", "simlex999"), "analogy": ("questions-words",),
+        "categorization": ("bless",), "odd-one-out": ("8-8-8",),
     },
 }  # fmt: skip
 SENTENCES = {roles.TUNING: "sst2-dev", roles.REPORTING: "sst2-test"}
@@ -165,7 +166,7 @@ def candidates(runs: Mapping[str, Runs]) -> Iterator[tuple[str, str, Runs]]:
 def choose(runs: Mapping[str, Runs]) -> list[dict[str, Any]]:
     """Return scores of all variants on the tuning sets, and how far each exceeds plain vectors."""
     config = CompareConfig(
-        **roles.set_options(SETS[roles.TUNING], role=roles.TUNING), baselines="none"
+        sets=roles.set_names(SETS[roles.TUNING], role=roles.TUNING), baselines="none"
     )
     tasks = roles.read_sets(SETS[roles.TUNING], role=roles.TUNING)
     found = [_scored(method, "plain", tasks, plain) for method, plain in runs.items()]
@@ -250,7 +251,7 @@ def tested(sides: Mapping[str, Runs], tasks: Any, plain: Mapping[str, str]) -> l
 def sentences(runs: Mapping[str, Runs], role: roles.Role) -> list[dict[str, Any]]:
     """Return the accuracy of probes on means, weighted means, and these less what is common."""
     files = [str(roles.open_set(name, role=role)) for name in ("sst2-train", SENTENCES[role])]
-    (task,) = read_tasks(CompareConfig(sentences=(",".join(files),)))
+    (task,) = read_tasks(CompareConfig(sets=(f"sentences={','.join(files)}",)))
     (fold,) = task.folds
     rows = []
     for method, plain in runs.items():

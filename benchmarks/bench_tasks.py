@@ -46,10 +46,10 @@ LABELS = {
 }  # fmt: skip
 SETS = {
     "similarity": ("ws353", "ws353-sim", "ws353-rel", "simlex999", "mturk287", "rg65"),
-    "analogies": ("questions-words", "msr"),
-    "categories": ("ap", "bless"),
-    "odd_one_out": ("8-8-8",),
-    "minimal_pairs": ("blimp-reporting",),
+    "analogy": ("questions-words", "msr"),
+    "categorization": ("ap", "bless"),
+    "odd-one-out": ("8-8-8",),
+    "minimal-pairs": ("blimp-reporting",),
 }
 PARTS = {"tagging": "ud-ewt", "sentences": "sst2"}  # sets of a training, a dev and a test part
 ASSOCIATIONS = Path(__file__).with_name("weat.txt")
@@ -170,16 +170,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def sets(folder: Path, *, minimal_pairs: bool) -> CompareConfig:
     """Return all sets; SCWS also divided into pairs of two words and of one word twice."""
     chosen = {option: names for option, names in SETS.items()
-              if minimal_pairs or option != "minimal_pairs"}  # fmt: skip
-    files = roles.set_options(chosen, role=ROLE)
+              if minimal_pairs or option != "minimal-pairs"}  # fmt: skip
+    files = [*roles.set_names(chosen, role=ROLE)]
     for option, name in PARTS.items():
         parts = [f"{name}-{part}" for part in ("train", "dev", "test")]
-        files[option] = (",".join(roles.set_options({option: parts}, role=ROLE)[option]),)
+        files.append(f"{option}=" + ",".join(str(roles.open_set(p, role=ROLE)) for p in parts))
     scws = roles.open_set("scws", role=ROLE)
     return CompareConfig(
-        **files,
-        contexts=(str(scws), *map(str, divided(scws, folder))),
-        associations=(str(ASSOCIATIONS),),
+        sets=(
+            *files,
+            f"contexts={scws}",
+            *(f"contexts={part}" for part in divided(scws, folder)),
+            f"association={ASSOCIATIONS}",
+        ),
         limit=PAIRS_OF_PARADIGM,
         sections=True,
         intrinsic=True,

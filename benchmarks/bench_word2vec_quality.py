@@ -40,9 +40,9 @@ ROLE = roles.TUNING
 # By role: the sets, and the parts of English Wikipedia that make each text.
 SETS: dict[roles.Role, dict[str, Sequence[str]]] = {
     roles.TUNING: {
-        "similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",),
+        "similarity": ("mturk287", "rg65"), "analogy": ("msr",), "categorization": ("ap",),
     },
-    roles.REPORTING: {"similarity": ("ws353", "simlex999"), "analogies": ("questions-words",)},
+    roles.REPORTING: {"similarity": ("ws353", "simlex999"), "analogy": ("questions-words",)},
 }  # fmt: skip
 TEXTS: dict[roles.Role, dict[str, Sequence[str]]] = {
     roles.TUNING: {"1M-AB": ("AB",), "4M-AB": ("AB",), "16M-AB": ("AB",)},

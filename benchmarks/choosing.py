@@ -25,14 +25,15 @@ from scipy.stats import t as student
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.results import Comparison, Pair
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.task import Task
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
 
 ROLE = roles.TUNING
-SETS = {"similarity": ("mturk287", "rg65"), "analogies": ("msr",), "categories": ("ap",)}
+SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",), "categorization": ("ap",)}
 NEW, OLD = "new", "old"
 _CHEAPER = 0.9  # of the other's time, or less
 
@@ -136,7 +137,7 @@ def main() -> None:
     arguments = harness.parse(__doc__, more=_own_options)
     if arguments.json and not arguments.name:
         raise SystemExit("--json needs --name")
-    config = CompareConfig(**roles.set_options(SETS, role=ROLE))
+    config = CompareConfig(sets=roles.set_names(SETS, role=ROLE))
     new, old = ([load_vectors(run) for run in runs] for runs in (arguments.new, arguments.old))
     found = advantage(new, old, read_tasks(config), config)
     rows = [[name, f"{value:+.4f}"] for name, value in found.by_set.items()]

@@ -100,20 +100,19 @@ def open_set(name: str, *, role: Role) -> Path:
     return harness.made_once(f"{name}.jsonl", lambda new: _write_paradigms(path, part, new))
 
 
-def set_options(sets: Mapping[str, Iterable[str]], *, role: Role) -> dict[str, tuple[str, ...]]:
-    """Return the files of sets as options of ``CompareConfig``."""
-    return {
-        option: tuple(str(open_set(name, role=role)) for name in names)
-        for option, names in sets.items()
-    }
+def set_names(sets: Mapping[str, Iterable[str]], *, role: Role) -> tuple[str, ...]:
+    """Return the files of sets of each kind as ``CompareConfig`` takes them."""
+    return tuple(
+        f"{kind}={open_set(name, role=role)}" for kind, names in sets.items() for name in names
+    )
 
 
 def read_sets(sets: Mapping[str, Iterable[str]], *, role: Role) -> list["Task"]:
-    """Return the tasks of sets that are given by option."""
+    """Return the tasks of sets that are given by kind."""
     from firth.embed.compare.config import CompareConfig
-    from firth.embed.compare.scoring.comparison import read_tasks
+    from firth.embed.compare.scoring.sets import read_tasks
 
-    return read_tasks(CompareConfig(**set_options(sets, role=role)))
+    return read_tasks(CompareConfig(sets=set_names(sets, role=role)))
 
 
 def paradigms_of(names: Collection[str], part: Role) -> set[str]:

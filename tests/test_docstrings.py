@@ -104,7 +104,8 @@ def public_names() -> set[str]:
         f"{module_name(path)}.{node.name}"
         for path in protocols
         for node in parsed(path).body
-        if isinstance(node, ast.ClassDef) and "Protocol" in map(ast.unparse, node.bases)
+        if isinstance(node, ast.ClassDef)
+        and {"Protocol", "ABC"} & set(map(ast.unparse, node.bases))
     }
 
 

@@ -30,7 +30,7 @@ build-corpus text.txt --out corpus --documents block --threads 1
 train-svd corpus --out svd --dim 4 --min-count 1 --threads 1
 neighbors svd cat -k 2
 train-mlm corpus --out mlm --preset 1/16/2 --steps 3 --min-count 1 --threads 1
-compare svd mlm --similarity pairs.tsv
+compare svd mlm pairs.tsv
 """
 
 

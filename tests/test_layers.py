@@ -33,6 +33,7 @@ embed.query
 embed.word2vec embed.contextual embed.autoencoder
 embed.nplm
 embed.explore
+embed.compare.kinds
 embed.compare.config
 embed.compare.statistics embed.compare.datasets embed.compare.probes embed.compare.inputs
 embed.compare.task

@@ -108,7 +108,7 @@ def test_queries_of_a_file_within_the_least_that_they_accept(peak, vectors):
 
 def test_a_comparison_with_a_file_within_the_least_that_it_accepts(peak, vectors, tmp_path):
     (tmp_path / "pairs.tsv").write_text("".join(f"word{n}\tword{n * n}\t{n}\n" for n in range(99)))
-    words = ["compare", vectors, "--similarity", tmp_path / "pairs.tsv", "--restrict", 0]
+    words = ["compare", vectors, tmp_path / "pairs.tsv", "--restrict", 0]
     bound = _accepted(*words)
     assert bound << 17 < peak(*words, "--memory", f"{bound}M") <= bound << 20
 

@@ -45,7 +45,7 @@ firth.pool_run(mlm, firth.PoolConfig(min_count=1), "pooled", device="cpu")
 firth.nearest_in_context(mlm, firth.load_vectors(mlm), ["the [cat] sat"])
 mlm.fill_mask("the [MASK] sat")
 firth.attend(mlm, "the cat sat")
-compared = firth.compare([svd, skipgram, mlm], firth.CompareConfig(similarity=("pairs.tsv",)))
+compared = firth.compare([svd, skipgram, mlm], firth.CompareConfig(sets=("similarity=pairs.tsv",)))
 compared.store("comparison")
 compared.write_report("page.html")
 """

@@ -60,7 +60,7 @@ def folder(server, tmp_path_factory):
     [
         ("--help",),
         ("neighbors", "svd", "cat"),
-        ("compare", "svd", "skipgram", "--similarity", "pairs.tsv"),
+        ("compare", "svd", "skipgram", "pairs.tsv"),
         ("export", "svd", "svd.vec", "--format", "word2vec-text"),
         ("recommend", "--help"),
     ],
@@ -75,7 +75,7 @@ def test_commands_that_do_not_need_gensim_work(firth, words):
     ("words", "names"),
     [
         (("build-corpus", "lee", "--out", "lee"), ("lee_background.cor", "lee.cor")),
-        (("compare", "svd", "--similarity", "simlex999"), ("simlex999.txt",)),
+        (("compare", "svd", "simlex999"), ("simlex999.txt",)),
     ],
     ids=["corpus", "set"],
 )

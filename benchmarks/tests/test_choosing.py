@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.scoring.comparison import read_tasks
 from firth.embed.compare.scoring.results import Comparison, Pair, Score
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.statistics.significance import Difference
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -42,7 +42,9 @@ def tasks(tmp_path):
             for x, y in zip(words, others, strict=True)
         ]
         (tmp_path / f"{name}.tsv").write_text("".join(lines))
-    return read_tasks(CompareConfig(similarity=(f"{tmp_path}/a.tsv", f"{tmp_path}/b.tsv")))
+    return read_tasks(
+        CompareConfig(sets=(f"similarity={tmp_path}/a.tsv", f"similarity={tmp_path}/b.tsv"))
+    )
 
 
 def truth():

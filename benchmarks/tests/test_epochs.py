@@ -12,7 +12,7 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.scoring.sets import read_tasks
 
 BENCH = Path(__file__).parents[1]
 
@@ -41,7 +41,7 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gold")
-    return read_tasks(CompareConfig(similarity=(str(write_gold(folder)[0]),)))
+    return read_tasks(CompareConfig(sets=(f"similarity={write_gold(folder)[0]}",)))
 
 
 def variants(epochs, **more):

@@ -19,7 +19,7 @@ _BAR = 24  # length of the longest bar in characters
     "--on",
     required=True,
     metavar="TRAIN[,DEV]",
-    help="Files of labeled sentences to learn from, as compare --sentences takes them.",
+    help="Files of labeled sentences to learn from, as compare takes them.",
 )
 @click.option(
     "--seed",

@@ -1,7 +1,7 @@
 """``firth compare``: score runs and baselines on evaluation sets."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,13 @@ from typing import Any
 import click
 
 from firth.corpora.common.memory import memory_option
-from firth.corpora.common.options import (
-    as_command_line,
-    click_options,
-    split_list,
-    take,
-)
-from firth.embed.compare.config import EXAMPLE, CompareConfig
+from firth.corpora.common.options import as_command_line, click_options, take
+from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 
 
 @click.command(name="compare")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click_options(CompareConfig)
+@click.argument("arguments", nargs=-1, required=True, metavar="RUN... [FILE...]")
+@click_options(CompareConfig, skip=PYTHON_ONLY)
 @click.option(
     "--add-contexts",
     is_flag=True,
@@ -49,20 +44,11 @@ from firth.embed.compare.config import EXAMPLE, CompareConfig
 )
 @click.option(
     "--words",
-    metavar="WORD,...",
-    help="With --report, the words of its maps and neighbors; by default some are chosen.",
-)
-@click.option(
-    "--words-from",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="With --report, read them from a file: one word per line, or word TAB group for colors.",
-)
-@click.option(
-    "--curve",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="With --report, the curve.json of a learning curve to include.",
+    metavar="WORD,...|FILE",
+    help=(
+        "With --report, the words of its maps and neighbors, or a file of them: one word per "
+        "line, or word TAB group for colors. By default some are chosen."
+    ),
 )
 @click.option(
     "--example",
@@ -76,7 +62,7 @@ from firth.embed.compare.config import EXAMPLE, CompareConfig
 )
 @click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
-    runs: tuple[str, ...],
+    arguments: tuple[str, ...],
     add_contexts: bool,
     memory: str | None,
     as_json: bool,
@@ -85,21 +71,17 @@ def command(
     out: Path | None,
     report: Path | None,
     words: str | None,
-    words_from: Path | None,
-    curve: Path | None,
     examples: tuple[str, ...],
     force: bool,
     **options: Any,
 ) -> None:
     """Score runs against each other and against one-hot vectors.
 
-    Similarity sets correlate the cosines of word pairs with human judgments,
-    analogy sets measure accuracy, category sets how well word clusters match
-    them, and odd-one-out sets how often the outlier is found; see the
-    options for words in context, tagging, sentence classification, minimal pairs
-    and association bias. Without any set: WS-353, SimLex-999 and the Google
-    analogies, or only --intrinsic. RUN is a run, a vectors file, or a Hugging
-    Face folder.
+    RUN is a run, a vectors file, or a Hugging Face folder. FILE is an evaluation
+    set, whose kind is recognized from its content; see --sets for the kinds.
+    Several files of one set are joined by commas. Without any set: WS-353,
+    SimLex-999 and the Google analogies, or only --intrinsic. With --report, a
+    curve.json of learning-curve is shown, too.
 
     All runs are scored on the items that all of them cover, with a 95 % interval
     (bootstrap over items), and also on all the items that each covers itself.
@@ -112,31 +94,34 @@ def command(
     Example:
         firth compare out/svd out/svd-flat
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
-        firth compare out/svd out/sg --similarity pairs.tsv --categories ap.csv --json
+        firth compare out/svd out/sg pairs.tsv ap.csv --json
+        firth compare out/svd out/mlm train.conllu,test.conllu --sets change=words.tsv
         firth compare out/svd out/sg --report report.html --words king,queen,sea,lake
     """
     from firth.corpora.common.console import print_error, print_json
     from firth.corpora.common.errors import FirthError
     from firth.corpora.common.reporting import note
     from firth.embed.compare.api import compare
-    from firth.embed.compare.datasets.categories import read_groups
-    from firth.embed.compare.report.contents import read_curve
+    from firth.embed.compare.report.contents import curves_among, read_curve, words_asked
     from firth.embed.compare.report.csv_table import write_csv
     from firth.embed.compare.report.examples import check_brackets
+    from firth.embed.compare.scoring.sets import split_arguments
 
-    config = take(CompareConfig, options)
+    curves, others = curves_among(arguments)
+    runs, sets = split_arguments(others)
+    config = take(CompareConfig, options | {"sets": (*sets, *options["sets"])})
     if as_csv and (as_json or config.intrinsic):
         raise click.UsageError("--csv cannot be combined with --json or --intrinsic")
-    of_report = {"--words": words, "--words-from": words_from, "--curve": curve}
-    for name, given in (of_report | {"--example": examples or None}).items():
-        if given is not None and report is None:
+    of_report = {"--words": words, "a curve.json": curves, "--example": examples}
+    for name, given in of_report.items():
+        if given and report is None:
             raise click.UsageError(f"{name} requires --report")
     if memory is not None and report is not None:  # which reads its examples by encoders
         raise click.UsageError("--memory cannot be combined with --report")
     check_brackets(examples)
-    asked = dict.fromkeys(split_list(words)) | dict(read_groups(words_from) if words_from else [])
-    _refuse_places(runs, config, curve, plot, report, out, force)
-    shown = None if curve is None else read_curve(curve)
+    asked = words_asked(words)
+    _refuse_places([*runs, *curves], config, plot, report, out, force)
+    shown = read_curve(curves[0]) if curves else None
     compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
     writes: list[Callable[[], object]] = []
     if out is not None:
@@ -177,9 +162,8 @@ def command(
 
 
 def _refuse_places(
-    runs: tuple[str, ...],
+    others: Sequence[str | Path],
     config: CompareConfig,
-    curve: Path | None,
     plot: Path | None,
     report: Path | None,
     out: Path | None,
@@ -189,17 +173,17 @@ def _refuse_places(
     from firth.corpora.artifacts.atomic import refuse_overwrite
     from firth.corpora.artifacts.figures import picture_kind
     from firth.corpora.common.errors import SettingError
-    from firth.embed.compare.datasets.files_read import files_read
     from firth.embed.compare.report.saved import check_out
-    from firth.embed.compare.scoring.comparison import named_sets
+    from firth.embed.compare.scoring.sets import named_sets
+    from firth.embed.compare.task import task_class
 
     if plot is not None:
         picture_kind(plot)
     files = [file for file in (plot, report) if file is not None]
     for file in files:
         refuse_overwrite(file, force)
-    sets = (each for task, named in named_sets(config) for each in files_read(task, named))
-    read = [*map(Path, runs), *sets, *([] if curve is None else [curve])]
+    sets = (file for kind, named in named_sets(config) for file in task_class(kind).files(named))
+    read = [*map(Path, others), *sets]
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
             raise SettingError(f"{file}: also an input or another output; choose another file")

@@ -8,33 +8,41 @@ import click
 
 from firth.corpora.common.command import Command
 from firth.corpora.common.options import as_command_line, click_options, take
-from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.config import PYTHON_ONLY, CompareConfig
 from firth.embed.compare.curves.learning_curve import CurveConfig
 
 
 @click.command("learning-curve", cls=Command)
 @click.argument("corpus")
+@click.argument("files", nargs=-1, metavar="[FILE...]")
 @click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="Folder of the runs to make."
 )
 @click_options(CurveConfig)
-@click_options(CompareConfig, skip=("sections", "bands", "intrinsic", "seed"))
+@click_options(CompareConfig, skip=(*PYTHON_ONLY, "sections", "bands", "intrinsic", "seed"))
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the curves; a .png or .svg file."
 )
 @click.option("--force", is_flag=True, help="Overwrite the file at --plot.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    corpus: str, out: Path, plot: Path | None, force: bool, as_json: bool, **options: Any
+    corpus: str,
+    files: tuple[str, ...],
+    out: Path,
+    plot: Path | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Show how each method's scores grow with the size of the text.
 
     Every method is trained with its default options on nested samples of the
-    training documents and on all of them, as runs METHOD-SIZE in --out. Runs are
-    scored on the items that all of them cover, and each on all the items it
-    covers, with 95 % intervals (bootstrap over items). Existing runs are kept and
-    interrupted training resumes, so repeating the command finishes the work, and
-    adding sizes trains only those. --out/curve.json contains what --json prints.
+    training documents and on all of them, as runs METHOD-SIZE in --out. FILE is an
+    evaluation set, as compare takes it. Runs are scored on the items that all of
+    them cover, and each on all the items it covers, with 95 % intervals (bootstrap
+    over items). Existing runs are kept and interrupted training resumes, so
+    repeating the command finishes the work, and adding sizes trains only those.
+    --out/curve.json contains what --json prints.
 
     \b
     Example:
@@ -51,9 +59,10 @@ def command(
     from firth.embed.compare.curves.learning_curve import CURVE
     from firth.embed.compare.curves.picture import draw_curve
     from firth.embed.compare.curves.table import print_curve
-    from firth.embed.compare.scoring.comparison import readable_tasks
+    from firth.embed.compare.scoring.sets import readable_tasks
 
-    config, comparing = take(CurveConfig, options), take(CompareConfig, options)
+    config = take(CurveConfig, options)
+    comparing = take(CompareConfig, options | {"sets": (*files, *options["sets"])})
     recipes = recipes_of(config)
     if plot is not None:  # before any work, which may take hours
         picture_kind(plot)

@@ -42,15 +42,14 @@ from firth.embed.compare.report.table import (
     table_rows,
     to_json,
 )
-from firth.embed.compare.scoring.comparison import readable_tasks
 from firth.embed.compare.scoring.held_out import HeldOutRow, held_out_losses
 from firth.embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds
+from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
 from firth.embed.protocols import StaticVectors
 
-_UNBOUNDED = ("contexts", "tagging", "sentences", "minimal_pairs")  # by encoders and probes
 _SCORING = 200 << 20  # bytes: SciPy, numba and compiled kernels, blocks of cosines
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
@@ -306,9 +305,10 @@ def compare(
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
-    if memory is not None and (unbounded := [name for name in _UNBOUNDED if getattr(config, name)]):
+    if memory is not None and (unbounded := [task.key for task in tasks if not task.bounded]):
         raise SettingError(
-            f"`memory={memory}`: what `{unbounded[0]}` takes is not bounded; leave out one of both"
+            f"`memory={memory}`: what a set of {unbounded[0]} takes is not bounded; leave out one "
+            "of both"
         )
     with limited_memory(memory, _SCORING):
         opened = open_runs(each, add_contexts=add_contexts, starts=True)

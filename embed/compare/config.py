@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from firth.corpora.common.options import check, describe_settings, setting
+from firth.embed.compare.kinds import list_kinds
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
+# settings without an option of a command
+PYTHON_ONLY = ("folds", "fine_labels", "left_to_right_in_words", "exclude", "replicates")
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -15,52 +18,11 @@ EXAMPLE = "I [saw] a man with a [saw]"
 class CompareConfig:
     """Evaluation sets and settings of a comparison, the same for all its runs."""
 
-    similarity: tuple[str, ...] = setting(
-        (), "A set of word pairs with scores; may be repeated.", metavar="FILE"
-    )
-    analogies: tuple[str, ...] = setting(
-        (), "A set of analogy questions, or a BATS folder; may be repeated.", metavar="FILE"
-    )
-    categories: tuple[str, ...] = setting(
-        (), "A set of words with their categories; may be repeated.", metavar="FILE"
-    )
-    odd_one_out: tuple[str, ...] = setting(
-        (), "A set of word groups with outliers; may be repeated.", metavar="FILE"
-    )
-    associations: tuple[str, ...] = setting(
+    sets: tuple[str, ...] = setting(
         (),
-        "Association tests (WEAT): lists of target and of attribute words; may be repeated.",
-        metavar="FILE",
-    )
-    contexts: tuple[str, ...] = setting(
-        (),
-        "A set of words in two contexts, such as SCWS, WiC or CoSimLex; for WiC, DEV,TEST chooses "
-        "the threshold on DEV; may be repeated.",
-        metavar="[DEV,]TEST",
-    )
-    tagging: tuple[str, ...] = setting(
-        (),
-        "Files of tagged words, CoNLL-U or columns, to train and score tagging probes; may be "
-        "repeated.",
-        metavar="TRAIN[,DEV],TEST",
-    )
-    sentences: tuple[str, ...] = setting(
-        (),
-        "Files of labeled sentences, such as SST-2 or TREC, to train and score sentence probes; "
-        "one file, such as MR or Subj, is cross-validated; may be repeated.",
-        metavar="[TRAIN[,DEV],]TEST",
-    )
-    minimal_pairs: tuple[str, ...] = setting(
-        (),
-        "A set of minimal pairs of sentences, one of them acceptable, such as BLiMP; may be "
-        "repeated.",
-        metavar="FILE",
-    )
-    change: tuple[str, ...] = setting(
-        (),
-        "A set of words with the degree of their change, such as those of SemEval-2020 Task 1, to "
-        "score runs that store how words change; may be repeated.",
-        metavar="FILE",
+        "An evaluation set. Its kind is recognized from its content, or named before it. KIND is "
+        f"{list_kinds()}. May be repeated.",
+        metavar="[KIND=]FILE",
     )
     folds: int = setting(
         10,
@@ -86,7 +48,6 @@ class CompareConfig:
     left_to_right_in_words: bool = setting(
         True,
         "In minimal pairs, hide the later pieces of a word when predicting one of its pieces.",
-        opposite="all-other-pieces",
     )
     unknown: str = setting(
         "skip",
@@ -104,7 +65,6 @@ class CompareConfig:
     exclude: bool = setting(
         True,
         "Exclude the words of an analogy question from its answers.",
-        opposite="include-question-words",
     )
     sections: bool = setting(
         False,

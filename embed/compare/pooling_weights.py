@@ -73,7 +73,7 @@ def pooling_weights(
     texts : sequence of str
         Sentences to weight.
     train : str or Path
-        File of labeled sentences to learn from, as ``firth compare --sentences`` takes it.
+        File of labeled sentences to learn from, as ``firth compare`` takes it.
     dev : str or Path, optional
         File of labeled sentences to tune on; by default a part of ``train``.
     seed : int

@@ -1,38 +1,26 @@
 """The evaluation tasks, and what a task measures of a run."""
 
 import pkgutil
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.fields import fallback_encoding
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.kinds import KINDS
 from firth.embed.compare.statistics.estimators import Statistic
 from firth.embed.protocols import StaticVectors
-
-# Name to import path: a task is imported only when it is needed.
-TASKS = {
-    "similarity": "firth.embed.compare.tasks.similarity:SimilarityTask",
-    "analogy": "firth.embed.compare.tasks.analogy.analogies:AnalogyTask",
-    "categorization": "firth.embed.compare.tasks.categorization:CategorizationTask",
-    "odd-one-out": "firth.embed.compare.tasks.odd_one_out:OddOneOutTask",
-    "contexts": "firth.embed.compare.tasks.words_in_context:ContextsTask",
-    "tagging": "firth.embed.compare.tasks.tagging.task:TaggingTask",
-    "sentences": "firth.embed.compare.tasks.sentences.task:SentencesTask",
-    "minimal-pairs": "firth.embed.compare.tasks.minimal_pairs:MinimalPairTask",
-    "change": "firth.embed.compare.tasks.change:ChangeTask",
-    "association": "firth.embed.compare.tasks.associations:AssociationTask",
-}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurement:
     """One metric of one run on one set, with the items it was measured on."""
 
-    task: str  # a key of TASKS
+    task: str  # the task's key
     dataset: str  # name of the set's file without its ending, or of its folder
     metric: str  # such as ``spearman`` or ``accuracy``
     items: np.ndarray  # int64 (n,): numbers of the items measured, ascending
@@ -99,14 +87,44 @@ class Measurement:
         )
 
 
-class Task(Protocol):
+class Task(ABC):
     """One evaluation set, read and ready to score any vectors.
 
-    Items are numbered from 0. A task must be deterministic, and its ``repr`` must name everything
-    that its measurements depend on: it is part of the key under which they are cached.
+    The class declares what users see of the task. Items are numbered from 0. A task must be
+    deterministic, and its ``repr`` must name everything that its measurements depend on: it is
+    part of the key under which they are cached.
     """
 
+    key: ClassVar[str]  # its name in :data:`KINDS`, results and the documentation
+    skill: ClassVar[str]  # what a run is good at, as in "better at similarity of words"
+    metrics: ClassVar[Mapping[str, str]]  # name to what it is, the one to judge by first
+    # whether a set may be several files, joined by commas
+    several_files: ClassVar[bool] = False
+    # whether the memory that scoring takes is known before: that of vectors and words
+    bounded: ClassVar[bool] = False
+    # whether an unknown word is a zero vector in its item; else its item is left out
+    zero_if_unknown: ClassVar[bool] = False
+
+    dataset: str  # name of the set
+
     @classmethod
+    @abstractmethod
+    def recognize(cls, head: Head) -> Match:
+        """Return whether a set looks like one of this task.
+
+        Parameters
+        ----------
+        head : Head
+            The first lines of its file, or the names of the files in its folder.
+
+        Returns
+        -------
+        Match
+            Certain by names and marks that no other sets have, likely by the form of its lines.
+        """
+
+    @classmethod
+    @abstractmethod
     def read(cls, path: Path, config: CompareConfig) -> "Task":
         """Read a set.
 
@@ -128,22 +146,38 @@ class Task(Protocol):
             If the set is missing or malformed.
         """
 
-    @property
-    def dataset(self) -> str:
-        """Name of the set."""
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """Return all files and folders that are read for a set, so that none is overwritten.
+
+        Parameters
+        ----------
+        path : Path
+            The set, as for :meth:`read`.
+
+        Returns
+        -------
+        list of Path
+            Among them the folder, if it is one.
+        """
+        names = str(path).split(",") if cls.several_files else [str(path)]
+        return [Path(name.strip()) for name in names if name.strip()]
 
     @property
     def n_items(self) -> int:
         """Number of items in the set."""
+        return len(self.items())
+
+    @abstractmethod
+    def items(self) -> Sequence[Sequence[str]]:
+        """Return the words that each item needs, as the file writes them, in item order."""
 
     def texts(self) -> Iterable[str]:
         """Return all words of the set as its file writes them, possibly repeated."""
-
-    def items(self) -> Iterable[Sequence[str]]:
-        """Return the words that each item needs, as the file writes them, in item order."""
+        return [text for words in self.items() for text in words]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray | None:
-        """Return which items these vectors can be scored on.
+        """Return which items these vectors can be scored on; by default all.
 
         Parameters
         ----------
@@ -158,7 +192,9 @@ class Task(Protocol):
             None if the vectors cannot be scored on this kind of set at all; such a run does not
             restrict the items that all runs share.
         """
+        return np.ones(self.n_items, dtype=bool)
 
+    @abstractmethod
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
@@ -185,8 +221,7 @@ class Task(Protocol):
         """
 
 
-def read_task(name: str, path: Path, config: CompareConfig) -> Task:
-    """Import a task by its name and read a set for it."""
-    kind: type[Task] = pkgutil.resolve_name(TASKS[name])
-    with fallback_encoding(config.encoding):
-        return kind.read(path, config)
+def task_class(key: str) -> type[Task]:
+    """Import a task by its key."""
+    task: type[Task] = pkgutil.resolve_name(f"firth.embed.compare.tasks.{KINDS[key].task}")
+    return task

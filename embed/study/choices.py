@@ -12,7 +12,6 @@ from firth.corpora.common.reporting import note
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
 from firth.embed.compare.recommend import Features
-from firth.embed.compare.scoring.comparison import SET_OPTIONS
 from firth.embed.registry import ESTIMATE_MLM, METHODS
 from firth.embed.study.settings import COMPARE, Study, make_config
 from firth.embed.word2vec.config import default_epochs
@@ -25,7 +24,6 @@ _PRESETS = ("tiny", "micro", "mini", "small", "medium")
 # (docs/methods/mlm.md).
 _SLOTS_PER_WEIGHT, _MAX_EPOCHS = 4, 40
 _BUDGETS = frozenset({"steps", "epochs", "minutes"})
-SETS = frozenset(option.replace("_", "-") for option in SET_OPTIONS.values())
 
 
 def choose_settings(
@@ -47,7 +45,7 @@ def choose_settings(
     if "mlm" in study.methods:
         study, reason = _choose_preset(study, corpus)
         left_out |= {"train-mlm": reason} if reason else {}
-    if not SETS & study.options.get(COMPARE, {}).keys():
+    if "sets" not in study.options.get(COMPARE, {}):
         study, reason = _choose_sets(study, features)
         left_out |= {COMPARE: reason} if reason else {}
     for step, reason in left_out.items():
@@ -121,13 +119,10 @@ def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:
         try:
             default_sets()
         except SourceError as error:
-            usable = study.with_options(COMPARE, tagging=[TWO_TAGS], intrinsic=True)
+            usable = study.with_options(COMPARE, sets=[TWO_TAGS], intrinsic=True)
             return usable, f"word pairs and analogies: {error}"
         chosen = study.with_options(
-            COMPARE,
-            similarity=["wordsim353", "simlex999"],
-            analogies=["questions-words"],
-            tagging=[TWO_TAGS],
+            COMPARE, sets=["wordsim353", "simlex999", "questions-words", TWO_TAGS]
         )
         return chosen, ""
     return study.with_options(COMPARE, intrinsic=True), (

@@ -22,10 +22,10 @@ from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.recommend import features_of
 from firth.embed.compare.report.contents import choose_words, find_asked
-from firth.embed.compare.scoring.comparison import read_tasks
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.query.prompt import print_neighbors
 from firth.embed.registry import find_method
-from firth.embed.study.choices import SETS, choose_settings
+from firth.embed.study.choices import choose_settings
 from firth.embed.study.folder import StudyFolder
 from firth.embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
 from firth.embed.vectors.neighbors import nearest
@@ -102,7 +102,7 @@ def study(
             raise SourceError(
                 f"{settings.sources[0]}: the source is empty; pass one that contains text"
             )
-    if SETS & settings.options.get(COMPARE, {}).keys():
+    if "sets" in settings.options.get(COMPARE, {}):
         read_tasks(make_config(CompareConfig, settings.options[COMPARE]))
     with StudyFolder.open(out) as folder:
         folder.begin(settings, force)

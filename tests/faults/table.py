@@ -78,14 +78,14 @@ CALLS = {
     "similarity": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "analogy": Call(words="{inputs}/run word1 word2 word3", reads=("run",)),
     "compare": Call(
-        words="{inputs}/run {inputs}/mlm --similarity {inputs}/pairs.tsv --replicates 100 "
+        words="{inputs}/run {inputs}/mlm {inputs}/pairs.tsv "
         "--out {workdir}/comparison --report {workdir}/page.html --plot {workdir}/scores.svg",
         reads=("run", "mlm", "pairs.tsv"),
         makes=("comparison", "page.html", "scores.svg"),
     ),
     "learning-curve": Call(
         words="{inputs}/corpus --out {workdir}/curve --methods skipgram --sizes 2000 "
-        "--replicates 100 --similarity {inputs}/pairs.tsv --plot {workdir}/curve.svg",
+        "{inputs}/pairs.tsv --plot {workdir}/curve.svg",
         reads=("corpus", "pairs.tsv"),
         makes=("curve", "curve.svg"),
         resumes=True,

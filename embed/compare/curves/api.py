@@ -18,9 +18,9 @@ from firth.embed.compare.curves.picture import draw_curve
 from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
 from firth.embed.compare.curves.table import html_curve, print_curve
 from firth.embed.compare.datasets.word_pairs import frequent_words
-from firth.embed.compare.scoring.comparison import readable_tasks
 from firth.embed.compare.scoring.notes import warn_of_language
 from firth.embed.compare.scoring.open_runs import compare_opened, open_runs
+from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
 from firth.embed.registry import find_method
 

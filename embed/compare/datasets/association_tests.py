@@ -9,6 +9,7 @@ from typing import Any
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.fields import Row, read_bytes, read_rows, split
+from firth.embed.compare.datasets.head import Head
 
 MIN_WORDS = 2  # per list: the mean over one word would measure that word alone
 # Name of a list's role to the places it may take among X, Y, A, B.
@@ -50,6 +51,16 @@ def read_associations(path: Path) -> list[AssociationTest]:
     """Read association tests: lines of lists, or JSON, detected by content."""
     rows = read_rows(path, nothing=f"no association tests; {_EXPECTED}")
     return list(_of_json(path) if rows[0].text.startswith("{") else _of_rows(path, rows))
+
+
+def looks_like_associations(head: Head) -> bool:
+    """Return whether the first line is a list with a role, or JSON has such keys."""
+    if head.text.startswith("{"):
+        return any(f'"{key}"' in head.text for key in ("targets", *_ROLES))
+    try:
+        return bool(head.rows) and bool(_list_of(head.rows[0]))
+    except SourceError:
+        return False
 
 
 class _Test:

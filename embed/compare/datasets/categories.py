@@ -9,11 +9,13 @@ from firth.embed.compare.datasets.fields import (
     DELIMITERS,
     Row,
     cut_rows,
+    is_number,
     names_in_header,
     only_column,
     read_rows,
     split,
 )
+from firth.embed.compare.datasets.head import Head
 
 _WORD_NAMES = ("word", "words", "concept", "term", "item")
 _CATEGORY_NAMES = ("category", "categories", "class", "label", "group")
@@ -49,6 +51,22 @@ def read_categories(path: Path) -> list[CategoryWord]:
     return words
 
 
+def looks_like_categories(head: Head) -> bool:
+    """Return whether lines name words and categories, each of several words."""
+    if not head.is_list or any(line.startswith(":") for line in head.lines):
+        return False
+    try:
+        rows, columns = _with_columns(head.rows)
+    except SourceError:
+        return False
+    fitting = [row.fields for row in rows if len(row.fields) == columns.width]
+    words = [(fields[columns.word], fields[columns.category]) for fields in fitting]
+    short = [(w, c) for w, c in words if len(w.split()) <= 3 and len(c.split()) <= 3]
+    categories = {category for _, category in short}
+    plain = not any("/" in category or is_number(category) for category in categories)
+    return plain and 10 * len(short) >= 9 * len(rows) and 2 * len(categories) <= len(short)
+
+
 def read_groups(path: Path) -> list[tuple[str, str | None]]:
     """Read words to draw on a map, each with its group, or None if the file has no groups."""
     if not path.exists() or path.is_dir():  # a pipe is fine
@@ -68,13 +86,24 @@ def _has_groups(rows: Sequence[Row]) -> bool:
 
 def _categories(path: Path, rows: Sequence[Row]) -> tuple[list[CategoryWord], bool]:
     """Parse uncut lines; also return whether a header names the columns."""
-    rows = _cut_below_wide_header(rows) or cut_rows(rows, lambda n_fields: n_fields in (2, 3))
-    named = _header_columns(rows)
-    columns = named or _default_columns(rows)
-    words = [_category_word(row, columns) for row in rows[int(named is not None) :]]
+    named = _header_columns(_cut(rows))
+    rows, columns = _with_columns(rows)
+    words = [_category_word(row, columns) for row in rows]
     if not words:
         raise SourceError(f"{path}: contains no words below its header; {_EXPECTED}")
     return words, named is not None
+
+
+def _with_columns(rows: Sequence[Row]) -> tuple[list[Row], _Columns]:
+    """Split lines; return those below a header, and the columns."""
+    cut = _cut(rows)
+    named = _header_columns(cut)
+    return cut[int(named is not None) :], named or _default_columns(cut)
+
+
+def _cut(rows: Sequence[Row]) -> list[Row]:
+    """Split lines at the delimiter that fits best."""
+    return _cut_below_wide_header(rows) or cut_rows(rows, lambda n_fields: n_fields in (2, 3))
 
 
 def _cut_below_wide_header(rows: Sequence[Row]) -> list[Row] | None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.fields import Row, is_comment, quoted, read_rows
+from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.mismatched_targets import mismatch_note
 
 _MARK = re.compile(r"<(/?)(?:b|strong)>")
@@ -75,6 +76,44 @@ def read_contexts(path: Path) -> ContextSet:
         labels = _labels(path, len(rows))
         return _line_per_pair("wic", rows, [_wic(*each) for each in zip(rows, labels, strict=True)])
     raise rows[0].wrong(f"is of no known form; expected {_FORMS}")
+
+
+def looks_like_contexts(head: Head) -> bool:
+    """Return whether lines have marked words, positions of words, or a header with contexts."""
+    rows = [row.text.split("\t") for row in head.rows]
+    if not rows or len(rows[0]) < 5:
+        return False
+    named = "context1" in (name.strip().lower() for name in rows[0])
+    return (
+        named
+        or _MARK.search(head.rows[-1].text) is not None
+        or (len(rows[-1]) == 5 and _POSITIONS.fullmatch(rows[-1][2].strip()) is not None)
+    )
+
+
+def parts_of_wic(folder: Path) -> list[Path]:
+    """Return the development part, if any, and the test part of a folder as WiC's is published.
+
+    The development part alone if the test part has no labels.
+    """
+    found: dict[str, Path] = {}
+    for path in sorted(folder.rglob("*.data*")):
+        first = found.setdefault(path.name.partition(".")[0], path)
+        if first != path:
+            raise SourceError(
+                f"{folder}: contains {first.relative_to(folder)} and {path.relative_to(folder)}; "
+                "pass the folder of one language, or files as DEV,TEST"
+            )
+    labeled = [
+        found[part]
+        for part in ("dev", "test")
+        if part in found and any(map(Path.is_file, gold_files(found[part])))
+    ]
+    if not labeled:
+        raise SourceError(
+            f"{folder}: contains no dev.data.txt or test.data.txt with its gold.txt; pass a file"
+        )
+    return labeled
 
 
 def gold_files(path: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.reading.compression import compression_of, decompress
 from firth.corpora.reading.decoding import guess_encoding
 
+_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _HEAD = 16  # bytes: enough to recognize a compression format
 _SPACES = " \t\r\v\f"
 TEXT_FILES = "**/*.txt"  # the files of a set that is a folder
@@ -159,6 +160,14 @@ def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
     """Return the only column with a known name; None if there is none, or several."""
     found = [place for place, name in enumerate(names) if name in known]
     return found[0] if len(found) == 1 else None
+
+
+def is_number(field: str) -> bool:
+    """Return whether a field is a number, with a decimal point or comma.
+
+    Not by float(), which accepts the words "nan" and "infinity".
+    """
+    return _NUMBER.fullmatch(field) is not None
 
 
 def text_files(folder: Path) -> list[Path]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from firth.embed.compare.datasets.fields import Row, quoted, read_rows
+from firth.embed.compare.datasets.fields import Row, is_number, quoted, read_rows
+from firth.embed.compare.datasets.head import Head
 
 _TAGGED = re.compile(r"(.+)_(?:nn|vb)")  # as SemEval-2020 writes English words
 
@@ -37,6 +38,18 @@ def read_graded(path: Path) -> list[GradedWord]:
             raise row.error(f"{quoted(each.word)} occurs twice; keep one line")
         seen.add(each.word)
     return words
+
+
+def looks_graded(head: Head) -> bool:
+    """Return whether lines are a word and a number."""
+    records = head.records(2)
+    words = {word for word, _ in records if not is_number(word)}
+    numbers = [score for _, score in records[1:] or records if is_number(score)]
+    return (
+        bool(records)
+        and len(numbers) == len(records[1:] or records)
+        and 2 * len(words) > len(records)
+    )
 
 
 def _word(row: Row) -> GradedWord:

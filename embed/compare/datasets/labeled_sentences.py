@@ -9,8 +9,9 @@ from pathlib import Path
 from firth.corpora.common.errors import SourceError
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.datasets.fields import quoted
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
-from firth.embed.compare.datasets.sentence_records import labeled_records
+from firth.embed.compare.datasets.sentence_records import labeled_records, records_of
 
 _EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
 _FINER = re.compile(r"([A-Z]+):\w+")  # TREC: coarse and fine question type
@@ -65,6 +66,28 @@ def read_training_parts(
     for part in dev:
         _refuse_disjoint(paths[0], train, paths[1], part)
     return train, dev[0] if dev else None
+
+
+def recognize_sentences(head: Head) -> Match:
+    """Return whether columns or JSON keys are named as labels and texts, or lines start so."""
+    if not head.rows or head.n_files > 3:
+        return Match.NO
+    try:
+        records = list(records_of(head.path, head.rows))
+    except SourceError:
+        return Match.NO
+    first = head.rows[0].text
+    if first.startswith("{") or len(records) < len(head.rows):  # by keys or below a header
+        return Match.CERTAIN
+    labels, lengths = (
+        Counter(column)
+        for column in zip(*((label, len(text.split())) for _, label, text in records), strict=True)
+    )
+    repeated = 2 * len(labels) <= len(records) and 2 * list(labels.values()).count(1) <= len(labels)
+    # lists of word pairs and of questions have as many words in each line
+    varied = 5 * lengths.most_common(1)[0][1] < 4 * len(records)
+    long = sum(n * times for n, times in lengths.items()) >= 3 * len(records)
+    return Match.LIKELY if repeated and varied and long else Match.NO
 
 
 def _refuse_disjoint(

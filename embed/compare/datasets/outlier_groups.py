@@ -15,6 +15,7 @@ from firth.embed.compare.datasets.fields import (
     read_rows,
     text_files,
 )
+from firth.embed.compare.datasets.head import Head
 
 _PLAIN = "expected words, a blank line and outliers, one per line"
 _LISTS = "number, category, ['outlier', ...], ['word', ...]"
@@ -40,6 +41,13 @@ def read_topics(path: Path) -> list[Topic]:
     if any(mark in row.text for row in filled for mark in ("['", '["')):
         return _table(path, filled)
     return [_plain(path, rows)]
+
+
+def looks_like_topic(head: Head) -> bool:
+    """Return whether lines are words of one topic, a blank line and its outliers."""
+    groups = [list(part) for filled, part in groupby(head.lines, key=bool) if filled]
+    short = all(len(line.split()) <= 3 and "\t" not in line for line in head.lines)
+    return len(groups) == 2 and short and len(groups[0]) > 1
 
 
 def _plain(path: Path, rows: Sequence[Row]) -> Topic:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from firth.embed.compare.datasets.fields import Row, cut_rows, read_rows, text_files
+from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, read_rows, text_files
+from firth.embed.compare.datasets.head import Head
 
 _SNIFFED_LINES = 100  # enough to detect the form
 
@@ -31,6 +32,18 @@ def holds_relations(path: Path) -> bool:
         return True
     rows = read_rows(path, sections=True)[:_SNIFFED_LINES]
     return _most_fitting(rows, 2) > _most_fitting(rows, 4)
+
+
+def looks_like_analogies(head: Head) -> bool:
+    """Return whether lines are four words, or a word and its answers."""
+    questions, relations = head.records(4), head.records(2)
+    if questions:
+        return not any(is_number(field) for field in questions[-1])
+    answers = [answer for _, answer in relations if not is_number(answer)]
+    in_sections = any(line.startswith(":") or "/" in line for line in head.lines)
+    return 2 * len(answers) > len(relations) and (
+        in_sections or 2 * len(set(answers)) > len(answers)
+    )
 
 
 def read_questions(path: Path) -> list[Question]:

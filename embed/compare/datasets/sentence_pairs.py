@@ -10,7 +10,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.datasets.fields import Row, read_rows
 
-_FIELDS = ("sentence_good", "sentence_bad")
+FIELDS = ("sentence_good", "sentence_bad")
 PAIR_FILES = "*.jsonl*"  # in a folder; possibly compressed
 
 
@@ -75,7 +75,7 @@ def _pair(row: Row) -> MinimalPair:
     record = row.record()
     if record is None:
         raise row.wrong("is not a JSON object with sentence_good, sentence_bad and UID; correct it")
-    good, bad = (_text(row, record, field) for field in _FIELDS)
+    good, bad = (_text(row, record, field) for field in FIELDS)
     paradigm = record.get("UID", row.path.name.split(".")[0])
     if not isinstance(paradigm, str) or not paradigm.strip():
         raise row.error(f"the UID {paradigm!r} is not a paradigm name; correct it")

@@ -21,9 +21,14 @@ _SNIFFED_LINES = 1_000  # enough to detect the form
 def labeled_records(path: Path, nothing: str) -> Iterator[tuple[Row, str, str]]:
     """Yield (line, label, text) for each record; ``nothing`` says what an empty file lacks."""
     every = read_lines(path)
-    filled = [row for row in every if row.text.strip()]
-    if not filled:
+    if not any(row.text.strip() for row in every):
         raise SourceError(f"{path}: contains {nothing}")
+    return records_of(path, every)
+
+
+def records_of(path: Path, every: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
+    """Yield (line, label, text) for each record of some lines, not all of them blank."""
+    filled = [row for row in every if row.text.strip()]
     rows = list(dropwhile(_is_comment, filled)) or filled
     first = rows[0].text
     if first.lstrip().startswith("{"):

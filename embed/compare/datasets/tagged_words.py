@@ -10,6 +10,7 @@ import numpy as np
 from firth.corpora.common.errors import SourceError
 from firth.corpora.text.trees import SentenceTree
 from firth.embed.compare.datasets.fields import Row, quoted, read_lines
+from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
 
 _UD_COLUMNS = 10
@@ -84,6 +85,18 @@ def read_tagged(path: Path) -> TaggedWords:
         )
     heads = _heads(rows) if is_conllu else np.zeros(0, np.int64)
     return TaggedWords(words, tags, np.array(offsets, np.int64), heads if heads.any() else None)
+
+
+def looks_tagged(head: Head) -> bool:
+    """Return whether lines are CoNLL-U, or columns with blank lines between sentences."""
+    if head.n_files not in (2, 3):
+        return False
+    if _is_conllu(head.rows):
+        return True
+    words = [row.text for row in head.rows if not _is_not_word(row.text)]
+    delimiter = "\t" if words and "\t" in words[0] else None
+    widths = {len(text.split(delimiter)) for text in words}
+    return "" in head.lines and len(widths) == 1 and min(widths) > 1
 
 
 def _is_conllu(rows: Sequence[Row]) -> bool:

@@ -15,8 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firth.corpora.common.errors import SourceError
 from firth.corpora.datasets.gensim_data import gensim_file
-from firth.embed.compare.datasets.fields import Row, quoted, read_rows
+from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, quoted, read_rows
+from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.parts import names_only_its_part, set_name
 
 if TYPE_CHECKING:  # numba comes with it
@@ -37,9 +39,9 @@ NOT_ENGLISH = (
 # Our own set of tagged sentences: its file names start so and end in the part.
 TWO_TAGS = "two-tags"
 _PARTS = ("train", "dev", "test")
+# name to kind of the sets that need no path
+BUNDLED = {Path(file).stem: kind for kind, file in DEFAULT_SETS} | {TWO_TAGS: "tagging"}
 
-# Not float(), which accepts the words "nan" and "infinity".
-_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _TAGGED = re.compile(r".+-[anrvj]")  # the word and its part of speech
 # What publishers call the column of mean human judgments.
 _SCORE_NAME = re.compile(
@@ -122,6 +124,30 @@ def read_pairs(path: Path) -> list[WordPair]:
     return _untagged([_pair(row, columns) for row in rows[header:]])
 
 
+def looks_like_pairs(head: Head) -> bool:
+    """Return whether lines have two words and a number behind them, and no number before."""
+    if not head.is_list:
+        return False
+    rows = cut_rows(head.rows, lambda n_fields: n_fields >= 3)
+    try:
+        columns = _pair_columns(rows)
+    except SourceError:
+        return False
+    pairs = [row.fields for row in rows if _is_pair(row.fields, columns)]
+    return 10 * len(pairs) >= 9 * (len(rows) - 1) > 0
+
+
+def _is_pair(fields: Sequence[str], columns: _PairColumns) -> bool:
+    """Return whether a line has a number behind two words, and none before."""
+    words = fields[columns.a : columns.b + 1]
+    return (
+        len(fields) > columns.score
+        and is_number(fields[columns.score])
+        and not any(map(is_number, fields[: columns.a]))
+        and all(0 < len(word.split()) <= 3 and "<" not in word for word in words)
+    )
+
+
 def pairs_name(path: Path) -> str:
     """Return the name of a set: of its file or, if that names only a part, of its score column.
 
@@ -165,7 +191,7 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
 
 def _mostly_numbers(fields: Sequence[str]) -> bool:
     """Return whether at least half of a column are numbers."""
-    return 2 * sum(_NUMBER.fullmatch(field) is not None for field in fields) >= len(fields)
+    return 2 * sum(map(is_number, fields)) >= len(fields)
 
 
 def _names_the_score(fields: Sequence[str], columns: _PairColumns) -> bool:
@@ -191,7 +217,7 @@ def _pair(row: Row, columns: _PairColumns) -> WordPair:
 
 def _score(field: str) -> float | None:
     """Parse a finite number with a decimal point or comma; None if it is not one."""
-    if not _NUMBER.fullmatch(field):
+    if not is_number(field):
         return None
     score = float(field.replace(",", "."))
     return score if math.isfinite(score) else None

@@ -9,11 +9,12 @@ from firth.corpora.artifacts.metrics import HeldOutLoss
 from firth.corpora.common.console import bare, name_room, print_table
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.kinds import KINDS
 from firth.embed.compare.scoring.held_out import HeldOutRow
 from firth.embed.compare.scoring.notes import FEW_MARK, few_note, few_of, gather_notes, join_notes
 from firth.embed.compare.scoring.results import Comparison, Pair, Score
 from firth.embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, task_class
 
 COLUMNS = ("dataset", "metric", "run", "score", "95 %", "items", "coverage")
 _LONGEST, _BESIDE_SEEDS = 16, 13  # characters of a name
@@ -307,7 +308,7 @@ def _notes(scores: Sequence[Score]) -> Iterator[str]:
             continue
         start, n_items = f"{names[score.run]} on {measured.dataset}", len(measured.items)
         # probes read an unknown word as a zero vector; elsewhere its item is left out
-        unknown = measured.task in ("sentences", "tagging")
+        unknown = measured.task in KINDS and task_class(measured.task).zero_if_unknown
         zero = "without a vector" if unknown else "with a zero vector"
         for kind, number, what in (
             ("composed", measured.items_composed, "composed of n-grams, pieces or parts"),

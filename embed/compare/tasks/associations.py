@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.association_tests import (
     MIN_WORDS,
     AssociationTest,
+    looks_like_associations,
     read_associations,
 )
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.statistics.effect_size import A, EffectSize, X, Y, permutation_p
@@ -35,7 +37,17 @@ class AssociationTask(WordTask):
     # several tests are sections; a single one is the whole set
     tests: Sequence[AssociationTest]
     seed: int  # of the permutations for p, together with the names of set and test
-    task = "association"
+    key = "association"
+    skill = "associations"
+    metrics: ClassVar = {
+        "effect_size": "how much more one list of words is associated with the first attributes; "
+        "neither sign is better",
+    }
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize lines that name targets and attributes, or such keys in JSON."""
+        return Match.CERTAIN if looks_like_associations(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "AssociationTask":

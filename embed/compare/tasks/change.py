@@ -3,14 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.graded_change import GradedWord, read_graded
+from firth.embed.compare.datasets.graded_change import GradedWord, looks_graded, read_graded
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.statistics.estimators import Correlation
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.change_table import read_changes
 
@@ -18,7 +20,7 @@ _NO_CHANGE = "has no change of words"
 
 
 @dataclass(frozen=True)
-class ChangeTask:
+class ChangeTask(Task):
     """Words with the degree of their change, scored by Spearman's correlation with distances.
 
     The form of subtask 2 of SemEval-2020 Task 1 (Schlechtweg et al. 2020). Runs of ``firth
@@ -27,16 +29,24 @@ class ChangeTask:
 
     dataset: str  # name of the set
     words: Sequence[GradedWord]  # the set
+    key = "change"
+    skill = "change of words"
+    metrics: ClassVar = {
+        "spearman": "rank correlation of distances between periods and human judgments of change",
+        "spearman_frequency": "the same of the change of frequency alone, which is no change of "
+        "meaning",
+    }
+    bounded = True
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize lines of a word and a number."""
+        return Match.LIKELY if looks_graded(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ChangeTask":
         """Read a set of graded words."""
         return cls(set_name(path), read_graded(path))
-
-    @property
-    def n_items(self) -> int:
-        """Number of words."""
-        return len(self.words)
 
     def texts(self) -> Sequence[str]:
         """Return the words as they are most likely spelled in a text."""
@@ -83,7 +93,7 @@ class ChangeTask:
         """Return one rank correlation; undefined if a series is constant."""
         reason = reason or _why_undefined(judged, values)
         return Measurement(
-            task="change",
+            task=self.key,
             dataset=self.dataset,
             metric=metric,
             items=chosen,

@@ -5,20 +5,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.sentence_pairs import (
+    FIELDS,
+    PAIR_FILES,
     MinimalPair,
     read_minimal_pairs,
     sample_pairs,
 )
 from firth.embed.compare.inputs.encoder_access import NEEDS_TREES, lacks_trees, scorer_of
 from firth.embed.compare.statistics.estimators import Means
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import SentenceScorer, StaticVectors
 
 # In nats. The batch changes a score by up to 2e-5 through float32 rounding, while a trained model's
@@ -29,7 +33,7 @@ _NO_SCORES = "has no sentence scores"
 
 
 @dataclass(frozen=True)
-class MinimalPairTask:
+class MinimalPairTask(Task):
     """Pairs of sentences, scored by how often the grammatical one is more likely.
 
     Warstadt et al. 2020 (arXiv:1912.00582), by pseudo-log-likelihood (Salazar et al. 2020,
@@ -43,6 +47,25 @@ class MinimalPairTask:
     # arXiv:2305.10588)
     left_to_right_in_words: bool = True
     sections: bool = False  # whether each paradigm is scored as well
+    key = "minimal-pairs"
+    skill = "grammatical sentences"
+    metrics: ClassVar = {
+        "accuracy": "share of pairs whose acceptable sentence is more likely; .5 by guessing"
+    }
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize JSON lines with an acceptable and another sentence."""
+        if head.names:
+            inner = [name for name in head.names if Path(name).match(PAIR_FILES)]
+            return cls.recognize(head.of_inner(inner[0])) if inner else Match.NO
+        first = head.rows[0].record() if head.rows else None
+        return Match.CERTAIN if first and set(FIELDS) & first.keys() else Match.NO
+
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """Return the file, or the folder with a file for each paradigm."""
+        return [path, *path.glob(PAIR_FILES)]
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "MinimalPairTask":
@@ -50,16 +73,11 @@ class MinimalPairTask:
         pairs = sample_pairs(read_minimal_pairs(path), config.limit, config.seed)
         return cls(set_name(path), pairs, config.left_to_right_in_words, config.sections)
 
-    @property
-    def n_items(self) -> int:
-        """Number of pairs."""
-        return len(self.pairs)
-
     def texts(self) -> Iterable[str]:
         """Return the words of all sentences, split at white space, without punctuation."""
         return list(dict.fromkeys(text for words in self._items for text in words))
 
-    def items(self) -> Iterable[Sequence[str]]:
+    def items(self) -> Sequence[Sequence[str]]:
         """Return the words of each pair, which only determine its frequency band."""
         return self._items
 
@@ -109,7 +127,7 @@ class MinimalPairTask:
         """Return the accuracy over the whole set; paradigms are drawn if there are several."""
         several = len(self._paradigm_numbers) > 0 and self._paradigm_numbers.max() > 0
         return Measurement(
-            task="minimal-pairs",
+            task=self.key,
             dataset=self.dataset,
             metric="accuracy",
             items=chosen,

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.outlier_groups import Topic, read_topics
+from firth.embed.compare.datasets.fields import TEXT_FILES
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.outlier_groups import Topic, looks_like_topic, read_topics
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.statistics.estimators import Means
@@ -30,8 +32,27 @@ class OddOneOutTask(WordTask):
     """
 
     topics: Sequence[Topic]  # the set
-    task = "odd-one-out"
+    key = "odd-one-out"
+    skill = "finding the odd one out"
+    metrics: ClassVar = {
+        "accuracy": "share of groups whose outlier is the least similar word",
+        "opp": "mean position of the outlier by similarity; 1 if it is always last",
+    }
     phrases = True
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize lists in brackets, or words, a blank line and outliers."""
+        if head.names:
+            return cls.recognize(head.of_inner(head.names[0]))
+        if any("['" in line or '["' in line for line in head.lines):
+            return Match.NO if head.text.startswith("{") else Match.CERTAIN
+        return Match.LIKELY if looks_like_topic(head) else Match.NO
+
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """Return the file, or the folder with its text files."""
+        return [path, *path.glob(TEXT_FILES)]
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "OddOneOutTask":

@@ -8,13 +8,23 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.word_pairs import WordPair, pairs_name, read_pairs
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.word_pairs import (
+    WordPair,
+    looks_like_pairs,
+    pairs_name,
+    read_pairs,
+)
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.statistics.estimators import Correlation
 from firth.embed.compare.task import Measurement
 from firth.embed.compare.tasks.word_task import WordTask
 from firth.embed.protocols import StaticVectors
 
+CORRELATIONS = {
+    "spearman": "rank correlation of cosines and human ratings; 1 if they order all pairs alike",
+    "pearson": "linear correlation of cosines and human ratings",
+}
 METRICS = {"spearman": True, "pearson": False}  # name to whether values are ranked
 
 
@@ -26,7 +36,14 @@ class SimilarityTask(WordTask):
     """
 
     pairs: Sequence[WordPair]  # the set
-    task = "similarity"
+    key = "similarity"
+    skill = "similarity of words"
+    metrics = CORRELATIONS
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize lines with two words and, behind them, a number."""
+        return Match.LIKELY if looks_like_pairs(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SimilarityTask":

@@ -1,17 +1,13 @@
 """The base of tasks that look words up: which items are known, and which words are composed."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from firth.embed.compare.statistics.estimators import Statistic
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
 
 
@@ -48,31 +44,13 @@ class ItemRows:
 
 
 @dataclass(frozen=True)
-class WordTask(ABC):
+class WordTask(Task):
     """A set whose items are words; an item is known if all its words have a vector."""
 
     dataset: str  # name of the set
-    task: ClassVar[str]  # a key of TASKS
+    bounded = True
     # whether a word may be a phrase, represented by the mean of its words
     phrases: ClassVar[bool] = False
-
-    @classmethod
-    @abstractmethod
-    def read(cls, path: Path, config: CompareConfig) -> Self:
-        """Read a set."""
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.items())
-
-    @abstractmethod
-    def items(self) -> Sequence[Sequence[str]]:
-        """Return the words of each item as the file writes them."""
-
-    def texts(self) -> Sequence[str]:
-        """Return the words of all items as the file writes them."""
-        return [text for words in self.items() for text in words]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Return the items whose words all have a vector, or a substitute for one."""
@@ -80,13 +58,6 @@ class WordTask(ABC):
         rows = self._find_words(vectors, unknown).rows
         known = [all(rows[word] >= 0 for word in words) for words in self.items()]
         return np.array(known, dtype=bool)
-
-    @abstractmethod
-    def measure(
-        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
-    ) -> list[Measurement]:
-        """Measure every metric on some items."""
-        # items: bool (n_items,)
 
     def _find_words(self, vectors: StaticVectors, unknown: str) -> FoundWords:
         """Look up the words of all items."""
@@ -124,7 +95,7 @@ class WordTask(ABC):
         """Return one metric on the items found; undefined if there is a reason."""
         about = {"items_total": self.n_items} | about
         return Measurement(
-            task=self.task,
+            task=self.key,
             dataset=self.dataset,
             metric=metric,
             items=found.items,

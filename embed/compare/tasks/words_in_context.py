@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,8 +12,15 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.context_pairs import ContextSet, Target, read_contexts
-from firth.embed.compare.datasets.files_read import parts_of
+from firth.embed.compare.datasets.context_pairs import (
+    ContextSet,
+    Target,
+    gold_files,
+    looks_like_contexts,
+    parts_of_wic,
+    read_contexts,
+)
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import bare_name, set_name
 from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
@@ -21,7 +28,12 @@ from firth.embed.compare.statistics.estimators import Correlation, Means, Statis
 from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.thresholds import best_threshold, right_by_halves
 from firth.embed.compare.task import Measurement
-from firth.embed.compare.tasks.similarity import METRICS, pair_cosines, why_undefined
+from firth.embed.compare.tasks.similarity import (
+    CORRELATIONS,
+    METRICS,
+    pair_cosines,
+    why_undefined,
+)
 from firth.embed.compare.tasks.target_states import (
     contexts_read,
     masked_target_states,
@@ -62,7 +74,16 @@ class ContextsTask(WordTask):
     # the part on which the threshold of WiC is chosen
     dev: "ContextsTask | None" = None
     seed: int = 1  # of the split into halves that replaces a development part
-    task = "contexts"
+    key = "contexts"
+    skill = "words in context"
+    metrics: ClassVar = {
+        **CORRELATIONS,
+        "change": "correlation of the changes from one context to the other",
+        "auc": "chance that a pair of one meaning has the higher cosine; .5 by guessing",
+        "accuracy": "share of pairs judged right by a threshold on the cosine",
+    }
+    several_files = True
+    bounded = False
     # caches: all contexts are encoded once, even if some items and then all are measured
     _cosines: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False
@@ -72,12 +93,34 @@ class ContextsTask(WordTask):
     )
 
     @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize marked words, their positions, or a header with contexts."""
+        if head.names:
+            has_data = any(".data" in Path(name).name for name in head.names)
+            return Match.CERTAIN if has_data else Match.NO
+        return Match.CERTAIN if looks_like_contexts(head) else Match.NO
+
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """Return the parts of a set, and the files with their labels or judgments."""
+        parts = cls.parts(path)
+        with_labels = (each for part in parts if part.is_file() for each in gold_files(part))
+        return [path, *parts, *filter(Path.is_file, with_labels)]
+
+    @classmethod
+    def parts(cls, path: Path) -> list[Path]:
+        """Return the part to choose a threshold on, if any, and the part to score."""
+        if path.is_dir():
+            return parts_of_wic(path)
+        return [path] if path.is_file() else super().files(path)
+
+    @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
         """Read a set of words in context; for WiC possibly ``DEV,TEST``.
 
         Prints a note about targets that do not look like the listed words.
         """
-        files = parts_of("contexts", path)
+        files = cls.parts(path)
         if path.is_dir():
             note(f"{path}: {', then '.join(str(file) for file in files)}")
         if len(files) > 2:

@@ -250,7 +250,7 @@ def test_the_command_prints_the_reconstruction_and_curves_take_the_method(corpus
     (tmp_path / "pairs.tsv").write_text("w1x\tw4x\t9\nw4x\tw13x\t8\nw1x\tw92x\t2\nw5x\tw60x\t1\n")
     curve = firth.learning_curve(
         corpus, tmp_path / "curve", firth.CurveConfig(methods="autoencoder", sizes="2000"),
-        firth.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
+        firth.CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",), replicates=100),
     )  # fmt: skip
     assert curve.failures == []
     assert "autoencoder" in {row["method"] for row in curve.document["results"]}

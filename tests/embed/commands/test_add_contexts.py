@@ -63,7 +63,7 @@ def pairs(tmp_path):
 
 
 def test_compare_names_the_runs_with_and_without_added_contexts(runs, pairs):
-    result = command("compare", *runs, "--similarity", pairs, "--add-contexts", "--json")
+    result = command("compare", *runs, pairs, "--add-contexts", "--json")
     scores = {entry["run"]: entry["score"] for entry in json.loads(result.stdout)["results"]}
     assert list(scores)[:2] == [f"{runs[0]} w+c", runs[1]]
     assert scores[f"{runs[0]} w+c"] == 1.0

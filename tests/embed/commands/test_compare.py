@@ -48,7 +48,7 @@ def runs_of(done):
 
 
 def test_json_gives_every_run_and_both_baselines(run, pairs):
-    done = firth(run, "--similarity", pairs, "--json")
+    done = firth(run, pairs, "--json")
 
     assert done.exit_code == 0, done.output
     assert "paare-ä" in done.stdout
@@ -94,8 +94,8 @@ def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):
     worse = finished(tmp_path / "bb", tiny, method="cbow", losses=hard + more)
     other = finished(tmp_path / "ccc", tiny, method="skipgram", losses=hard)
 
-    shown = firth(worse, one, other, "--similarity", pairs)
-    found = json.loads(firth(worse, one, other, "--similarity", pairs, "--json").stdout)
+    shown = firth(worse, one, other, pairs)
+    found = json.loads(firth(worse, one, other, pairs, "--json").stdout)
 
     assert shown.exit_code == 0, shown.output
     rows = [line.split() for line in shown.stdout.splitlines()]
@@ -120,7 +120,7 @@ def test_a_fingerprint_names_the_content_of_a_run(run, pairs, tmp_path, tiny):
     finished(copy, tiny)
     finished(other, WordVectors(["man"], np.ones((1, 2), dtype=np.float32)))
 
-    done = firth(run, copy, other, "--similarity", pairs, "--json")
+    done = firth(run, copy, other, pairs, "--json")
 
     assert done.exit_code == 0, done.output
     mine, same, different, *_ = (e["fingerprint"] for e in json.loads(done.stdout)["runs"])
@@ -132,12 +132,12 @@ def test_a_folder_of_vectors_without_checksums_is_compared_too(tmp_path, pairs, 
     tiny.save(tmp_path)
 
     for form in ([], ["--json"]):
-        done = firth(tmp_path, "--similarity", pairs, *form)
+        done = firth(tmp_path, pairs, *form)
         assert done.exit_code == 0, done.output
 
 
 def test_the_table_shows_undefined_scores(run, pairs):
-    done = firth(run, "--similarity", pairs)
+    done = firth(run, pairs)
 
     assert done.exit_code == 0, done.output
     rows = [line.split() for line in done.stdout.splitlines()]
@@ -170,7 +170,7 @@ def test_categories_and_odd_ones_out_are_tasks(run, tmp_path):
     kinds.write_text("man,he\nking,he\nwoman,she\nqueen,she\npear,fruit\n")
     odd.write_text("man\nking\nqueen\n\nwoman\napple\npear\n")
 
-    done = firth(run, "--categories", kinds, "--odd-one-out", odd, "--json")
+    done = firth(run, "--sets", f"categorization={kinds}", odd, "--json")
 
     assert done.exit_code == 0, done.output
     mine = [e for e in json.loads(done.stdout)["results"] if e["run"] == str(run)]
@@ -188,7 +188,7 @@ def test_categories_and_odd_ones_out_are_tasks(run, tmp_path):
 
 def test_unknown_words_can_get_a_vector(run, pairs):
     for unknown, used in (("skip", 3), ("zero", 4), ("mean", 4)):
-        done = firth(run, "--similarity", pairs, "--unknown", unknown, "--json")
+        done = firth(run, pairs, "--unknown", unknown, "--json")
 
         assert done.exit_code == 0, done.output
         results = json.loads(done.stdout)["results"]
@@ -199,7 +199,7 @@ def test_two_calls_print_the_same(run, pairs, tmp_path):
     words = ["man", "king", "woman", "apple"]
     other = finished(tmp_path / "other", WordVectors(words, np.eye(4, 3, dtype=np.float32)))
 
-    first, second = (firth(run, other, "--similarity", pairs, "--json") for _ in range(2))
+    first, second = (firth(run, other, pairs, "--json") for _ in range(2))
 
     assert first.exit_code == 0, first.output
     assert first.stdout == second.stdout
@@ -212,14 +212,14 @@ def test_a_vectors_file_is_a_run(tmp_path, pairs, tiny):
     ]
     path.write_text(f"5 2\n{chr(10).join(rows)}\n")
 
-    done = firth(path, "--similarity", pairs, "--json")
+    done = firth(path, pairs, "--json")
 
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["results"][0]["score"] == pytest.approx(1.0)
 
 
 def test_a_run_given_twice_is_compared_once_with_a_note(run, pairs):
-    done = firth(run, run, "--similarity", pairs, "--json")
+    done = firth(run, run, pairs, "--json")
 
     assert runs_of(done) == [str(run), "one-hot", "random"]
     assert done.stderr == f"{run}: given twice, compared once\n"
@@ -231,7 +231,7 @@ def test_a_run_with_the_name_of_a_baseline_is_not_confused_with_it(
     finished(tmp_path / "random", tiny)
     monkeypatch.chdir(tmp_path)
 
-    done = firth("random", "--similarity", pairs, "--json")
+    done = firth("random", pairs, "--json")
 
     assert done.exit_code == 0, done.output
     assert runs_of(done) == ["./random", "one-hot", "random"]
@@ -241,7 +241,7 @@ def test_a_baselines_name_given_in_two_ways_is_compared_once(tmp_path, pairs, mo
     finished(tmp_path / "random", tiny)
     monkeypatch.chdir(tmp_path)
 
-    done = firth("random", "./random", "--similarity", pairs, "--json")
+    done = firth("random", "./random", pairs, "--json")
 
     assert done.exit_code == 0, done.output
     assert runs_of(done) == ["./random", "one-hot", "random"]
@@ -250,7 +250,7 @@ def test_a_baselines_name_given_in_two_ways_is_compared_once(tmp_path, pairs, mo
 def test_a_malformed_set_prints_one_line(run, pairs):
     pairs.write_text("man\tking\t8\nman\twoman\n")
 
-    done = firth(run, "--similarity", pairs)
+    done = firth(run, "--sets", f"similarity={pairs}")
 
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -264,7 +264,7 @@ def test_a_missing_set_or_run_prints_one_line(run, tmp_path):
     pytest.importorskip("gensim")
     absent = tmp_path / "absent"
 
-    for arguments in ([run, "--analogies", absent], [absent]):
+    for arguments in ([run, "--sets", f"analogy={absent}"], [run, absent], [absent]):
         done = firth(*arguments)
         assert done.exit_code == 1
         assert done.stderr.startswith(f"Error: {absent}: ")
@@ -276,7 +276,7 @@ def test_vectors_that_are_not_finite_print_one_line_and_keep_other_scores(tmp_pa
     folder.mkdir()
     WordVectors(["man", "king"], np.full((2, 2), np.nan, dtype=np.float32)).save(folder)
 
-    done = firth(folder, run, "--similarity", pairs, "--json")
+    done = firth(folder, run, pairs, "--json")
 
     assert done.exit_code == 1
     failure = f"{folder}: the vector of 'man' holds NaN or infinity; train the run again"

@@ -74,9 +74,9 @@ def sets(tmp_path_factory, words):
         )
         (folder / f"{part}.conllu").write_text("\n".join(sentences) + "\n")
     return [
-        f"--contexts={folder / 'scws.txt'}",
-        f"--minimal-pairs={folder / 'pairs.jsonl'}",
-        f"--tagging={folder / 'train.conllu'},{folder / 'test.conllu'}",
+        f"{folder / 'scws.txt'}",
+        f"{folder / 'pairs.jsonl'}",
+        f"{folder / 'train.conllu'},{folder / 'test.conllu'}",
     ]
 
 
@@ -211,10 +211,10 @@ def test_a_curve_requires_a_report(run, tmp_path, sets):
     curve = tmp_path / "curve.json"
     curve.write_text("{}")
 
-    done = ask(run, sets[0], "--curve", curve)
+    done = ask(run, sets[0], curve)
 
     assert done.exit_code == 2
-    assert "--curve requires --report" in done.stderr
+    assert "a curve.json requires --report" in done.stderr
 
 
 @pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
@@ -222,7 +222,7 @@ def test_an_invalid_curve_is_refused_before_any_work(run, tmp_path, sets, conten
     curve = tmp_path / "curve.json"
     curve.write_text(content)
 
-    done = ask(run, sets[0], "--curve", curve, "--report", tmp_path / "r.html")
+    done = ask(run, sets[0], curve, "--report", tmp_path / "r.html")
 
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -236,7 +236,7 @@ def test_no_input_is_overwritten(run, tmp_path, words, option):
     pairs.write_text(f"{words[0]}\t{words[1]}\t3\n{words[2]}\t{words[3]}\t1\n")
     before = pairs.read_bytes()
 
-    done = ask(run, "--similarity", pairs, option, pairs, "--force")
+    done = ask(run, pairs, option, pairs, "--force")
 
     assert done.exit_code == 1
     assert done.stderr == f"Error: {pairs}: also an input or another output; choose another file\n"
@@ -244,22 +244,22 @@ def test_no_input_is_overwritten(run, tmp_path, words, option):
 
 
 @pytest.mark.parametrize(
-    ("option", "named", "read"),
+    ("kind", "named", "read"),
     [
-        ("--contexts", "dev.data.svg, test.data.svg", "test.data.svg"),
-        ("--contexts", "dev.data.svg, test.data.svg", "test.gold.svg"),
-        ("--contexts", "dev.data.svg, test.data.svg", "dev.gold.svg"),
-        ("--contexts", "a, b.svg", "a, b.svg"),
-        ("--contexts", "data.svg", "gold.svg"),
-        ("--contexts", "sub/data.svg", "gold/gold.svg"),
-        ("--tagging", "train, test.svg", "test.svg"),
-        ("--sentences", "train.svg , test", "train.svg"),
-        ("--analogies", "bats", "bats/1/a.txt"),
-        ("--odd-one-out", "topics", "topics/a.txt"),
-        ("--minimal-pairs", "blimp", "blimp/a.jsonl"),
+        ("contexts", "dev.data.svg, test.data.svg", "test.data.svg"),
+        ("contexts", "dev.data.svg, test.data.svg", "test.gold.svg"),
+        ("contexts", "dev.data.svg, test.data.svg", "dev.gold.svg"),
+        ("contexts", "a, b.svg", "a, b.svg"),
+        ("contexts", "data.svg", "gold.svg"),
+        ("contexts", "sub/data.svg", "gold/gold.svg"),
+        ("tagging", "train, test.svg", "test.svg"),
+        ("sentences", "train.svg , test", "train.svg"),
+        ("analogy", "bats", "bats/1/a.txt"),
+        ("odd-one-out", "topics", "topics/a.txt"),
+        ("minimal-pairs", "blimp", "blimp/a.jsonl"),
     ],
 )
-def test_no_part_of_a_set_is_overwritten(run, tmp_path, monkeypatch, option, named, read):
+def test_no_part_of_a_set_is_overwritten(run, tmp_path, monkeypatch, kind, named, read):
     names = ["a, b.svg", "gold/gold.svg", "bats/1/a.txt", "topics/a.txt", "blimp/a.jsonl"]
     names += [f"{name}.svg" for name in ("dev.data", "dev.gold", "test.data", "test.gold")]
     names += ["data.svg", "gold.svg", "sub/data.svg", "train.svg", "test.svg"]
@@ -268,7 +268,7 @@ def test_no_part_of_a_set_is_overwritten(run, tmp_path, monkeypatch, option, nam
         (tmp_path / name).write_text(name)
     monkeypatch.chdir(tmp_path)
 
-    done = ask(run, option, named, "--report", read, "--force")
+    done = ask(run, "--sets", f"{kind}={named}", "--report", read, "--force")
 
     assert done.exit_code == 1
     assert done.stderr == f"Error: {read}: also an input or another output; choose another file\n"
@@ -283,7 +283,7 @@ def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, mon
     (tmp_path / "gold" / "checksums.json").write_text("{}")
     (tmp_path / "gold" / "config.json").write_text('{"method": "compare"}')
 
-    done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
+    done = ask(run, "--sets", "contexts=x, data/data.tsv", "--out", "gold", "--force")
 
     place = tmp_path / "gold" / "gold.tsv"
     expected = f"Error: --out gold: overlaps {place}, which is read; choose another\n"

@@ -46,8 +46,8 @@ def ask(*arguments):
 
 
 def test_csv_has_the_results_of_json(runs, pairs):
-    as_csv = ask(*runs, "--similarity", pairs, "--csv")
-    as_json = json.loads(ask(*runs, "--similarity", pairs, "--json").stdout)
+    as_csv = ask(*runs, pairs, "--csv")
+    as_json = json.loads(ask(*runs, pairs, "--json").stdout)
 
     rows = list(csv.DictReader(io.StringIO(as_csv.stdout)))
     assert as_csv.exit_code == 0
@@ -61,7 +61,7 @@ def test_csv_has_the_results_of_json(runs, pairs):
 def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
     out = tmp_path / "kept"
 
-    done = ask(*runs, "--similarity", pairs, "--out", out, "--json")
+    done = ask(*runs, pairs, "--out", out, "--json")
 
     document = json.loads(done.stdout)
     verify(out)
@@ -78,7 +78,7 @@ def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
 def test_a_picture_is_drawn_in_addition_to_the_table(runs, pairs, tmp_path):
     picture = tmp_path / "scores.svg"
 
-    done = ask(*runs, "--similarity", pairs, "--plot", picture)
+    done = ask(*runs, pairs, "--plot", picture)
 
     assert done.exit_code == 0, done.output
     assert "spearman" in done.stdout
@@ -86,8 +86,8 @@ def test_a_picture_is_drawn_in_addition_to_the_table(runs, pairs, tmp_path):
 
 
 def test_intrinsic_measures_follow_the_scores(runs, pairs):
-    table = ask(*runs, "--similarity", pairs, "--intrinsic")
-    document = json.loads(ask(*runs, "--similarity", pairs, "--intrinsic", "--json").stdout)
+    table = ask(*runs, pairs, "--intrinsic")
+    document = json.loads(ask(*runs, pairs, "--intrinsic", "--json").stdout)
 
     assert table.exit_code == 0, table.output
     assert table.stdout.index("spearman") < table.stdout.index("mean cosine")
@@ -105,7 +105,7 @@ def test_compared_runs_are_never_overwritten(runs, pairs, tmp_path, where):
     }
     before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
 
-    done = ask(*runs, "--similarity", pairs, "--out", places[where], "--force")
+    done = ask(*runs, pairs, "--out", places[where], "--force")
 
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1
@@ -116,11 +116,11 @@ def test_force_overwrites_only_comparisons(runs, pairs, tmp_path):
     out, other = tmp_path / "kept", tmp_path / "other"
     shutil.copytree(runs[0], other)
     write_json(other / "checksums.json", {})
-    ask(runs[0], "--similarity", pairs, "--out", out)
+    ask(runs[0], pairs, "--out", out)
 
-    refused = ask(*runs, "--similarity", pairs, "--out", out)
-    replaced = ask(*runs, "--similarity", pairs, "--out", out, "--force")
-    kept = ask(runs[0], "--similarity", pairs, "--out", other, "--force")
+    refused = ask(*runs, pairs, "--out", out)
+    replaced = ask(*runs, pairs, "--out", out, "--force")
+    kept = ask(runs[0], pairs, "--out", other, "--force")
 
     assert (refused.exit_code, replaced.exit_code, kept.exit_code) == (1, 0, 1), replaced.stderr
     assert refused.stderr == (
@@ -135,7 +135,7 @@ def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("w01\tw02\t3\nw01\n")
 
-    done = ask(*runs, "--similarity", bad, "--similarity", pairs, "--json")
+    done = ask(*runs, "--sets", f"similarity={bad}", pairs, "--json")
 
     document = json.loads(done.stdout)
     assert done.exit_code == 1
@@ -155,7 +155,7 @@ def test_a_picture_that_cannot_be_written_does_not_affect_other_outputs(
     out = tmp_path / "kept"
     monkeypatch.setattr("firth.corpora.artifacts.atomic.sync_tree", full)
 
-    done = ask(*runs, "--similarity", pairs, "--plot", tmp_path / "a.svg", "--out", out)
+    done = ask(*runs, pairs, "--plot", tmp_path / "a.svg", "--out", out)
 
     assert done.exit_code == 1
     assert "spearman" in done.stdout
@@ -165,14 +165,14 @@ def test_a_picture_that_cannot_be_written_does_not_affect_other_outputs(
 
 @pytest.mark.parametrize("others", [["--json"], ["--intrinsic"]])
 def test_csv_conflicts_with_other_formats(runs, pairs, others):
-    done = ask(*runs, "--similarity", pairs, "--csv", *others)
+    done = ask(*runs, pairs, "--csv", *others)
 
     assert done.exit_code == 2
     assert "--csv cannot be combined with --json or --intrinsic" in done.stderr
 
 
 def test_a_run_with_two_paths_is_compared_once(runs, pairs):
-    done = ask(runs[0], f"{runs[0]}/", "--similarity", pairs, "--json")
+    done = ask(runs[0], f"{runs[0]}/", pairs, "--json")
 
     assert [each["run"] for each in json.loads(done.stdout)["runs"]] == [
         runs[0],
@@ -186,10 +186,10 @@ def test_only_immutable_runs_are_cached(runs, pairs, tmp_path, fresh_cache):
     text = tmp_path / "vectors.txt"
     text.write_text("".join(f"{word} {n} {n * n % 7} 1\n" for n, word in enumerate(WORDS)))
 
-    ask(text, "--similarity", pairs)
+    ask(text, pairs)
 
     assert not list(fresh_cache.glob("scores/*"))
-    ask(runs[0], "--similarity", pairs)
+    ask(runs[0], pairs)
     assert list(fresh_cache.glob("scores/*"))
 
 
@@ -208,19 +208,18 @@ def test_intrinsic_measures_alone_need_no_set(runs, tmp_path):
 
 def test_own_words_are_shown_in_the_report(runs, pairs, tmp_path):
     page, words, fewer = tmp_path / "report.html", tmp_path / "words.tsv", tmp_path / "fewer"
-    words.write_text("w01\tone\nw02\tone\nw03\ttwo\nzzz\ttwo\nw00\ttwo\n")
+    words.write_text("w01\tone\nw02\tone\nw03\ttwo\nzzz\ttwo\nW00\ttwo\nqqq\ttwo\n")
     fewer.mkdir()
     rows = np.random.default_rng(3).normal(size=(39, 5)).astype(np.float32)
     WordVectors([word for word in WORDS if word != "w03"], rows).save(fewer)
 
-    given = ["--words", "W00, qqq", "--words-from", words]
-    done = ask(*runs, fewer, "--similarity", pairs, "--report", page, *given)
+    done = ask(*runs, fewer, pairs, "--report", page, "--words", words)
 
     assert done.exit_code == 0, done.output
-    assert done.stderr.count("--words: no run has a vector of qqq, zzz\n") == 1
+    assert done.stderr.count("--words: no run has a vector of zzz, qqq\n") == 1
     assert "--words: not in every run, so not on the maps: w03\n" in done.stderr
     text = page.read_text(encoding="utf-8")
-    assert re.findall(r'class="word" data-word="(\w+)"', text) == ["w00", "w01", "w02", "w03"]
+    assert re.findall(r'class="word" data-word="(\w+)"', text) == ["w01", "w02", "w03", "w00"]
     assert set(re.findall(r'<g class="c\d" data-word="(\w+)"', text)) == {"w00", "w01", "w02"}
     assert "<bdi>one</bdi>" in text  # the legend of the maps
     assert "In no run:" in text
@@ -228,7 +227,7 @@ def test_own_words_are_shown_in_the_report(runs, pairs, tmp_path):
 
 def test_own_words_that_no_run_has_are_refused_after_the_scores(runs, pairs, tmp_path):
     page = tmp_path / "report.html"
-    done = ask(*runs, "--similarity", pairs, "--report", page, "--words", "qqq")
+    done = ask(*runs, pairs, "--report", page, "--words", "qqq")
     assert done.exit_code == 1
     assert "spearman" in done.stdout
     assert done.stderr.endswith("Error: --words: no run has a vector of qqq; pass others\n")
@@ -236,8 +235,8 @@ def test_own_words_that_no_run_has_are_refused_after_the_scores(runs, pairs, tmp
 
 
 def test_the_result_is_said_in_sentences_in_the_table_and_in_json(runs, pairs):
-    said = json.loads(ask(*runs, "--similarity", pairs, "--json").stdout)["summary"]
-    lines = ask(*runs, "--similarity", pairs).stdout.splitlines()
+    said = json.loads(ask(*runs, pairs, "--json").stdout)["summary"]
+    lines = ask(*runs, pairs).stdout.splitlines()
     assert said
     assert [line for line in lines if line.startswith("result: ")] == [
         f"result: {sentence}" for sentence in said

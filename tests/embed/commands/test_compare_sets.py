@@ -1,4 +1,4 @@
-"""The set options in the help and in docs/comparing.md."""
+"""The kinds of sets in the help and in docs/comparing.md."""
 
 import dataclasses
 import re
@@ -8,22 +8,25 @@ import pytest
 
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
+from firth.embed.compare.kinds import KINDS
+from firth.embed.compare.report.explanations import page_of
+from firth.embed.compare.task import task_class
 from firth.embed.compare.tasks.words_in_context import ContextsTask
 from firth.embed.vectors.word_vectors import WordVectors
 
-SETS = [each for each in dataclasses.fields(CompareConfig) if each.default == ()]
 
-
-@pytest.mark.parametrize("option", SETS, ids=lambda each: each.name)
-def test_the_table_names_every_set_as_its_option_takes_it(root, option):
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_names_every_kind(root, kind):
     table = (root / "docs" / "comparing.md").read_text(encoding="utf-8")
 
-    assert f"| `--{option.name.replace('_', '-')} {option.metadata['metavar']}` |" in table
+    assert f"| `{kind}` |" in table
+    assert set(task_class(kind).metrics) <= set(re.findall(r"`(\w+)`", table))
+    assert (root / page_of(kind)).is_file()
 
 
 def test_the_table_has_every_metric_of_words_in_context(root):
     table = (root / "docs" / "comparing.md").read_text(encoding="utf-8")
-    [row] = re.findall(r"^\| `--contexts .*$", table, re.MULTILINE)
+    [row] = re.findall(r"^\| `contexts` .*$", table, re.MULTILINE)
     place = Target(("", "a", ""), (1,))
     pairs = [PairInContext("a", "b", place, place, 1.0)] * 2
     vectors = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))

@@ -38,8 +38,8 @@ def material(tmp_path_factory):
 def curve(material, out, *options):
     """Run the command on that corpus and set, from 12,000 tokens on."""
     return firth(
-        "learning-curve", material / "corpus", "--out", out, "--similarity",
-        material / "pairs.tsv", "--replicates", "100", "--sizes", "12K", *options,
+        "learning-curve", material / "corpus", material / "pairs.tsv", "--out", out,
+        "--sizes", "12K", *options,
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_the_run_on_all_text_equals_that_of_the_training_command(material, made,
 def test_the_scores_equal_those_of_compare(material, made):
     out, done = made
     runs = [out / name for name in ("svd-12K", "cbow-12K", "svd-all", "cbow-all")]
-    pairs = ("--similarity", material / "pairs.tsv", "--replicates", "100")
+    pairs = (material / "pairs.tsv",)
     compared = firth("compare", *runs, *pairs, "--json")
     assert compared.exit_code == 0, compared.output
 
@@ -187,7 +187,7 @@ def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(materia
 def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
     (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
     done = curve(
-        material, tmp_path / "curve", "--methods", "svd", "--similarity", tmp_path / "bad.tsv"
+        material, tmp_path / "curve", "--methods", "svd", "--sets", f"similarity={tmp_path}/bad.tsv"
     )
     assert done.exit_code == 1
     # reported before hours of training begin

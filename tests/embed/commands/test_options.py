@@ -58,20 +58,19 @@ def test_options_of_build_corpus(folder):
 
 def test_options_of_compare(folder):
     run("train-svd", folder / "corpus", "--out", folder / "plain", "--dim", 5)
-    given = ["--similarity", folder / "pairs.tsv", "--sections", "--bands", "--intrinsic"]
-    given += ["--include-question-words", "--all-other-pieces", "--limit", 3, "--unknown", "mean"]
-    given += ["--restrict", 9, "--replicates", 100, "--seed", 4]
+    given = [folder / "pairs.tsv", "--sections", "--bands", "--intrinsic"]
+    given += ["--limit", 3, "--unknown", "mean"]
+    given += ["--restrict", 9, "--seed", 4]
     run("compare", folder / "plain", *given, "--out", folder / "comparison")
     stored = json.loads((folder / "comparison" / "config.json").read_text())
     config = CompareConfig(
-        similarity=(str(folder / "pairs.tsv"),), sections=True, bands=True, intrinsic=True,
-        exclude=False, left_to_right_in_words=False, limit=3, unknown="mean", restrict=9,
-        replicates=100, seed=4,
+        sets=(f"similarity={folder / 'pairs.tsv'}",), sections=True, bands=True, intrinsic=True,
+        limit=3, unknown="mean", restrict=9, seed=4,
     )  # fmt: skip
 
-    for name in ("sections", "bands", "intrinsic", "exclude", "left_to_right_in_words", "limit"):
+    for name in ("sections", "bands", "intrinsic", "limit"):
         assert stored[name] == getattr(config, name), name
-    for name in ("unknown", "restrict", "replicates", "seed"):
+    for name in ("unknown", "restrict", "seed"):
         assert stored[name] == getattr(config, name), name
 
 

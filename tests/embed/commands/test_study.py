@@ -46,7 +46,7 @@ def settings(folder, name="study.toml", dim=4, methods='["svd", "skipgram"]'):
         f'sources = ["text.txt"]\nmethods = {methods}\nwords = ["bal", "qux", "zzz"]\n'
         f"[train-svd]\ndim = {dim}\n{TRAIN}"
         "[train-skipgram]\ndim = 4\nepochs = 2\nthreads = 1\nmin-count = 2\n"
-        '[compare]\nsimilarity = ["pairs.tsv"]\nreplicates = 100\n'
+        '[compare]\nsets = ["pairs.tsv"]\n'
     )
     return path.name
 
@@ -229,9 +229,7 @@ def test_invalid_requests_are_refused_before_anything_is_made(
     folder, finished, monkeypatch, arguments, message
 ):
     (folder / "empty.txt").touch()
-    (folder / "no-set.toml").write_text(
-        'sources = ["text.txt"]\n[compare]\nsimilarity = ["nope.tsv"]'
-    )
+    (folder / "no-set.toml").write_text('sources = ["text.txt"]\n[compare]\nsets = ["nope.tsv"]')
     (folder / "build.toml").write_text('sources = ["out/corpus"]\n[build-corpus]\nkeep-case = true')
 
     monkeypatch.chdir(folder)
@@ -294,7 +292,7 @@ def test_all_settings_are_chosen_for_an_english_text_within_the_budget(study, fo
     epochs = {1: 4, 2: 8, 3: 13, 4: 17}.get(available_threads(), 20)
     assert chosen["train-cbow"] == {"dim": 100, "epochs": epochs, "deterministic": True}
     assert chosen["train-mlm"].keys() == {"preset", "epochs", "dtype", "compile"}
-    assert chosen["compare"]["tagging"] == ["two-tags"]
+    assert chosen["compare"]["sets"][-1] == "two-tags"
     assert f"--epochs {chosen['train-mlm']['epochs']}" in done.stderr
 
 

@@ -27,7 +27,9 @@ def compared(tmp_path):
             write_json(partial / "config.json", {"method": name})
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("cat\tdog\t9\ncar\tbus\t8\ncat\tcar\t2\ntree\tbus\t1\n", encoding="utf-8")
-    config = CompareConfig(similarity=(str(pairs), str(tmp_path / "gone.tsv")), intrinsic=True)
+    config = CompareConfig(
+        sets=(f"similarity={pairs}", f"similarity={tmp_path / 'gone.tsv'}"), intrinsic=True
+    )
     return compare([tmp_path / "a", str(tmp_path / "b")], config)
 
 
@@ -66,11 +68,13 @@ def test_its_scores_are_drawn(compared, tmp_path):
 
 def test_without_a_set_that_can_be_read_nothing_is_compared(tmp_path):
     with pytest.raises(SourceError, match=r"gone\.tsv"):
-        compare([tmp_path], CompareConfig(similarity=(str(tmp_path / "gone.tsv"),)))
+        compare([tmp_path], CompareConfig(sets=(f"similarity={tmp_path / 'gone.tsv'}",)))
 
 
 def test_one_run_may_be_named_without_a_list(compared, tmp_path):
-    alone = compare(str(tmp_path / "a"), CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
+    alone = compare(
+        str(tmp_path / "a"), CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
+    )
 
     assert alone.document["results"] != []
 
@@ -89,7 +93,7 @@ def test_it_is_one_line_in_python_and_a_table_in_a_notebook(compared, monkeypatc
 
 
 def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, capsys):
-    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), intrinsic=True)
+    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",), intrinsic=True)
     a, b = (WordVectors.open(tmp_path / name) for name in "ab")
 
     again = compare({"first": a.in_memory(), "second": b, "third": b}, config)
@@ -114,7 +118,7 @@ def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     with new_artifact(tmp_path / "a", {"command": "a"}, force=True) as partial:
         WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
-    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
     with pytest.raises(ArtifactError) as caught:
         compare([a], config)
     assert str(caught.value) == (
@@ -123,7 +127,7 @@ def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
 
 
 def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
-    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
     a = WordVectors.open(tmp_path / "a")
     both = WordVectors(WORDS, a.matrix, contexts=a.matrix, name="both")
     found = compare([both, a.in_memory("plain")], config, add_contexts=True)
@@ -132,7 +136,7 @@ def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
 
 def test_two_runs_of_one_name_are_refused(compared, tmp_path):
     a = WordVectors.open(tmp_path / "a")
-    config = CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),))
+    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
     with pytest.raises(SettingError) as caught:
         compare([a.in_memory("svd"), a.in_memory("svd")], config)
     assert str(caught.value) == "two runs are named 'svd'; pass a mapping of names to runs"
@@ -140,5 +144,5 @@ def test_two_runs_of_one_name_are_refused(compared, tmp_path):
 
 def test_vectors_stand_for_their_run(compared, tmp_path):
     vectors = WordVectors.open(tmp_path / "a")
-    again = compare(vectors, CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),)))
+    again = compare(vectors, CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",)))
     assert list(again.opened.paths) == [str(tmp_path / "a")]

@@ -135,7 +135,7 @@ def test_curves_and_studies_take_the_method(corpus, tmp_path):
     curve = firth.CurveConfig(methods="nplm", sizes="1000")
     made = firth.learning_curve(
         corpus, tmp_path / "curve", curve,
-        firth.CompareConfig(similarity=(str(tmp_path / "pairs.tsv"),), replicates=100),
+        firth.CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",), replicates=100),
     )  # fmt: skip
     assert made.failures == []
     assert "nplm" in {row["method"] for row in made.document["results"]}

@@ -125,13 +125,11 @@ def test_bundled_sets_are_used_for_english_texts_without_given_sets():
     svd = Study(("a",), ("svd",))
 
     assert settled(svd, 1e6)["compare"] == {
-        "similarity": ["wordsim353", "simlex999"],
-        "analogies": ["questions-words"],
-        "tagging": ["two-tags"],
+        "sets": ["wordsim353", "simlex999", "questions-words", "two-tags"]
     }
     assert settled(svd, 1e6, english=False)["compare"] == {"intrinsic": True}
-    named = svd.with_options("compare", odd_one_out=["x.txt"])
-    assert settled(named, 1e6)["compare"] == {"odd-one-out": ["x.txt"]}
+    named = svd.with_options("compare", sets=["x.txt"])
+    assert settled(named, 1e6)["compare"] == {"sets": ["x.txt"]}
 
 
 def test_sets_that_cannot_be_downloaded_are_left_out(monkeypatch, capsys):
@@ -141,6 +139,6 @@ def test_sets_that_cannot_be_downloaded_are_left_out(monkeypatch, capsys):
     monkeypatch.setattr(choices, "default_sets", default_sets)
 
     options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
-    assert options == {"tagging": ["two-tags"], "intrinsic": True}
+    assert options == {"sets": ["two-tags"], "intrinsic": True}
     left_out = "left out: firth compare: word pairs and analogies: pairs.tsv: cannot be reached\n"
     assert left_out in capsys.readouterr().err

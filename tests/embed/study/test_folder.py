@@ -123,7 +123,7 @@ def test_choices_are_reused_if_their_inputs_are_unchanged(tmp_path):
 
 def test_sets_that_could_not_be_had_are_chosen_again(tmp_path):
     asked = Study(("a",))
-    without = asked.with_options("compare", tagging=["two-tags"], intrinsic=True)
+    without = asked.with_options("compare", sets=["two-tags"], intrinsic=True)
     with StudyFolder.open(tmp_path / "s") as folder:
         folder.begin(asked, force=False)
         folder.save_choices(asked, without.with_options("train-svd", dim=7), "text")

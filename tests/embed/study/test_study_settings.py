@@ -34,7 +34,7 @@ pieces = 500
 compile = "off"
 
 [compare]
-similarity = ["a.tsv", "b.tsv"]
+sets = ["a.tsv", "b.tsv"]
 exclude = false
 """
 
@@ -72,7 +72,7 @@ def test_options_become_command_line_arguments(tmp_path):
         "build-corpus": ["--keep-case", "--keep", "date", "--keep", "author"],
         "train-svd": ["--dim", "50", "--singular-power", "0.5"],
         "train-mlm": ["--pieces", "500", "--compile", "off"],
-        "compare": ["--similarity", "a.tsv", "--similarity", "b.tsv", "--include-question-words"],
+        "compare": ["--sets", "a.tsv", "--sets", "b.tsv", "--no-exclude"],
     }
     assert command_options({"keep-case": False}, "build-corpus") == []
 
@@ -114,12 +114,12 @@ def test_given_options_override_defaults(tmp_path):
             "[train-svd] `dim` must be of type int, got 'x'",
         ),
         (
-            'sources = ["a"]\n[compare]\nsimilarity = [3]',
-            'similarity: must be a list of strings, ["...", ...], got [3]',
+            'sources = ["a"]\n[compare]\nsets = [3]',
+            'sets: must be a list of strings, ["...", ...], got [3]',
         ),
         (
-            'sources = ["a"]\n[compare]\nsimilarity = "b.tsv"',
-            "similarity: must be a list of strings, [\"...\", ...], got 'b.tsv'",
+            'sources = ["a"]\n[compare]\nsets = "b.tsv"',
+            "sets: must be a list of strings, [\"...\", ...], got 'b.tsv'",
         ),
         ('sources = ["a\\u0000b"]', "'a\\x00b': cannot be written to a settings file; rename it"),
     ],

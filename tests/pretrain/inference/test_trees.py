@@ -134,7 +134,7 @@ def test_a_comparison_without_trees_reads_the_vectors_of_words(run, tmp_path):
     lines = [f"{word}\t{'X' if word < 'm' else 'Y'}" for sentence in SENTENCES for word in sentence]
     tagged = tmp_path / "tags.tsv"
     tagged.write_text("\n\n".join("\n".join(lines[at : at + 4]) for at in range(0, 60, 4)))
-    sets = ["--minimal-pairs", str(tmp_path / "pairs.jsonl"), "--tagging", f"{tagged},{tagged}"]
+    sets = [str(tmp_path / "pairs.jsonl"), f"{tagged},{tagged}"]
 
     for _ in range(2):  # the second reads what the first one stored
         result = CliRunner().invoke(cli, ["compare", str(run), *sets, "--baselines", "none"])

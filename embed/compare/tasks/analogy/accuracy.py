@@ -2,11 +2,47 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from firth.embed.compare.datasets.fields import TEXT_FILES
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.questions import looks_like_analogies
 from firth.embed.compare.statistics.estimators import Means
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
+
+
+class AnalogySet(Task):
+    """What both forms of analogies declare."""
+
+    restrict: int | None  # number of candidates, most frequent first; None for all
+    key = "analogy"
+    skill = "analogies"
+    metrics: ClassVar = {
+        "accuracy": "share of questions answered right by the word nearest to b - a + c (3CosAdd)",
+        "accuracy_3cosmul": "the same by a product of similarities instead of a sum",
+        "accuracy_pairdirection": "the same by the direction of the difference alone",
+        "accuracy_lrcos": "the same with a classifier of the answers' class",
+    }
+    bounded = True
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize lines of four words, or of a word and its answers."""
+        if head.names:
+            return cls.recognize(head.of_inner(head.names[0]))
+        return Match.LIKELY if looks_like_analogies(head) else Match.NO
+
+    @classmethod
+    def files(cls, path: Path) -> list[Path]:
+        """Return the file, or the folder with its text files."""
+        return [path, *path.glob(TEXT_FILES)]
+
+    def _limit(self, n_words: int) -> int:
+        """Return the number of candidates."""
+        return n_words if self.restrict is None else min(self.restrict, n_words)
 
 
 @dataclass(frozen=True)

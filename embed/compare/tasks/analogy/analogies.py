@@ -1,6 +1,6 @@
 """Analogies: whether the fourth word is the best answer to "a is to b as c is to which word?"."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,22 +9,27 @@ import numpy as np
 
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import set_name
-from firth.embed.compare.datasets.questions import Question, holds_relations, read_questions
+from firth.embed.compare.datasets.questions import (
+    Question,
+    holds_relations,
+    read_questions,
+)
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.analogy.accuracy import (
+    AnalogySet,
     ScoredQuestions,
     accuracies,
     usable,
     why_unscored,
 )
 from firth.embed.compare.tasks.analogy.bats import RelationTask
-from firth.embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
+from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET, correct_by_offset
 from firth.embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True)
-class AnalogyTask:
+class AnalogyTask(AnalogySet):
     """Analogy questions, scored by accuracy.
 
     An item is a question, known if its four words are among the ``restrict`` most frequent ones.
@@ -48,16 +53,7 @@ class AnalogyTask:
         options = config.candidates, config.exclude, config.sections
         return cls(set_name(path), read_questions(path), *options)
 
-    @property
-    def n_items(self) -> int:
-        """Number of questions."""
-        return len(self.questions)
-
-    def texts(self) -> Iterable[str]:
-        """Return the words of all questions as the file writes them."""
-        return [text for question in self.questions for text in question.words]
-
-    def items(self) -> Iterable[Sequence[str]]:
+    def items(self) -> Sequence[Sequence[str]]:
         """Return the words of each question."""
         return [question.words for question in self.questions]
 
@@ -92,7 +88,7 @@ class AnalogyTask:
         scored = ScoredQuestions(
             self.dataset,
             chosen,
-            dict(zip(METRICS, correct, strict=True)),
+            dict(zip(BY_OFFSET, correct, strict=True)),
             found.has_composed(places),
             has_zero(vectors, places),
             self._pairs[chosen],
@@ -117,10 +113,6 @@ class AnalogyTask:
     def _places(self, found: FoundWords) -> np.ndarray:
         """Return the rows of the four words of each question, int64 (Q, 4)."""
         return found.places(self.texts()).reshape(-1, 4)
-
-    def _limit(self, n_words: int) -> int:
-        """Return the number of candidates."""
-        return n_words if self.restrict is None else min(self.restrict, n_words)
 
     def _candidates(self, places: np.ndarray, n_words: int) -> np.ndarray:
         """Return which words are candidates."""

@@ -13,18 +13,19 @@ from firth.embed.compare.datasets.questions import Relation, read_relations
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
 from firth.embed.compare.task import Measurement
 from firth.embed.compare.tasks.analogy.accuracy import (
+    AnalogySet,
     ScoredQuestions,
     accuracies,
     usable,
     why_unscored,
 )
 from firth.embed.compare.tasks.analogy.lrcos import correct_by_lrcos
-from firth.embed.compare.tasks.analogy.offsets import METRICS, correct_by_offset
+from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET, correct_by_offset
 from firth.embed.protocols import StaticVectors
 
 
 @dataclass(frozen=True)
-class RelationTask:
+class RelationTask(AnalogySet):
     """Relations, scored as questions from pairs of lines and, by LRCos, line by line.
 
     The first items are the questions: every ordered pair of lines of a section, "the word of one
@@ -57,7 +58,7 @@ class RelationTask:
         """Return the words of all lines as the files write them."""
         return [text for line in self.relations for text in (line.word, *line.answers)]
 
-    def items(self) -> Iterable[Sequence[str]]:
+    def items(self) -> Sequence[Sequence[str]]:
         """Return the words of each question, then of each line."""
         lines = self.relations
         pairs = [
@@ -113,7 +114,7 @@ class RelationTask:
             exclude=self.exclude,
             composed=found.composed,
         )
-        by_metric = dict(zip(METRICS, correct, strict=True))
+        by_metric = dict(zip(BY_OFFSET, correct, strict=True))
         return self._scored(vectors, found, chosen, places, by_metric, self._pairs[chosen])
 
     def _score_lines(
@@ -174,7 +175,3 @@ class RelationTask:
         limit = self._limit(found.n_words)
         places = [found.places(line.answers) for line in self.relations]
         return [rows[(rows >= 0) & (rows < limit)] for rows in places]
-
-    def _limit(self, n_words: int) -> int:
-        """Return the number of candidates."""
-        return n_words if self.restrict is None else min(self.restrict, n_words)

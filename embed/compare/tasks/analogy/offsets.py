@@ -13,7 +13,7 @@ from firth.embed.compare.tasks.analogy.offset_kernels import invert_distances, s
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.search import nonzero_rows
 
-METRICS = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
+BY_OFFSET = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
 _BLOCK = 1024  # candidates whose cosines with all question words are held at once
 
 
@@ -28,7 +28,7 @@ def correct_by_offset(
     block: int = _BLOCK,
     chunk: int = 1 << 12,
 ) -> np.ndarray:
-    """Return which analogy questions are answered correctly by each of METRICS.
+    """Return which analogy questions are answered correctly by each of BY_OFFSET.
 
     Levy & Goldberg 2014, "Linguistic Regularities in Sparse and Explicit Word Representations":
     3CosAdd (their eq. 3) maximizes cos(d, b) - cos(d, a) + cos(d, c), 3CosMul (eq. 4)
@@ -44,7 +44,7 @@ def correct_by_offset(
     places = places.reshape(-1, 3)
     queries = to_float32(finite_units(vectors, words, composed))
     marks = _marks(questions if exclude else questions[:, :0], answers)
-    correct, other = np.full((2, len(questions), len(METRICS)), -np.inf, dtype=np.float32)
+    correct, other = np.full((2, len(questions), len(BY_OFFSET)), -np.inf, dtype=np.float32)
     inner = products(queries, queries, np.empty((len(words), len(words)), dtype=np.float32))
     a, b, c = places.T
     offset_products = inner[c, a] - inner[c, b]  # -(c p)

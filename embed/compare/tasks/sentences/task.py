@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import thread_time
+from typing import ClassVar
 
 import numpy as np
 
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.labeled_sentences import (
+    read_sentence_parts,
+    recognize_sentences,
+)
 from firth.embed.compare.datasets.parts import TEST, TRAIN
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
@@ -18,7 +23,7 @@ from firth.embed.compare.probes.attention_pooling import TrainedAttention
 from firth.embed.compare.probes.examples import source_note
 from firth.embed.compare.probes.progress import share
 from firth.embed.compare.statistics.estimators import Means
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.sentences.folds import read_folds
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
@@ -28,7 +33,7 @@ from firth.embed.vectors.one_thread import ONE_THREAD
 
 
 @dataclass(frozen=True, eq=False)
-class SentencesTask:
+class SentencesTask(Task):
     """Labeled sentences; an item is a sentence of the test part, or of a file without parts.
 
     Every run is scored on every sentence: runs with an encoder by the states of the layer best on
@@ -40,6 +45,20 @@ class SentencesTask:
     dataset: str  # name of the set
     folds: Sequence[SentenceSet]  # divisions of the same sentences; one if the set has parts
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
+    key = "sentences"
+    skill = "labels of sentences"
+    metrics: ClassVar = {
+        "accuracy": "share of sentences labeled right from the mean of their word vectors",
+        "accuracy_attention": "the same from a weighted mean with trained weights",
+        "accuracy_attention_margin": "the same trained with a margin between labels",
+    }
+    several_files = True
+    zero_if_unknown = True
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize columns or JSON keys with names for labels and texts, or labels in front."""
+        return recognize_sentences(head)
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
@@ -85,15 +104,10 @@ class SentencesTask:
         tokens = dict.fromkeys(token for text in self.folds[0].texts for token in text.split())
         return list(dict.fromkeys(t for token in tokens for t in (token, *likely_parts(token))))
 
-    def items(self) -> Iterable[Sequence[str]]:
+    def items(self) -> Sequence[Sequence[str]]:
         """Return the words of each item, or its punctuation if there are none."""
         cut = [self.folds[0].texts[place].split() for place in self.places.tolist()]
         return [[t for t in tokens if any(map(str.isalnum, t))] or tokens for tokens in cut]
-
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Return all sentences: an unknown word is a zero vector with a flag."""
-        # returns bool (n_items,)
-        return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
@@ -129,7 +143,7 @@ class SentencesTask:
         chosen = np.flatnonzero(items)
         return [
             Measurement(
-                task="sentences",
+                task=self.key,
                 dataset=self.dataset,
                 metric=metric,
                 section=section,

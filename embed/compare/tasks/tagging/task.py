@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import thread_time
+from typing import ClassVar
 
 import numpy as np
 
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import DEV, TRAIN
-from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.datasets.tagged_words import looks_tagged, read_parts
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
 from firth.embed.compare.probes.examples import (
@@ -26,7 +28,7 @@ from firth.embed.compare.probes.progress import share, steps
 from firth.embed.compare.probes.window import train_window
 from firth.embed.compare.statistics.estimators import Means, Statistic
 from firth.embed.compare.statistics.span_f1 import Ratios, are_entities, span_f1
-from firth.embed.compare.task import Measurement
+from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.tagging.inputs import (
     N_FLAGS,
     Inputs,
@@ -45,7 +47,7 @@ _LISTED = 10  # labels that a note lists
 
 
 @dataclass(frozen=True, eq=False)
-class TaggingTask:
+class TaggingTask(Task):
     """Labeled words; an item is a word of the test part.
 
     Every run is scored on every word: runs with an encoder by the states of the layer best on the
@@ -56,6 +58,25 @@ class TaggingTask:
     dataset: str  # name of the set
     words: TaggingSet  # the set
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
+    key = "tagging"
+    skill = "labels of words"
+    metrics: ClassVar = {
+        "accuracy": "share of words that a linear classifier of their vectors labels right",
+        "accuracy_window": "the same for a classifier that also sees the two neighboring words",
+        "accuracy_ambiguous": "accuracy on words that have several labels",
+        "accuracy_ambiguous_window": "accuracy window on words that have several labels",
+        "selectivity": "accuracy minus that on random labels: what is learned, not memorized",
+        "selectivity_window": "the same for accuracy window",
+        "f1": "F1 of exact spans of entities",
+        "f1_window": "the same for the classifier that sees the neighboring words",
+    }
+    several_files = True
+    zero_if_unknown = True
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize two or three files of columns, with blank lines between sentences."""
+        return Match.LIKELY if looks_tagged(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
@@ -84,14 +105,9 @@ class TaggingTask:
         words = dict.fromkeys(self.words.words)
         return list(dict.fromkeys(t for word in words for t in (word, *likely_parts(word))))
 
-    def items(self) -> Iterable[Sequence[str]]:
+    def items(self) -> Sequence[Sequence[str]]:
         """Return the words of the test part, one per item."""
         return [(self.words.words[place],) for place in self.words.test_words.tolist()]
-
-    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Return all words: a probe can use that a word is unknown."""
-        # returns bool (n_items,)
-        return np.ones(self.n_items, dtype=bool)
 
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
@@ -233,7 +249,7 @@ class TaggingTask:
         places = self.words.test_words[items]
         chosen = np.isin(np.arange(self.n_items), items)
         return Measurement(
-            task="tagging",
+            task=self.key,
             dataset=self.dataset,
             metric=metric,
             items=items,

@@ -28,9 +28,9 @@ from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.html.page import make_page
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import open_runs
-from firth.embed.compare.task import read_task
 from firth.embed.runs.run import trained
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import read_task
 
 SIZES = [300, 1_000]
 PAIRS = "w1\tw2\t9\nw1\tw3\t7\nw2\tw5\t5\nw4\tw1\t3\nw3\tw200\t2\nw150\tw180\t1\nw2\tnowhere\t4\n"

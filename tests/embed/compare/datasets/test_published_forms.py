@@ -6,12 +6,12 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.categories import read_categories
 from firth.embed.compare.datasets.context_pairs import read_contexts
-from firth.embed.compare.datasets.files_read import files_read, parts_of
 from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
 from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
 from firth.embed.compare.datasets.word_pairs import read_pairs
 from firth.embed.compare.statistics.span_f1 import are_entities, spans
-from firth.embed.compare.task import read_task
+from firth.embed.compare.tasks.words_in_context import ContextsTask
+from tests.embed.compare.measuring import read_task
 
 # Our own sentences with the columns, marks, spacing and line ends of the published files.
 WIC_DATA = (
@@ -201,19 +201,19 @@ def test_the_folder_of_wic_is_read(tmp_path):
     for part in ("train", "dev", "test"):
         written(tmp_path / part / f"{part}.data.txt", WIC_DATA)
     with pytest.raises(SourceError, match=r"contains no dev\.data\.txt or test\.data\.txt with"):
-        parts_of("contexts", tmp_path)
+        ContextsTask.parts(tmp_path)
 
     dev, test = (tmp_path / part / f"{part}.data.txt" for part in ("dev", "test"))
     gold = [written(tmp_path / part / f"{part}.gold.txt", WIC_GOLD) for part in ("dev", "test")]
 
-    assert parts_of("contexts", tmp_path) == [dev, test]
-    assert files_read("contexts", tmp_path) == [dev, gold[0], test, gold[1]]
+    assert ContextsTask.parts(tmp_path) == [dev, test]
+    assert ContextsTask.files(tmp_path) == [tmp_path, dev, test, *gold]
     task = read_task("contexts", tmp_path, CompareConfig())
     assert (task.dataset, task.dev.n_items) == (f"{tmp_path.name}/test", 3)
     gold[1].unlink()
-    assert parts_of("contexts", tmp_path) == [dev]
+    assert ContextsTask.parts(tmp_path) == [dev]
     written(tmp_path / "fr" / "dev.data.txt", WIC_DATA)
     with pytest.raises(
         SourceError, match=r"contains dev.dev\.data\.txt and fr.dev\.data\.txt; pass"
     ):
-        parts_of("contexts", tmp_path)
+        ContextsTask.parts(tmp_path)

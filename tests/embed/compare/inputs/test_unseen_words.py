@@ -151,7 +151,7 @@ def firth(*arguments):
 
 
 def test_json_counts_items_with_composed_words(run):
-    done = firth(run[0], "--similarity", run[1], "--json")
+    done = firth(run[0], run[1], "--json")
 
     assert done.exit_code == 0, done.output
     results = json.loads(done.stdout)["results"]
@@ -163,7 +163,7 @@ def test_json_counts_items_with_composed_words(run):
 
 
 def test_a_line_below_the_table_counts_items_with_composed_words(run):
-    done = firth(run[0], "--similarity", run[1])
+    done = firth(run[0], run[1])
 
     assert done.exit_code == 0, done.output
     assert (

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +13,12 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.compare.report.table import to_json
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks, readable_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
+from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.significance import holm, paired
-from firth.embed.compare.task import read_task
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.embed.compare.measuring import score
+from tests.embed.compare.measuring import of_kind, score
 
 # the tasks that need only a vector for each word
 OF_VECTORS = ("similarity", "analogy", "categorization", "odd-one-out", "association")
@@ -45,7 +44,7 @@ def sets(tmp_path):
     pairs, questions = tmp_path / "pairs.tsv", tmp_path / "questions.txt"
     pairs.write_text("man\tking\t8\nman\twoman\t5\nMan\tapple\t1\nman\tpear\t2\n")
     questions.write_text("man king woman queen\nman king woman pear\n")
-    return CompareConfig(similarity=(str(pairs),), analogies=(str(questions),))
+    return CompareConfig(sets=(f"similarity={pairs}", f"analogy={questions}"))
 
 
 @pytest.fixture
@@ -71,11 +70,13 @@ def all_sets(tmp_path):
     roles = ("targ1", "targ2", "attr1", "attr2")
     biases.write_text("".join("\t".join([r, r, *WORDS[n::4]]) + "\n" for n, r in enumerate(roles)))
     return CompareConfig(
-        similarity=(str(pairs),),
-        analogies=(str(questions),),
-        categories=(str(kinds),),
-        odd_one_out=(str(odd),),
-        associations=(str(biases),),
+        sets=(
+            f"similarity={pairs}",
+            f"analogy={questions}",
+            f"categorization={kinds}",
+            f"odd-one-out={odd}",
+            f"association={biases}",
+        ),
         replicates=200,
     )
 
@@ -90,12 +91,12 @@ def test_sets_of_one_name_are_told_apart_by_folder_or_number(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("man\tking\t8\nman\twoman\t5\n")
 
-    config = CompareConfig(similarity=tuple(map(str, files)))
+    config = CompareConfig(sets=(*(f"similarity={each}" for each in files),))
 
     assert [task.dataset for task in read_tasks(config)] == [
         "a/rare", "b/rare", "men (1)", "men (2)"
     ]  # fmt: skip
-    alone = read_tasks(CompareConfig(similarity=(str(files[0]),)))
+    alone = read_tasks(CompareConfig(sets=(f"similarity={files[0]}",)))
     assert [task.dataset for task in alone] == ["rare"]
 
 
@@ -105,7 +106,7 @@ def test_analogies_of_a_file_and_of_a_folder_are_told_apart(tmp_path):
     (tmp_path / "bats" / "I01 [plural].txt").write_text("man\tmen\nking\tkings\n")
 
     files = tuple(str(tmp_path / name) for name in ("bats.txt", "bats"))
-    one, two = read_tasks(CompareConfig(analogies=files))
+    one, two = read_tasks(CompareConfig(sets=(*(f"analogy={each}" for each in files),)))
 
     assert one.dataset != two.dataset
 
@@ -118,7 +119,7 @@ def test_scores_and_cached_measurements_do_not_depend_on_the_folder_of_a_set(tmp
         file = tmp_path / folder / "test.tsv"
         file.parent.mkdir()
         file.write_text("".join(f"{w} c{n % 3}\n" for n, w in enumerate(words)))
-        config = CompareConfig(categories=(str(file),), replicates=100, baselines="random")
+        config = CompareConfig(sets=(f"categorization={file}",), replicates=100, baselines="random")
         run = {"a": WordVectors(words, matrix)}
         some = compare_vectors(run, read_tasks(config), config, fingerprints={"a": "content"})
         found.append([(s.measured.dataset, s.score, s.low, s.high) for s in some.scores])
@@ -142,14 +143,8 @@ def test_progress_moves_within_a_set_and_ends_complete(sets):
     assert {detail for _, _, detail in seen} >= {"a on pairs", "one-hot on questions"}
 
 
-def test_every_task_can_be_imported_and_reads_its_set(all_sets):
-    files = all_sets.similarity + all_sets.analogies + all_sets.categories + all_sets.odd_one_out
-    files += all_sets.associations
-
-    read = [
-        read_task(name, path, all_sets)
-        for name, path in zip(OF_VECTORS, map(Path, files), strict=True)
-    ]
+def test_every_task_reads_its_set(all_sets):
+    read = read_tasks(all_sets)
 
     assert [(task.dataset, task.n_items) for task in read] == [
         ("pairs", 40),
@@ -170,7 +165,12 @@ def test_default_sets_are_those_of_gensim():
 
 def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
     config = CompareConfig(
-        categories=all_sets.categories, tagging=("one",), contexts=("a,b,c",), sentences=("one",)
+        sets=(
+            *of_kind(all_sets, "categorization"),
+            "tagging=one",
+            "contexts=a,b,c",
+            "sentences=one",
+        )
     )
 
     tasks, failures = readable_tasks(config)
@@ -180,11 +180,11 @@ def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
     sentences = "one: no such evaluation set"
     assert failures == ["'a,b,c': got 3 files; expected FILE or DEV,TEST", tagging, sentences]
     with pytest.raises(SettingError, match="'a,b,c': got 3 files"):
-        readable_tasks(replace(config, categories=()))
+        readable_tasks(replace(config, sets=config.sets[1:]))
 
 
 def test_one_named_set_replaces_the_default(all_sets):
-    config = CompareConfig(categories=all_sets.categories)
+    config = CompareConfig(sets=of_kind(all_sets, "categorization"))
 
     assert [task.dataset for task in read_tasks(config)] == ["kinds"]
 
@@ -256,7 +256,7 @@ def test_baselines_cover_shared_items_with_restricted_analogies(tmp_path):
         )
         for name in ("left", "right")
     }
-    config = CompareConfig(analogies=(str(path),), restrict=8)
+    config = CompareConfig(sets=(f"analogy={path}",), restrict=8)
 
     found = compared(runs, config)
 
@@ -362,7 +362,7 @@ def test_the_p_of_five_questions_by_hand(tmp_path):
         rows += [a, b, c, b - a + c]
     good = np.array(rows, dtype=np.float32)
     bad = np.roll(good, 7, axis=0)
-    config = CompareConfig(analogies=(str(path),), seed=2)  # with which random answers nothing
+    config = CompareConfig(sets=(f"analogy={path}",), seed=2)  # with which random answers nothing
 
     found = compared({"good": WordVectors(words, good), "bad": WordVectors(words, bad)}, config)
 
@@ -401,7 +401,7 @@ def test_one_item_has_a_score_but_no_interval(tiny, sets):
 def test_runs_without_shared_items_have_a_reason_and_own_scores(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("ba\tbe\t1\nba\tbi\t2\nda\tde\t1\nda\tdi\t2\n")
-    config = CompareConfig(similarity=(str(path),))
+    config = CompareConfig(sets=(f"similarity={path}",))
     rows = np.array([[1, 0], [0, 1], [1, 1]], dtype=np.float32)
     runs = {f: WordVectors([f + e for e in "aei"], rows) for f in "bd"}
 
@@ -427,7 +427,7 @@ def test_runs_without_shared_items_have_a_reason_and_own_scores(tmp_path):
     ],
 )
 def test_unknown_words_follow_one_policy(tiny, sets, unknown, used, spearman):
-    config = CompareConfig(similarity=sets.similarity, unknown=unknown)
+    config = CompareConfig(sets=of_kind(sets, "similarity"), unknown=unknown)
 
     found = compared({"mine": tiny}, config)
 
@@ -441,7 +441,8 @@ def test_unknown_words_follow_one_policy(tiny, sets, unknown, used, spearman):
 
 @pytest.mark.parametrize("unknown", ["zero", "mean"])
 def test_all_items_are_shared_if_unknown_words_get_a_vector(all_sets, unknown):
-    given = {name: getattr(all_sets, name) for name in ("analogies", "categories", "odd_one_out")}
+    kinds = ("analogy", "categorization", "odd-one-out")
+    given = {"sets": tuple(each for kind in kinds for each in of_kind(all_sets, kind))}
     config = CompareConfig(**given, unknown=unknown, replicates=100)
 
     found = compared({"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}, config)
@@ -452,7 +453,11 @@ def test_all_items_are_shared_if_unknown_words_get_a_vector(all_sets, unknown):
 def test_restrict_0_uses_all_questions(all_sets):
     used = {}
     for restrict in (30, 60, 0):
-        config = CompareConfig(analogies=all_sets.analogies, restrict=restrict, replicates=100)
+        config = CompareConfig(
+            sets=of_kind(all_sets, "analogy"),
+            restrict=restrict,
+            replicates=100,
+        )
         found = compared({"mine": noisy(1)}, config)
         used[restrict] = {(s.run, len(s.measured.items), s.score) for s in found.scores}
 
@@ -473,10 +478,18 @@ def test_the_same_comparison_gives_the_same_json(all_sets):
 
 @pytest.mark.slow
 def test_adding_a_run_or_set_changes_no_interval(all_sets):
-    alone = compared({"a": noisy(1)}, CompareConfig(categories=all_sets.categories))
+    alone = compared(
+        {"a": noisy(1)},
+        CompareConfig(sets=of_kind(all_sets, "categorization")),
+    )
     among = compared(
         {"b": noisy(2), "a": noisy(1)},
-        CompareConfig(similarity=all_sets.similarity, categories=all_sets.categories),
+        CompareConfig(
+            sets=(
+                *of_kind(all_sets, "similarity"),
+                *of_kind(all_sets, "categorization"),
+            )
+        ),
     )
 
     assert [
@@ -488,7 +501,7 @@ def test_adding_a_run_or_set_changes_no_interval(all_sets):
 def test_the_seed_changes_the_draws(all_sets):
     intervals = []
     for seed in (1, 2):
-        config = CompareConfig(similarity=all_sets.similarity, seed=seed)
+        config = CompareConfig(sets=of_kind(all_sets, "similarity"), seed=seed)
         found = compared({"a": noisy(1)}, config)
         intervals.append([(s.score, s.low, s.high) for s in found.scores if s.run == "a"])
 
@@ -510,7 +523,7 @@ def test_progress_reaches_all_runs_on_all_sets(tiny, sets):
 def test_sections_are_compared_each_for_itself(tmp_path):
     path = tmp_path / "questions.txt"
     path.write_text(": one\nbam ben bim bon\n: two\ndam den dim don\ndim don dam den\n")
-    config = CompareConfig(analogies=(str(path),), sections=True)
+    config = CompareConfig(sets=(f"analogy={path}",), sections=True)
 
     found = compared({"a": noisy(1), "b": noisy(2)}, config)
 
@@ -565,7 +578,7 @@ def test_one_hot_vectors_are_similar_only_to_themselves(tmp_path, tiny):
     path = tmp_path / "pairs.tsv"
     path.write_text("man\tman\t10\nman\tking\t8\nman\twoman\t5\n")
 
-    found = compared({"mine": tiny}, CompareConfig(similarity=(str(path),)))
+    found = compared({"mine": tiny}, CompareConfig(sets=(f"similarity={path}",)))
 
     # ranks 3 2 1 of the judgments beside 3 1.5 1.5 of the cosines
     assert found.scores[1].run == "one-hot"

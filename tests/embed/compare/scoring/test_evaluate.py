@@ -13,9 +13,11 @@ from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.table import print_report, to_json
 from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks, readable_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
+from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.measuring import of_kind
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
 
@@ -49,10 +51,12 @@ def config(tmp_path):
         *group, outlier = rng.choice(WORDS, size=5, replace=False)
         write(tmp_path / "odd" / f"{place:02}.txt", [*group, "", outlier])
     return CompareConfig(
-        similarity=(str(tmp_path / "pairs.tsv"),),
-        analogies=(str(tmp_path / "questions.txt"),),
-        categories=(str(tmp_path / "kinds.csv"),),
-        odd_one_out=(str(tmp_path / "odd"),),
+        sets=(
+            f"similarity={tmp_path / 'pairs.tsv'}",
+            f"analogy={tmp_path / 'questions.txt'}",
+            f"categorization={tmp_path / 'kinds.csv'}",
+            f"odd-one-out={tmp_path / 'odd'}",
+        ),
         replicates=200,
     )
 
@@ -201,9 +205,9 @@ def test_seeds_that_cover_different_items_have_no_mean(config):
 
 def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config):
     edges = {"two": 2, "rest": sys.maxsize}
-    pairs = Path(config.similarity[0])
+    pairs = Path(of_kind(config, "similarity")[0].partition("=")[2])
     write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
-    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
     found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}, edges=edges)
@@ -220,7 +224,7 @@ def test_bands_of_bats_count_questions_and_lines_separately(tmp_path):
     folder = tmp_path / "bats"
     folder.mkdir()
     write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
-    relations = CompareConfig(analogies=(str(folder),), bands=True, replicates=200)
+    relations = CompareConfig(sets=(f"analogy={folder}",), bands=True, replicates=200)
 
     edges = {"all": sys.maxsize}
     found = compare_vectors({"mine": noisy(1)}, read_tasks(relations), relations, edges=edges)
@@ -231,7 +235,7 @@ def test_bands_of_bats_count_questions_and_lines_separately(tmp_path):
 
 
 def test_the_items_of_a_topic_are_drawn_together(config):
-    [task] = read_tasks(CompareConfig(odd_one_out=config.odd_one_out))
+    [task] = read_tasks(CompareConfig(sets=of_kind(config, "odd-one-out")))
     run = noisy(1)
 
     measured = task.measure(run, task.known(run))
@@ -241,7 +245,7 @@ def test_the_items_of_a_topic_are_drawn_together(config):
 
 def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
-    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
     [task] = read_tasks(one)
     run = noisy(1)
 
@@ -279,7 +283,7 @@ def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
 def test_words_without_a_row_are_the_rarest(config):
     edges = {"known": 1_000, "unknown": sys.maxsize}
     half = noisy(1, WORDS[:30])
-    one = CompareConfig(similarity=config.similarity, bands=True, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
     [task] = read_tasks(one)
 
     found = compare_vectors({"half": half}, [task], one, edges=edges)
@@ -295,7 +299,7 @@ def test_words_without_a_row_are_the_rarest(config):
 def test_a_malformed_set_does_not_affect_others(config, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("bam\tban\t3\nbam\tban\n")
-    both = CompareConfig(similarity=(str(bad), *config.similarity))
+    both = CompareConfig(sets=(f"similarity={bad}", *of_kind(config, "similarity")))
 
     tasks, failures = readable_tasks(both)
 
@@ -303,7 +307,7 @@ def test_a_malformed_set_does_not_affect_others(config, tmp_path):
     [failure] = failures
     assert failure.startswith(f"{bad}:2: ")
     with pytest.raises(SourceError) as raised:
-        readable_tasks(CompareConfig(similarity=(str(bad),)))
+        readable_tasks(CompareConfig(sets=(f"similarity={bad}",)))
     assert str(raised.value) == failure
     with pytest.raises(SourceError):
         read_tasks(both)
@@ -335,7 +339,11 @@ def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
 def test_a_nan_mean_vector_does_not_affect_other_runs(config):
     broken = noisy(2, WORDS[:30])
     broken.matrix[29] = np.nan
-    means = CompareConfig(similarity=config.similarity, unknown="mean", replicates=200)
+    means = CompareConfig(
+        sets=of_kind(config, "similarity"),
+        unknown="mean",
+        replicates=200,
+    )
 
     found = compare_vectors({"good": noisy(1), "broken": broken}, read_tasks(means), means)
 
@@ -348,10 +356,12 @@ def test_a_nan_mean_vector_does_not_affect_other_runs(config):
 def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypatch):
     runs = {"one": noisy(1), "two": noisy(2, WORDS[:50])}
     sections = CompareConfig(
-        similarity=config.similarity,
-        analogies=config.analogies,
-        categories=config.categories,
-        odd_one_out=config.odd_one_out,
+        sets=(
+            *of_kind(config, "similarity"),
+            *of_kind(config, "analogy"),
+            *of_kind(config, "categorization"),
+            *of_kind(config, "odd-one-out"),
+        ),
         sections=True,
         bands=True,
         replicates=200,
@@ -370,12 +380,12 @@ def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypa
 
 
 def test_cache_entries_are_used_only_for_the_same_run_set_and_items(config, fresh_cache):
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
     assert document({"mine": noisy(2)}, one, fingerprints={"mine": "4567"}) != first
 
-    pairs = Path(one.similarity[0])
+    pairs = Path(one.sets[0].partition("=")[2])
     lines = pairs.read_text().splitlines()
     write(pairs, [lines[0].rsplit("\t", 1)[0] + "\t9.75", *lines[1:]])
 
@@ -398,7 +408,7 @@ def test_another_version_is_measured_again(config, fresh_cache):
     "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
 )
 def test_a_damaged_cache_entry_is_measured_again(config, fresh_cache, damage):
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
     for file in (fresh_cache / FOLDER).iterdir():
@@ -411,7 +421,7 @@ def test_a_damaged_cache_entry_is_measured_again(config, fresh_cache, damage):
 def test_an_unwritable_cache_is_ignored(config, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file"))
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
 
     kept = document({"mine": noisy(1)}, one, fingerprints={"mine": "0123"})
 
@@ -419,7 +429,7 @@ def test_an_unwritable_cache_is_ignored(config, tmp_path, monkeypatch):
 
 
 def test_least_recently_used_entries_are_evicted(config, fresh_cache):
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
     kept = {}
     for number in range(4):
         before = set(kept.values())
@@ -443,7 +453,7 @@ def test_least_recently_used_entries_are_evicted(config, fresh_cache):
 
 @pytest.mark.parametrize("change", ["unknown", "seed", "others", "contexts"])
 def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
     half = noisy(1, WORDS[:40])
     document({"half": half}, one, fingerprints={"half": "0123"})
 
@@ -456,13 +466,13 @@ def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
         others, names = {"half": half, "all": noisy(2)}, names | {"all": "4567"}
     else:
         others, names = {"half": noisy(3, WORDS[:40])}, {"half": "0123 with contexts"}
-    second = CompareConfig(similarity=config.similarity, replicates=200, **options)
+    second = CompareConfig(sets=of_kind(config, "similarity"), replicates=200, **options)
 
     assert document(others, second, fingerprints=names) == document(others, second)
 
 
 def test_baselines_are_cached_only_if_all_runs_are(config, fresh_cache):
-    one = CompareConfig(similarity=config.similarity, replicates=200)
+    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
     runs = {"half": noisy(1, WORDS[:40]), "file": noisy(2, WORDS[:40])}
 
     document(runs, one, fingerprints={"half": "0123"})

@@ -20,11 +20,11 @@ from firth.embed.compare.scoring.notes import (
     gather_notes,
     words_digest,
 )
-from firth.embed.compare.task import read_task
 from firth.embed.registry import METHODS
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
+from tests.embed.compare.measuring import read_task
 
 CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
 
@@ -163,7 +163,7 @@ def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, mon
     chosen = dataclasses.replace(SkipGramConfig.chosen, sets=("WS-353", "AP"))
     monkeypatch.setattr(SkipGramConfig, "chosen", chosen)
     page = tmp_path / "page.html"
-    asked = ["compare", *runs, "--similarity", "wordsim353", "--bands"]
+    asked = ["compare", *runs, "wordsim353", "--bands"]
 
     table = CliRunner().invoke(main, [*asked, "--report", str(page)])
     document = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)
@@ -183,13 +183,13 @@ def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, mon
 def test_sets_that_chose_nothing_have_no_note(runs, tmp_path):
     pairs = tmp_path / "wordsim353.tsv"  # the name of the set, not its words
     pairs.write_text("tiger\tcat\t7\nking\tqueen\t8\nbook\tmarket\t1\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["compare", *runs, "--similarity", str(pairs)])
+    done = CliRunner().invoke(main, ["compare", *runs, str(pairs)])
     assert done.exit_code == 0
     assert CHOSEN_HERE not in done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("named", [[], ["--similarity", "wordsim353"]], ids=["default", "named"])
+@pytest.mark.parametrize("named", [[], ["wordsim353"]], ids=["default", "named"])
 def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, tmp_path, named):
     words = [f"wort{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300)]
     matrix = np.random.default_rng(1).normal(size=(308, 4)).astype(np.float32)
@@ -216,9 +216,7 @@ def test_words_without_counts_may_be_in_any_order_so_no_language_is_told(runs, t
     (tmp_path / "listed").mkdir()
     WordVectors(words, np.eye(len(words), 4, dtype=np.float32)).save(tmp_path / "listed")
 
-    done = CliRunner().invoke(
-        main, ["compare", runs[0], str(tmp_path / "listed"), "--similarity", "wordsim353"]
-    )
+    done = CliRunner().invoke(main, ["compare", runs[0], str(tmp_path / "listed"), "wordsim353"])
 
     assert done.exit_code == 0
     assert "English" not in done.output

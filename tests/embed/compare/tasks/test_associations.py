@@ -318,7 +318,7 @@ def compared(tmp_path):
     path = tmp_path / "names.json"
     targets, attributes = dict(lists[:2]), dict(lists[2:])
     path.write_text(json.dumps({"targets": targets, "attributes": attributes}))
-    config = CompareConfig(associations=(str(path),), replicates=200)
+    config = CompareConfig(sets=(f"association={path}",), replicates=200)
     some = {word: vector for word, vector in by_word.items() if word != "a2"}
     runs = {
         "near": vectors_of(planted(7, noise=0.5)[1]),

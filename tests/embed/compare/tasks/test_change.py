@@ -69,7 +69,7 @@ def test_compare_scores_a_run_beside_one_that_has_none(run, gold, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     WordVectors(["plane", "tree"], np.eye(2, dtype=np.float32)).save(other)
-    arguments = ["compare", str(run.path), str(other), "--change", str(gold), "--json"]
+    arguments = ["compare", str(run.path), str(other), str(gold), "--json"]
     done = CliRunner().invoke(cli.main, arguments)
     assert done.exit_code == 0, done.stderr
     found = {

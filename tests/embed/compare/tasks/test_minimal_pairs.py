@@ -16,10 +16,9 @@ from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.statistics.bootstrap import draw_counts, interval, resample
-from firth.embed.compare.task import read_task
 from firth.embed.compare.tasks.minimal_pairs import MinimalPairTask, preferences
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.embed.compare.measuring import ask, score
+from tests.embed.compare.measuring import ask, read_task, score
 from tests.pretrain.small_run import small_encoder
 
 AGREEMENT = [

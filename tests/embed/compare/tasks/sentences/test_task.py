@@ -17,8 +17,9 @@ from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.probes import attention_pooling
-from firth.embed.compare.scoring.comparison import compare_vectors, read_tasks
+from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
 from firth.embed.compare.tasks.sentences.inputs import (
     mean_pool,
@@ -357,7 +358,7 @@ def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors, tmp_p
 
 @pytest.mark.slow
 def test_a_comparison_reads_the_sentences_option(files, vectors):
-    config = CompareConfig(sentences=(",".join(map(str, files)),), replicates=100)
+    config = CompareConfig(sets=(f"sentences={','.join(map(str, files))}",), replicates=100)
 
     found = compare_vectors({"apart": vectors}, read_tasks(config), config)
 

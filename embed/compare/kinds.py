@@ -1,0 +1,29 @@
+"""The kinds of evaluation sets: one line a task, whose class declares everything else."""
+
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """What is known of a task before its class is imported, so that --help is quick."""
+
+    task: str  # module in ``tasks`` and class
+    files: str  # what its sets are
+
+
+KINDS = {
+    "similarity": Kind("similarity:SimilarityTask", "word pairs with scores"),
+    "analogy": Kind("analogy.analogies:AnalogyTask", "analogy questions, or a BATS folder"),
+    "categorization": Kind("categorization:CategorizationTask", "words with categories"),
+    "odd-one-out": Kind("odd_one_out:OddOneOutTask", "groups of words with outliers"),
+    "contexts": Kind("words_in_context:ContextsTask", "SCWS, CoSimLex or WiC: [DEV,]TEST"),
+    "tagging": Kind("tagging.task:TaggingTask", "tagged words: TRAIN[,DEV],TEST"),
+    "sentences": Kind("sentences.task:SentencesTask", "labeled sentences: [TRAIN[,DEV],]TEST"),
+    "minimal-pairs": Kind("minimal_pairs:MinimalPairTask", "pairs of sentences, such as BLiMP"),
+    "change": Kind("change:ChangeTask", "words with the degree of their change"),
+    "association": Kind("associations:AssociationTask", "association tests (WEAT)"),
+}
+
+
+def list_kinds() -> str:
+    """Return the kinds with what their sets are, for help."""
+    return "; ".join(f"{key}, {kind.files}" for key, kind in KINDS.items())
