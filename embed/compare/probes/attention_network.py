@@ -45,60 +45,12 @@ class AttentionNetwork:
         units = torch.nn.functional.normalize(self._out, dim=0)
         return self.scale * vectors.times(units) / (vectors.squares() + _EPSILON).sqrt()[:, None]
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the vectors are sparse."""
-        return not isinstance(self._table, np.ndarray)
-
     def set_gradients(self, bags: Bags, labels: np.ndarray, margin: float) -> None:
         """Set the gradients of the mean loss, with the correct labels' scores less the margin."""
         # labels: int64 (n_sentences,)
-        if self.is_sparse:
-            self._set_sparse_gradients(bags, labels, margin)
-            return
         for parameter in self.parameters:
             parameter.grad = None
         margin_loss(self.logits(bags), labels, margin).backward()
-
-    def _set_sparse_gradients(self, bags: Bags, labels: np.ndarray, margin: float) -> None:
-        """Set the same for sparse vectors by hand: autograd takes most of its time to start."""
-        import scipy.sparse
-
-        attention, out, bias = (each.detach().numpy() for each in self.parameters)
-        owners, n_sentences = _owners(bags), len(bags.lengths)
-        words = self._table[bags.rows]  # (n_words, D)
-        scores, most = words @ attention.astype(np.float64), np.full(n_sentences, -np.inf)
-        np.maximum.at(most, owners, scores)
-        shares = np.exp(scores - most[owners])
-        shares /= np.bincount(owners, shares, n_sentences)[owners]
-        entries = shares, np.arange(len(owners)), bags.offsets
-        pool = scipy.sparse.csr_array(entries, shape=(n_sentences, len(owners)))
-        out = out.astype(np.float64)
-        lengths = 1.0 if self.scale is None else np.maximum(np.sqrt(_products(out, out)), _EPSILON)
-        outputs = words @ out / lengths  # (n_words, C)
-        if self.scale is None:
-            errors = _errors(pool @ outputs + bias, labels, margin)
-            of_sums, of_bias, of_squares = errors, errors.sum(axis=0), np.zeros(len(owners))
-        else:
-            squares, products = _squared_lengths(words, owners, shares, n_sentences)
-            factors = self.scale / np.sqrt(squares)[:, None]
-            logits = factors * (pool @ outputs)
-            errors = _errors(logits, labels, margin)
-            of_sums, of_bias = errors * factors, np.zeros(len(bias))
-            of_squares = ((errors * logits).sum(axis=1) / squares)[owners] * products
-        of_shares = (outputs * of_sums[owners]).sum(axis=1) - of_squares
-        of_scores = shares * (of_shares - (pool @ of_shares)[owners])
-        of_words = np.column_stack([of_scores, of_sums[owners] * shares[:, None] / lengths])
-        of_attention, of_out = np.split(words.T @ of_words, [1], axis=1)  # (D, 1), (D, C)
-        if self.scale is not None:
-            of_out = of_out - out * (_products(out, of_out) / lengths**2)
-        self._set(of_attention[:, 0], of_out, of_bias)
-
-    def _set(self, *gradients: np.ndarray) -> None:
-        import torch
-
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            parameter.grad = torch.from_numpy(gradient.astype(np.float32))
 
     def weights(self, bags: Bags) -> np.ndarray:
         """Return the attention weight of each word; those of a sentence sum to 1."""
@@ -224,32 +176,6 @@ def margin_loss(logits: Any, labels: np.ndarray, margin: float) -> Any:
     correct = torch.from_numpy(labels)
     margins = torch.nn.functional.one_hot(correct, logits.shape[1]) * margin
     return torch.nn.functional.cross_entropy(logits - margins, correct)
-
-
-def _products(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the inner product of each column of two matrices, by BLAS, float64 (C,)."""
-    return np.asarray((a.T @ b).diagonal())
-
-
-def _squared_lengths(
-    words: Any, owners: np.ndarray, shares: np.ndarray, n_sentences: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared lengths of pooled vectors, and their products with their words."""
-    # words: CSR (n_words, D); owners: int64 (n_words,); shares: float64 (n_words,)
-    numbers = np.repeat(np.arange(len(owners)), np.diff(words.indptr))
-    cells, places = np.unique(owners[numbers] * words.shape[1] + words.indices, return_inverse=True)
-    pooled = np.bincount(places, shares[numbers] * words.data)
-    squares = np.bincount(cells // words.shape[1], pooled * pooled, n_sentences) + _EPSILON
-    return squares, np.bincount(numbers, words.data * pooled[places], len(owners))
-
-
-def _errors(logits: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarray:
-    """Return the gradient of :func:`margin_loss` by the logits."""
-    # logits: float64 (n, C); labels: int64 (n,); returns float64 (n, C)
-    correct = np.arange(logits.shape[1]) == labels[:, None]
-    exponents = logits - margin * correct
-    exponentials = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-    return (exponentials / exponentials.sum(axis=1, keepdims=True) - correct) / len(labels)
 
 
 def _softmax(scores: Any, bags: Bags) -> Any:

@@ -89,9 +89,7 @@ def _train(
     """Train with one learning rate and margin; return the network of the best round."""
     import torch
 
-    optimizer = torch.optim.AdamW(
-        network.parameters, rate, weight_decay=_DECAY, foreach=False, fused=network.is_sparse
-    )
+    optimizer = torch.optim.AdamW(network.parameters, rate, weight_decay=_DECAY, foreach=False)
     scaled_margin = margin * (network.scale or 0.0)
     repeats = max(1, _MIN_BATCHES * _BATCH // len(train.labels))
     best: TrainedAttention | None = None

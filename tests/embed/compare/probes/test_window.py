@@ -11,7 +11,6 @@ from firth.embed.compare.probes import window as window_probe
 from firth.embed.compare.probes.examples import Examples, standardized
 from firth.embed.compare.probes.linear import train_linear
 from firth.embed.compare.probes.progress import reporting_shares
-from firth.embed.compare.probes.row_adamw import RowAdamW
 from firth.embed.compare.probes.window import train_window
 from firth.embed.vectors.one_thread import ONE_THREAD
 from tests.embed.compare.probing import separable
@@ -105,33 +104,6 @@ def test_a_dominant_label_does_not_end_training_early():
     assert found.accuracy > 0.98
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("decay", window_probe.WINDOW_DECAYS)
-def test_rows_that_rarely_have_a_gradient_move_as_with_adamw_on_the_whole_table(decay):
-    generator, rng = torch.Generator().manual_seed(1), np.random.default_rng(2)
-    slow = torch.randn((50, 4), generator=generator).mul_(0.1)
-    fast, start, n_steps = slow.clone(), slow.clone(), 900
-    optimizer = torch.optim.AdamW([slow], lr=2e-3, weight_decay=decay)
-    rows = RowAdamW(fast, 2e-3, decay, n_steps)
-    often = 1 / np.arange(1, 51) ** 1.5  # the last row has a gradient in 3 of 900 steps
-    often[7] = 0
-    slow.grad = torch.zeros_like(slow)
-    for _ in range(n_steps):
-        used = np.flatnonzero(rng.random(50) < often)
-        gradient = torch.randn((len(used), 4), generator=generator)
-        slow.grad.zero_()
-        slow.grad[used] = gradient
-
-        assert rows.rows(used).numpy() == pytest.approx(slow[used].numpy(), rel=0, abs=1e-4)
-        optimizer.step()
-        rows.step(used, gradient)
-    rows.settle()
-
-    # 900 steps round weights of at most 1 to 2**-24 each, at random
-    assert fast.numpy() == pytest.approx(slow.numpy(), rel=0, abs=900 * 2.0**-24)
-    assert (fast - start).abs().amax(dim=1).min() > 1e-3
-
-
 def test_a_sparse_table_trains_the_same_network_as_the_same_table_with_zeros():
     rng = np.random.default_rng(4)
     dense = (np.eye(40) * rng.uniform(1, 2, size=40)).astype(np.float32)
@@ -145,11 +117,11 @@ def test_a_sparse_table_trains_the_same_network_as_the_same_table_with_zeros():
     ):
         net = kind(table, 3, 3, seed=1)
         net._set_weights(torch.randn(net.weights.shape, generator=_generator()) / 10)
-        net.prepare(0.01, 60)
+        optimizer = torch.optim.AdamW([net.weights], 2e-3, weight_decay=0.01)
         for step in range(60):
             some = slice(50 * step, 50 * step + 50)
-            net.learn(rows[some], examples.labels[some])
-        net.settle()
+            net.set_gradients(rows[some], examples.labels[some])
+            optimizer.step()
         nets.append(net)
 
     slow, fast = (net.logits(rows).detach().numpy() for net in nets)

@@ -10,7 +10,7 @@ from firth.embed.compare.datasets.word_pairs import default_sets
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
 from firth.embed.compare.tasks.analogy.bats import RelationTask
 from firth.embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
-from firth.embed.compare.tasks.analogy.offsets import METRICS, _marks, correct_by_offset
+from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET, _marks, correct_by_offset
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -53,11 +53,11 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
     asked = rng.integers(0, n_rows, size=(150, 3))
     chosen = {
         method: [naive_answer(matrix, *row, restrict, method, exclude) for row in asked]
-        for method in METRICS
+        for method in BY_OFFSET
     }
     # of each question some rows are right, often the one that a method chooses
     answers = [rng.choice(n_rows, size=rng.integers(0, 3), replace=False) for _ in asked]
-    for index, method in enumerate(METRICS):
+    for index, method in enumerate(BY_OFFSET):
         for place in range(index, len(asked), 4):
             if chosen[method][place] is not None:
                 answers[place] = np.append(answers[place], chosen[method][place])
@@ -68,7 +68,7 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
     sizes = {"block": 16, "chunk": 5}  # several blocks and a short last one
     right = correct_by_offset(vectors, asked, answers, restrict, exclude=exclude, **sizes)
 
-    for method, found in zip(METRICS, right, strict=True):
+    for method, found in zip(BY_OFFSET, right, strict=True):
         expected = [
             c is not None and c in rows for c, rows in zip(chosen[method], answers, strict=True)
         ]
@@ -114,16 +114,16 @@ def test_a_hand_worked_question(tiny):
     task = AnalogyTask("set", [Question(("man", "king", "woman", "queen"))], restrict=5)
 
     # from woman, apple and queen both lie against king - man; queen less so: -0.53 and -0.85
-    assert scores(task, tiny) == dict.fromkeys(METRICS, 1.0)
+    assert scores(task, tiny) == dict.fromkeys(BY_OFFSET, 1.0)
 
 
 def test_question_words_are_answers_only_if_not_excluded(tiny):
     questions = [Question(("man", "king", "man", "king"))]
 
     found = scores(AnalogyTask("set", questions, restrict=5), tiny)
-    assert found == dict.fromkeys(METRICS, 0.0)
+    assert found == dict.fromkeys(BY_OFFSET, 0.0)
     found = scores(AnalogyTask("set", questions, restrict=5, exclude=False), tiny)
-    assert found == dict.fromkeys(METRICS, 1.0)
+    assert found == dict.fromkeys(BY_OFFSET, 1.0)
 
 
 def test_a_tie_is_not_a_correct_answer():
@@ -132,7 +132,7 @@ def test_a_tie_is_not_a_correct_answer():
     vectors = WordVectors(list("abcdef"), matrix)
     task = AnalogyTask("set", [Question(("a", "b", "c", "d"))], restrict=6)
 
-    assert scores(task, vectors) == dict.fromkeys(METRICS, 0.0)
+    assert scores(task, vectors) == dict.fromkeys(BY_OFFSET, 0.0)
 
 
 def test_only_questions_among_the_most_frequent_words_are_scored(tiny):
@@ -183,7 +183,7 @@ def test_sections_are_scored_on_request(tmp_path, tiny):
         ("royal", 1.0, [0], 1),
         ("fruit", 0.0, [1], 2),
     ]
-    assert len(ask(AnalogyTask.read(path, CompareConfig()), tiny)) == len(METRICS)
+    assert len(ask(AnalogyTask.read(path, CompareConfig()), tiny)) == len(BY_OFFSET)
 
 
 def test_options_reach_the_task_in_either_form(tmp_path):

@@ -10,7 +10,7 @@ from firth.embed.compare.tasks.analogy import lrcos
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
 from firth.embed.compare.tasks.analogy.bats import RelationTask
 from firth.embed.compare.tasks.analogy.lrcos import correct_by_lrcos
-from firth.embed.compare.tasks.analogy.offsets import METRICS
+from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
 
@@ -157,7 +157,7 @@ def test_pairs_score_like_explicit_questions():
     for exclude in (True, False):
         pairs = ask(RelationTask("set", lines, 100, exclude, sections=True), vectors)
         written = ask(AnalogyTask("set", questions, 100, exclude, sections=True), vectors)
-        pairs = [result for result in pairs if result.metric in METRICS]
+        pairs = [result for result in pairs if result.metric in BY_OFFSET]
         for ours, theirs in zip(pairs, written, strict=True):
             assert (ours.metric, ours.section) == (theirs.metric, theirs.section)
             assert ours.items.tolist() == theirs.items.tolist()
@@ -200,7 +200,7 @@ def test_sections_have_their_own_questions_and_lines():
 
     results = ask(RelationTask("set", relations, None, sections=True), vectors)
 
-    metrics = [*METRICS, "accuracy_lrcos"]
+    metrics = [*BY_OFFSET, "accuracy_lrcos"]
     sections = [None, "plural", "color"]
     assert [(r.section, r.metric) for r in results] == [(s, m) for s in sections for m in metrics]
     assert [r.items_total for r in results] == [264, 264, 264, 24, *[132, 132, 132, 12] * 2]
