@@ -1,7 +1,7 @@
 """Batches of rows with pieces to predict, made on the device as a function of seed and step."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,20 +12,35 @@ from firth.pretrain.data.stateless_random import keyed_bits
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Rows with pieces to predict, all on the device."""
+class Rows:
+    """What a model reads, all on its device."""
 
     ids: torch.Tensor  # int64 (B, T): pieces that the model sees
     segments: torch.Tensor  # int64 (B, T): from 0 in each row; -1 for padding
     positions: torch.Tensor  # int64 (B, T): within the segment, from 0 at [CLS]; 0 for padding
+    # as of :class:`PackedRows`, int (B, 2, T)
+    tree: torch.Tensor | None = field(default=None, kw_only=True)
+    # bool (B, T, T): edges of a graph, query and key, to which attention is limited
+    pattern: torch.Tensor | None = field(default=None, kw_only=True)
+    # int64 (B,): the key of each row's random numbers, in a training that needs them
+    noise: torch.Tensor | None = field(default=None, kw_only=True)
+
+    @classmethod
+    def whole(cls, ids: torch.Tensor) -> "Rows":
+        """Return rows of one segment each, without padding."""
+        positions = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+        return cls(ids, torch.zeros_like(ids), positions)
+
+
+@dataclass(frozen=True)
+class Batch(Rows):
+    """Rows with pieces to predict."""
+
     chosen: torch.Tensor  # int64 (B, C): columns that predict, ascending; 0 if unused
     targets: torch.Tensor  # int64 (B, C): the pieces to predict there
     weights: torch.Tensor  # float32 (B, C): 1, or 0 if unused
     # int64 (B, C), in held-out batches: the cluster of text that each target is from
     clusters: torch.Tensor | None = None
-    tree: torch.Tensor | None = None  # as of :class:`PackedRows`, int16 or int32 (B, 2, T)
-    # int64 (B,): the key of each row's random numbers, in a training that needs them
-    noise: torch.Tensor | None = None
 
     @property
     def n_targets(self) -> torch.Tensor:
@@ -110,7 +125,7 @@ def fixed_batches(
         segments, positions = lay_out(ids)
         weights = weights * (places < n_places)[:, None].to(rows.device)
         clusters, tree = _clusters(rows, numbers, chosen), rows.take_tree(numbers)
-        yield Batch(shown, segments, positions, chosen, targets, weights, clusters, tree)
+        yield Batch(shown, segments, positions, chosen, targets, weights, clusters, tree=tree)
 
 
 def _clusters(rows: PackedRows, numbers: torch.Tensor, chosen: torch.Tensor) -> torch.Tensor | None:

@@ -10,18 +10,17 @@ from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.corpora.text.joining import join_words
 from firth.corpora.tokenizer.pieces import CLS, MASK, SPECIAL
+from firth.embed.protocols import JoinableEncoder, SentenceScorer
 from firth.pretrain.inference.generation import Generated, continue_row, spell
-from firth.pretrain.inference.likelihoods import log_likelihoods
 from firth.pretrain.inference.sampling import GenerateConfig
-from firth.pretrain.inference.states import piece_states
 from firth.pretrain.inference.trained_encoder import Prediction, TrainedEncoder
-from firth.pretrain.inference.windows import PiecedText, PieceWindows
+from firth.pretrain.inference.windows import PiecedText
 
-_SCORED_SLOTS = 1 << 13  # at most, since each slot has a logit per piece
+_SCORED_SLOTS = 1 << 13
 
 
-class CausalEncoder(TrainedEncoder):
-    """A trained encoder of next pieces: also a MaskedEncoder and SentenceScorer.
+class CausalEncoder(TrainedEncoder, JoinableEncoder, SentenceScorer):
+    """A trained encoder of next pieces.
 
     Attributes
     ----------
@@ -37,62 +36,29 @@ class CausalEncoder(TrainedEncoder):
         """Encode words that the encoder does not see, but only what is before them.
 
         A word's vector is the state that predicts its first piece: that of the piece before it, or
-        of [CLS].
-
-        Parameters
-        ----------
-        sentences : sequence of sequences of str
-            Words; long sentences are read in windows, as by :meth:`encode`.
-        tokens : int64 (n,)
-            Which words, counted through all sentences from 0, ascending.
-        layers : sequence of int
-            Layers to average, as for :meth:`encode`.
-
-        Returns
-        -------
-        float32 (n, D)
-            One row per word of ``tokens``.
-
-        Raises
-        ------
-        ArtifactError
-            The states contain NaN or infinity.
+        of [CLS]. Raises ArtifactError if the states contain NaN or infinity.
         """
-
-        def read(windows: PieceWindows) -> torch.Tensor:
-            before = np.roll(windows.kept_slots(), -1, axis=1)  # the first slot is never kept
-            states = self._mean_states(windows.rows(self._device), layers)
-            return states[torch.from_numpy(before).to(self._device)]
-
         text = PiecedText.split(self.pieces, sentences)
-        states = piece_states(
-            read, text.windows(self.max_pieces), slots=self._slots, dim=self.dim, name=self.name
-        )
-        return states[text.words[tokens]]
+        return self._piece_states(text, layers, before=True)[text.words[tokens]]
 
+    @torch.inference_mode()
     def score(
         self, sentences: Sequence[Sequence[str]], *, left_to_right_in_words: bool = True
     ) -> np.ndarray:
-        """Score sentences by log-likelihood, from left to right.
+        """Score sentences by log-likelihood, from left to right; 0 for an empty sentence.
 
         The sum of the log probabilities of each piece after those before it, [CLS] first; the end
         of the sentence is not scored.
-
-        Parameters
-        ----------
-        sentences : sequence of sequences of str
-            Words; long sentences are read in windows, as by :meth:`encode`.
-        left_to_right_in_words : bool
-            A setting of pseudo-log-likelihoods; here every piece is predicted from left to right.
-
-        Returns
-        -------
-        float64 (n_sentences,)
-            Natural logarithms; 0 for an empty sentence.
         """
         text = PiecedText.split(self.pieces, sentences)
-        windows = text.windows(self.max_pieces)
-        scores = log_likelihoods(self.model, windows, min(self._slots, _SCORED_SLOTS))
+        scores = np.zeros(len(text.ids))
+        # fewer slots, since each has a logit per piece
+        slots = min(self._slots, _SCORED_SLOTS)
+        for _, batch, rows in self._read(text.windows(self.max_pieces), slots):
+            states = self.model(rows)[:, :-1][rows.kept[:, 1:]]
+            right = rows.ids[rows.kept][:, None]
+            found = self.model.logits(states).log_softmax(-1).gather(1, right)
+            scores[batch.kept_pieces()] = found[:, 0].double().cpu().numpy()
         return text.sentence_sums(scores)
 
     def generate(self, prompt: str, config: GenerateConfig | None = None) -> Generated:

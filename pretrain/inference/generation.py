@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from firth.corpora.tokenizer.pieces import CONTINUATION, FIRST_PIECE, SEP
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.stateless_random import keyed_uniform
 from firth.pretrain.inference.sampling import GenerateConfig, draw_piece
 from firth.pretrain.inference.trained_encoder import Prediction
@@ -79,9 +80,8 @@ def _next_chances(model: MaskedLanguageModel, ids: Sequence[int], never: Tensor)
     # never: bool (V,)
     with torch.inference_mode():
         row = torch.tensor([ids], device=never.device)
-        positions = torch.arange(len(ids), device=never.device)[None]
         last = torch.full_like(row[:, :1], len(ids) - 1)
-        logits = model.logits(model(row, positions, torch.zeros_like(row), last)[0, 0])
+        logits = model.logits(model(Rows.whole(row), last)[0, 0])
         chances: np.ndarray = (
             logits.double().masked_fill(never, -torch.inf).softmax(-1).cpu().numpy()
         )

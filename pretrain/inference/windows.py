@@ -7,15 +7,31 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.trees import ParsedSentence
-from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
 from firth.embed.vectors.piece_table import means_of_pieces
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.trees import NO_HEAD, NO_WORD
 
-_SPECIALS = 2  # [CLS] and [SEP] of each window
+_SPECIALS = 2  # of each window, about
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special pieces of a row."""
+
+    before: Sequence[int]  # its text
+    after: Sequence[int]
+    padding: int
+    mask: int | None  # None if the model predicts no masked pieces
+
+
+@dataclass(frozen=True)
+class WindowRows(Rows):
+    """Windows as rows of one segment each."""
+
+    kept: torch.Tensor  # bool (B, T): slots of the pieces that the window keeps
 
 
 class Splitter(Protocol):
@@ -128,51 +144,32 @@ class PieceWindows:
             yield order[first:last]
             first = last
 
-    def rows(self, device: torch.device) -> "WindowRows":
-        """Put each window into its own row: [CLS], its pieces, [SEP], padding."""
-        lengths = (self.stops - self.starts)[:, None]
-        columns = np.arange(int(lengths.max()) + _SPECIALS)
-        places = np.minimum(self.starts[:, None] + columns - 1, len(self.ids) - 1)
-        ids = self.ids[places]
-        ids[:, 0] = CLS
-        ids[columns == lengths + 1] = SEP
-        padding = columns > lengths + 1
-        ids[padding] = PAD
+    def rows(self, frame: Frame, device: torch.device) -> WindowRows:
+        """Put the pieces of each window between special ones, with padding behind."""
+        first, lengths = len(frame.before), (self.stops - self.starts)[:, None]
+        columns = np.arange(first + int(lengths.max()) + len(frame.after))
+        places = self.starts[:, None] + columns - first
+        inside = np.clip(places, 0, len(self.ids) - 1)
+        ids = self.ids[inside]
+        ids[:, :first] = frame.before
+        for nth, piece in enumerate(frame.after):
+            ids[columns == first + lengths + nth] = piece
+        padding = columns >= first + lengths + len(frame.after)
+        ids[padding] = frame.padding
+        kept = (places >= self.kept_starts[:, None]) & (places < self.kept_stops[:, None])
+        arrays = ids, np.where(padding, -1, 0), np.where(padding, 0, columns), kept
         tree = None
         if self.tree is not None:
-            special = (columns == 0) | (columns > lengths)
-            numbers = np.where(special, [[[NO_WORD]], [[NO_HEAD]]], self.tree[:, places])
+            special = (columns < first) | (columns >= first + lengths)
+            numbers = np.where(special, [[[NO_WORD]], [[NO_HEAD]]], self.tree[:, inside])
             tree = torch.from_numpy(numbers.swapaxes(0, 1)).to(device)
-        return WindowRows(
-            torch.from_numpy(ids).to(device),
-            torch.from_numpy(np.where(padding, 0, columns)).to(device),
-            torch.from_numpy(np.where(padding, -1, 0)).to(device),
-            tree,
-        )
-
-    def kept_slots(self) -> np.ndarray:
-        """Return which slots of :meth:`rows` hold pieces that the window keeps, bool (n, T)."""
-        columns = np.arange(int((self.stops - self.starts).max()) + _SPECIALS)
-        places = self.starts[:, None] + columns - 1
-        after_start = places >= self.kept_starts[:, None]
-        kept: np.ndarray = after_start & (places < self.kept_stops[:, None])
-        return kept
+        return WindowRows(*(torch.from_numpy(array).to(device) for array in arrays), tree=tree)
 
     def kept_pieces(self) -> np.ndarray:
-        """Return the indices of the pieces that :meth:`kept_slots` marks, int64, row by row."""
+        """Return the indices of the pieces that windows keep, int64, window by window."""
         lengths = self.kept_stops - self.kept_starts
         shifts = np.repeat(self.kept_starts - offsets_of(lengths)[:-1], lengths)
         return shifts + np.arange(len(shifts))
-
-
-@dataclass(frozen=True)
-class WindowRows:
-    """Inputs of an encoder, int64 (B, T) each, on its device."""
-
-    ids: Tensor
-    positions: Tensor  # from 0 at [CLS]; 0 for padding
-    segments: Tensor  # 0, or -1 for padding
-    tree: Tensor | None = None  # (B, 2, T): the number of each slot's word, and of its head
 
 
 def _tree(sentences: Sequence[Sequence[str]], lengths: np.ndarray) -> np.ndarray | None:

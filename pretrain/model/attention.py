@@ -5,6 +5,8 @@ et al. 2015 (arXiv:1409.0473), the bilinear one Luong et al. 2015 (arXiv:1508.04
 the state Daniluk et al. 2017 (arXiv:1702.04521).
 """
 
+import dataclasses
+
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
@@ -58,7 +60,7 @@ class SelfAttention(Mixer):
         # x: float (B, T, D); chosen: int64 (B, C); returns float (B, T or C, D)
         q, k, v = self._project(x, inputs)
         left = chosen  # to take from what is mixed
-        if self._uses_blocks(inputs):
+        if self.span is not None and inputs.local is not None:
             mixed = self._local_attention(q, k, v, inputs)
         elif inputs.bounds is not None:
             mixed = varlen_attention(q, k, v, inputs.bounds, self._scale, self.span, self.causal)
@@ -117,9 +119,6 @@ class SelfAttention(Mixer):
     @property
     def _scale(self) -> float:
         return self.head_dim**-0.5 if self.score in ("scaled-dot", "hard") else 1.0
-
-    def _uses_blocks(self, inputs: AttentionInputs) -> bool:
-        return self.span is not None and inputs.local is not None
 
     def _allowed(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor | None]:
         """Return this layer's mask (B, H, T, T), and which queries have no key, (B, H, T, 1).
@@ -217,6 +216,7 @@ def build_attention_inputs(
     pattern: Tensor | None = None,
     bounds: Tensor | None = None,
     tree: Tensor | None = None,
+    noise: Tensor | None = None,
 ) -> AttentionInputs:
     """Make the masks that the layers need, once for all of them.
 
@@ -225,28 +225,29 @@ def build_attention_inputs(
     attend along edges, see :func:`firth.pretrain.model.trees.tree_edges`; others ignore it.
     """
     # segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
-    # tree: int (B, 2, T)
+    # tree: int (B, 2, T); noise: int64 (B,)
     if pattern is not None and (other := config.other_than(ATTENTION)):
         raise SettingError(f"`pattern` limits attention, and {other}")
+    inputs = AttentionInputs(segments, rotary, noise=noise)
     if not config.attends:
-        return AttentionInputs(segments)
-    length = segments.shape[1]
-    spans = [config.span_of(layer) for layer in range(config.layers)]
+        return inputs
     span = config.attention_span
     masked = pattern is not None or config.attention_edges is not None
     if bounds is not None and not masked and config.fused:
-        return AttentionInputs(segments, rotary, bounds=bounds)
+        return dataclasses.replace(inputs, bounds=bounds)
     local = None
-    if span is not None and pattern is None and block_size(span) + 2 * span < length:
+    if span is not None and pattern is None and block_size(span) + 2 * span < segments.shape[1]:
         local = _local_mask(segments, span, config.causal)
-    if local is not None and None not in spans:
-        return AttentionInputs(segments, rotary, local=local)
+    if local is not None and config.global_every is None:
+        return dataclasses.replace(inputs, local=local)
     allowed = visible(segments, config.causal)
     if pattern is not None:
         allowed = allowed & pattern
     if config.attention_edges is not None:
         allowed = limit_heads(allowed, tree, config)
-    return AttentionInputs(segments, rotary, allowed, local, has_pattern=pattern is not None)
+    return dataclasses.replace(
+        inputs, allowed=allowed, local=local, has_pattern=pattern is not None
+    )
 
 
 def visible(segments: Tensor, causal: bool) -> Tensor:

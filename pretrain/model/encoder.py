@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
-from firth.pretrain.data.batches import Batch
+from firth.pretrain.data.batches import Batch, Rows
 from firth.pretrain.model.attention import build_attention_inputs, visible
 from firth.pretrain.model.layers import Block, activation, norm
 from firth.pretrain.model.mixers.base import AttentionInputs
@@ -42,25 +42,22 @@ class Core(nn.Module):
             self.register_buffer("cosines", phase.cos().float(), persistent=False)
             self.register_buffer("sines", phase.sin().float(), persistent=False)
 
-    def attention_inputs(
-        self,
-        positions: Tensor,
-        segments: Tensor,
-        pattern: Tensor | None = None,
-        bounds: Tensor | None = None,
-        tree: Tensor | None = None,
-        noise: Tensor | None = None,
-    ) -> AttentionInputs:
-        """Make masks and rotary angles for all layers."""
-        # positions, segments: int64 (B, T); pattern: bool (B or 1, T, T); bounds: int32 (n + 1,)
-        # tree: int (B, 2, T); noise: int64 (B,)
+    def attention_inputs(self, rows: Rows, bounds: Tensor | None = None) -> AttentionInputs:
+        """Make masks and rotary angles for all layers; ``bounds`` selects the varlen kernel."""
+        # bounds: int32 (n + 1,)
         rotary = None
         if self.config.positions == "rotary":
-            rotary = self.cosines[positions][:, :, None], self.sines[positions][:, :, None]
-        inputs = build_attention_inputs(
-            self.config, segments, rotary, pattern=pattern, bounds=bounds, tree=tree
+            at = rows.positions
+            rotary = self.cosines[at][:, :, None], self.sines[at][:, :, None]
+        return build_attention_inputs(
+            self.config,
+            rows.segments,
+            rotary,
+            pattern=rows.pattern,
+            bounds=bounds,
+            tree=rows.tree,
+            noise=rows.noise,
         )
-        return dataclasses.replace(inputs, noise=noise)
 
     def first_states(self, x: Tensor) -> Tensor:
         """Normalize summed embeddings: the states that enter the first block."""
@@ -88,38 +85,28 @@ class Core(nn.Module):
         return F.linear(hidden, table, self.bias)
 
     def target_losses(
-        self,
-        x: Tensor,
-        table: Tensor,
-        positions: Tensor,
-        segments: Tensor,
-        chosen: Tensor,
-        targets: Tensor,
-        weights: Tensor,
-        bounds: Tensor | None = None,
-        tree: Tensor | None = None,
-        noise: Tensor | None = None,
+        self, x: Tensor, table: Tensor, batch: Batch, bounds: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the loss in nats and whether the prediction is correct, from embeddings on.
 
         Both are 0 where the weight is. A causal encoder predicts in all slots.
         """
-        # x: float32 (B, T, D); table: float32 (V, D); positions, segments: int64 (B, T)
-        # chosen, targets: int64 (B, C); weights: float32 (B, C); bounds: int32 (n + 1,)
-        # tree: int (B, 2, T); noise: int64 (B,)
+        # x: float32 (B, T, D); table: float32 (V, D); bounds: int32 (n + 1,)
         # returns float32 (B * C,) twice
-        inputs = self.attention_inputs(positions, segments, bounds=bounds, tree=tree, noise=noise)
-        states = self.forward(x, inputs, None if self.config.causal else chosen)
+        inputs = self.attention_inputs(batch, bounds)
+        states = self.forward(x, inputs, None if self.config.causal else batch.chosen)
         logits = self.logits(states.flatten(0, 1), table).float()
-        targets, weights = targets.flatten(), weights.flatten()
+        targets, weights = batch.targets.flatten(), batch.weights.flatten()
         loss = F.cross_entropy(logits, targets, reduction="none")
         right = (logits.detach().argmax(-1) == targets).float()
         return loss * weights, right * weights
 
-    def losses(self, *inputs: Tensor | None) -> tuple[Tensor, Tensor]:
+    def losses(
+        self, x: Tensor, table: Tensor, batch: Batch, bounds: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Return the summed loss in nats and the correct predictions; see :meth:`target_losses`."""
         # returns float32 () twice
-        loss, right = self.target_losses(*inputs)  # type: ignore[arg-type]
+        loss, right = self.target_losses(x, table, batch, bounds)
         return loss.sum(), right.sum()
 
 
@@ -147,75 +134,45 @@ class MaskedLanguageModel(nn.Module):
         self.max_segments = 0
         init_weights(self, seed)
 
-    def embed(self, ids: Tensor, positions: Tensor) -> Tensor:
+    def embed(self, rows: Rows) -> Tensor:
         """Sum piece and position embeddings; not compiled, which would vary sums of gradients."""
-        # ids, positions: int64 (B, T); returns float32 (B, T, D)
-        x: Tensor = self.pieces(ids)
+        # returns float32 (B, T, D)
+        x: Tensor = self.pieces(rows.ids)
         if self.config.positions == "learned":
-            x = x + self.position_table(positions)
+            x = x + self.position_table(rows.positions)
         elif self.config.positions == "sinusoidal":
-            x = x + self.sinusoids[positions]
+            x = x + self.sinusoids[rows.positions]
         return x
 
-    def forward(
-        self,
-        ids: Tensor,
-        positions: Tensor,
-        segments: Tensor,
-        chosen: Tensor | None = None,
-        pattern: Tensor | None = None,
-        tree: Tensor | None = None,
-    ) -> Tensor:
-        """Return the final states, of all slots or of the chosen ones.
-
-        ``pattern`` limits attention to the edges of a graph (query, key). An encoder with
-        ``attention_edges`` needs ``tree``.
-        """
-        # ids, positions, segments: int64 (B, T); segments are -1 for padding
-        # chosen: int64 (B, C); pattern: bool (B or 1, T, T); tree: int (B, 2, T)
-        # returns float32 (B, T or C, D)
-        inputs = self.core.attention_inputs(positions, segments, pattern, tree=tree)
-        final: Tensor = self.core(self.embed(ids, positions), inputs, chosen)
+    def forward(self, rows: Rows, chosen: Tensor | None = None) -> Tensor:
+        """Return the final states, of all slots or of the chosen ones."""
+        # chosen: int64 (B, C); returns float32 (B, T or C, D)
+        final: Tensor = self.core(self.embed(rows), self.core.attention_inputs(rows), chosen)
         return final
 
-    def states(
-        self,
-        ids: Tensor,
-        positions: Tensor,
-        segments: Tensor,
-        *,
-        layers: int | None = None,
-        tree: Tensor | None = None,
-    ) -> list[Tensor]:
+    def states(self, rows: Rows, *, layers: int | None = None) -> list[Tensor]:
         """Return the states after the embeddings and after each block, up to ``layers`` blocks.
 
         The last of all is after the final norm, if there is one.
         """
-        # ids, positions, segments: int64 (B, T); tree: int (B, 2, T)
         # returns list of float32 (B, T, D)
-        inputs = self.core.attention_inputs(positions, segments, tree=tree)
-        found = [self.core.first_states(self.embed(ids, positions))]
+        inputs = self.core.attention_inputs(rows)
+        found = [self.core.first_states(self.embed(rows))]
         for block in self.core.blocks[:layers]:
             found.append(block(found[-1], inputs))
         if len(found) == self.config.layers + 1:
             found[-1] = self.core.norm(found[-1])
         return found
 
-    def attentions(
-        self,
-        ids: Tensor,
-        positions: Tensor,
-        segments: Tensor,
-        layers: Collection[int] | None = None,
-    ) -> Tensor:
+    def attentions(self, rows: Rows, layers: Collection[int] | None = None) -> Tensor:
         """Return the attention weights of some layers and every head, by the plain formula.
 
         Without ``layers``, of all; each must have attention.
         """
-        # ids, positions, segments: int64 (B, T); returns float32 (L, B, heads, T, T)
-        inputs = self.core.attention_inputs(positions, segments)
-        full = dataclasses.replace(inputs, allowed=visible(segments, self.config.causal))
-        x = self.core.first_states(self.embed(ids, positions))
+        # returns float32 (L, B, heads, T, T)
+        inputs = self.core.attention_inputs(rows)
+        full = dataclasses.replace(inputs, allowed=visible(rows.segments, self.config.causal))
+        x = self.core.first_states(self.embed(rows))
         found = []
         for layer, block in enumerate(self.core.blocks):
             assert isinstance(block, Block)
@@ -234,18 +191,7 @@ class MaskedLanguageModel(nn.Module):
         bounds = None
         if self.max_segments:
             bounds = segment_bounds(batch.segments, self.max_segments * len(batch.segments))
-        return self.losses(
-            self.embed(batch.ids, batch.positions),
-            self.pieces.weight,
-            batch.positions,
-            batch.segments,
-            batch.chosen,
-            batch.targets,
-            batch.weights,
-            bounds,
-            batch.tree,
-            batch.noise,
-        )
+        return self.losses(self.embed(batch), self.pieces.weight, batch, bounds)
 
 
 def init_weights(model: MaskedLanguageModel, seed: int) -> None:

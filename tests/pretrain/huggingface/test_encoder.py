@@ -99,7 +99,9 @@ def test_an_exported_run_scores_sentences_as_the_run_does(within, both):
     ours, stock = both
     assert isinstance(stock, SentenceScorer)
 
-    found = stock.score(SENTENCES, left_to_right_in_words=within, slots=60)
+    stock.slots = 60
+    found = stock.score(SENTENCES, left_to_right_in_words=within)
+    stock.slots = None
 
     expected = ours.score(SENTENCES, left_to_right_in_words=within)
     np.testing.assert_allclose(found, expected, rtol=1e-5)

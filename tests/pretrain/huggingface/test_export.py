@@ -14,6 +14,7 @@ from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_no
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
 from firth.embed.registry import MODEL_FORMATS
 from firth.pretrain.config import PRESETS, MlmConfig
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.huggingface.export import write_huggingface
 from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
 from firth.pretrain.inference.mlm_encoder import open_causal
@@ -56,7 +57,7 @@ def difference(model, stock, ids):
     positions = torch.arange(ids.shape[1]).expand_as(ids)
     segments = torch.where(real, 0, -1)
     with torch.no_grad():
-        ours = model.logits(model(ids, positions, segments))
+        ours = model.logits(model(Rows(ids, segments, positions)))
         theirs = stock(input_ids=ids, attention_mask=real.long()).logits
     assert ours[real].std() > 0.05  # logits that could differ
     return float((ours - theirs)[real].abs().max())
@@ -187,7 +188,7 @@ def test_fill_mask_of_raw_text_answers_as_the_run_does(tmp_path):
     before, after = (pieces.split(words)[0].tolist() for words in (["the", "cat"], ["on"]))
     ids = torch.tensor([[CLS, *before, MASK, *after, SEP]])
     place = ids[0].tolist().index(MASK)
-    row = model(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
+    row = model(Rows.whole(ids))
     best = model.logits(row)[0, place].argsort(descending=True)[:3].tolist()
 
     fill = transformers.pipeline(

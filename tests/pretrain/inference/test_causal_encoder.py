@@ -15,6 +15,7 @@ from firth.embed.protocols import (
     MaskFiller,
     SentenceScorer,
 )
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.stateless_random import keyed_uniform
 from firth.pretrain.inference import causal_encoder
 from firth.pretrain.inference.generation import spell
@@ -45,7 +46,7 @@ def states_of(encoder, row):
     """Return all layers' states of one row, as the loops below need them."""
     ids = torch.tensor([row])
     with torch.no_grad():
-        found = encoder.model.states(ids, torch.arange(len(row))[None], torch.zeros_like(ids))
+        found = encoder.model.states(Rows.whole(ids))
     return [layer[0] for layer in found]
 
 

@@ -12,9 +12,10 @@ from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, SEP, SPECIAL,
 from firth.embed.protocols import ContextualEncoder, InputEmbeddings, MaskedEncoder, SentenceScorer
 from firth.embed.vectors.piece_table import PieceTable
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.data.batches import Rows
+from firth.pretrain.inference.masked_encoder import MaskedPieceEncoder
 from firth.pretrain.inference.mlm_encoder import MlmEncoder
-from firth.pretrain.inference.states import masked_word_states
-from firth.pretrain.inference.windows import PiecedText
+from firth.pretrain.inference.windows import Frame, PiecedText
 from tests.pretrain.small_run import TEXT, small_encoder
 
 SHAPES = [
@@ -46,7 +47,7 @@ def states_of(ids, encoder=ENCODER):
     """All layers' states of a single row, each (n, D) without [CLS] and [SEP]."""
     row = torch.tensor([[CLS, *ids, SEP]])
     with torch.no_grad():
-        layers = encoder.model.states(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+        layers = encoder.model.states(Rows.whole(row))
     return [states[0, 1:-1].numpy() for states in layers]
 
 
@@ -130,31 +131,53 @@ def test_a_masked_word_of_a_long_sentence_is_read_in_the_window_that_keeps_it():
         np.testing.assert_allclose(state, states_of(ids)[2][place], atol=1e-5)
 
 
+class PlaceEncoder(MaskedPieceEncoder):
+    """Words that are numbers, with pieces and states that are their places in the text."""
+
+    _device = torch.device("cpu")
+
+    def __init__(self, offsets):
+        super().__init__(
+            torch.nn.Identity(), self, Frame([-1], [-1], -1, -2), dim=2, max_pieces=32, name=""
+        )
+        self.offsets, self.masked = offsets, []
+
+    def split(self, words):
+        """Return all pieces; each word occurs once, in order."""
+        assert words == [str(n) for n in range(len(words))]
+        return np.arange(self.offsets[-1]), self.offsets
+
+    def _read(self, windows, slots):
+        for numbers, batch, rows in super()._read(windows, slots):
+            self.batch = batch
+            yield numbers, batch, rows
+
+    def _states(self, rows, layers):
+        masked = rows.ids == -2
+        starts, stops = map(torch.from_numpy, (self.batch.starts, self.batch.stops))
+        pieces = starts[:, None] + torch.arange(masked.shape[1]) - 1
+        assert (pieces < stops[:, None])[masked].all()
+        assert (masked.sum(1) <= 0.15 * (stops - starts) + 3).all()
+        self.masked += pieces[masked].tolist()
+        return torch.stack([pieces, pieces**2], -1).float()
+
+
 @pytest.mark.parametrize("slots", [1, 100, 100_000])
 def test_of_many_words_a_sixth_is_masked_at_once_and_each_word_once(slots):
     rng = np.random.default_rng(1)
-    sentences = [[str(n) for n in range(length)] for length in (40, 1, 0, 90, 7)]
+    words = iter(map(str, range(138)))
+    sentences = [[next(words) for _ in range(length)] for length in (40, 1, 0, 90, 7)]
     lengths = rng.integers(1, 4, size=138)  # of the words in pieces
-    text = PiecedText(
-        np.arange(lengths.sum()), offsets_of(lengths), offsets_of([len(s) for s in sentences])
-    )
+    encoder = PlaceEncoder(offsets_of(lengths))
+    encoder.slots = slots
     tokens = np.sort(rng.choice(138, size=100, replace=False))
-    length, read = 32, []
 
-    def state(windows, numbers, places):
-        pieces = windows.starts[numbers] + places
-        assert (pieces < windows.stops[numbers]).all()
-        for row in range(len(windows.starts)):
-            size = windows.stops[row] - windows.starts[row]
-            assert np.count_nonzero(numbers == row) <= 0.15 * size + 3
-        read.extend(pieces.tolist())
-        return torch.from_numpy(np.stack([pieces, pieces**2], axis=1)).float()
+    found = encoder.encode_masked(sentences, tokens, (0,))
 
-    found = masked_word_states(state, text, tokens, length=length, slots=slots, dim=2, name="")
-
+    read = encoder.masked
     assert len(read) == len(set(read))
     for (mean, square), token in zip(found, tokens, strict=True):
-        pieces = np.arange(text.words[token], text.words[token + 1])
+        pieces = np.arange(encoder.offsets[token], encoder.offsets[token + 1])
         pieces = pieces[np.isin(pieces, read)]  # fewer if it does not fit its window
         assert len(pieces)
         np.testing.assert_allclose((mean, square), (pieces.mean(), (pieces**2).mean()), rtol=1e-5)
@@ -254,7 +277,7 @@ def naive_score(words, encoder, *, left_to_right_in_words):
             hidden[place:last] = [MASK] * (last - place)
             row = torch.tensor([[CLS, *hidden, SEP]])
             with torch.no_grad():
-                states = encoder.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+                states = encoder.model(Rows.whole(row))
                 found = encoder.model.logits(states)[0, place + 1].log_softmax(-1)
             total += float(found[ids[place]])
     return total
@@ -264,7 +287,8 @@ def naive_score(words, encoder, *, left_to_right_in_words):
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("slots", [1, 64, 4096])
 def test_scores_are_those_of_a_loop_that_masks_one_piece_at_a_time(within, slots):
-    encoder = MlmEncoder(ENCODER.model, ENCODER.pieces, ENCODER.text, slots=slots)
+    encoder = small_encoder()
+    encoder.slots = slots
     sentences = [["the", "carpenter", "saw", "it"], [], ["sawmill"], ["図書館", "saw", "."]]
     found = encoder.score(sentences, left_to_right_in_words=within)
     expected = [naive_score(s, ENCODER, left_to_right_in_words=within) for s in sentences]
@@ -280,10 +304,10 @@ class KnowsOneWord(torch.nn.Module):
         self.config, self.pieces = ENCODER.model.config, ENCODER.model.pieces
         self.first, self.second = first, second
 
-    def forward(self, ids, positions, segments, chosen, tree=None):
+    def forward(self, rows, chosen):
         """Return logits, (B, 1, V)."""
         n_pieces = self.config.n_pieces
-        found = torch.zeros(len(ids), 1, n_pieces)
+        found, ids = torch.zeros(len(rows.ids), 1, n_pieces), rows.ids
         sure = np.log(0.9 / (0.1 / (n_pieces - 1)))
         found[(ids == self.second).any(1), 0, self.first] = sure
         found[(ids == self.first).any(1), 0, self.second] = sure
@@ -335,7 +359,7 @@ def test_masks_are_filled_with_the_models_probabilities(shape):
     ids = [*pieces_of(["the"]), MASK, *pieces_of(["saw", "the"]), MASK, *pieces_of(["."])]
     row = torch.tensor([[CLS, *ids, SEP]])
     with torch.no_grad():
-        states = encoder.model(row, torch.arange(row.shape[1])[None], torch.zeros_like(row))
+        states = encoder.model(Rows.whole(row))
         probabilities = encoder.model.logits(states)[0].softmax(-1).numpy()
 
     masks = encoder.fill_mask(text, k=4)

@@ -1,6 +1,7 @@
 """Encoders that attend along the edges of trees: sentences with trees, and those without."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,7 @@ from firth.embed.compare.tasks.tagging.inputs import state_inputs
 from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.huggingface.layouts import layout_problem
 from tests.pretrain.small_run import TEXT, small_encoder, write_run
 from tests.pretrain.small_training import conllu, random_heads, tree_corpus_of
@@ -64,10 +66,8 @@ def naive_states(words, numbers, encoder=ENCODER, *, hide=None):
         [numbers[owner] - 1 if owner >= 0 and numbers[owner] else -2 for owner in owners]
     )
     with torch.no_grad():
-        states = encoder.model.states(
-            row, torch.arange(row.shape[1])[None], torch.zeros_like(row),
-            tree=torch.stack([owners, heads])[None],
-        )[-1][0]  # fmt: skip
+        rows = replace(Rows.whole(row), tree=torch.stack([owners, heads])[None])
+        states = encoder.model.states(rows)[-1][0]
     return torch.stack([states[owners == place].mean(0) for place in range(len(words))]).numpy()
 
 

@@ -1,5 +1,7 @@
 """Causal encoders: no slot sees a later one or another segment, whatever mixes the slots."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from firth.pretrain.config import MlmConfig
 from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.shape import EncoderConfig
-from tests.pretrain.model.test_encoder import LAYOUTS, LENGTH, masked_batch, packed_rows
+from tests.pretrain.model.test_encoder import LAYOUTS, LENGTH, masked_batch, packed_rows, part_of
 from tests.pretrain.model.test_encoder import small_model as bidirectional
 
 SLOT = 12  # the sixth of the second segment, which are slots 7 to 18
@@ -25,10 +27,10 @@ def small_model(**changes):
 @pytest.mark.parametrize("layout", EVERY, ids=str)
 def test_a_slot_has_gradients_of_itself_and_of_slots_before_it_in_its_segment_alone(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows(1)
-    x = model.embed(ids, positions).detach().requires_grad_()
+    rows = packed_rows(1)
+    x = model.embed(rows).detach().requires_grad_()
 
-    states = model.core(x, model.core.attention_inputs(positions, segments))
+    states = model.core(x, model.core.attention_inputs(rows))
     states[:, SLOT].square().sum().backward()
 
     felt = x.grad[0].abs().sum(-1) > 0
@@ -38,20 +40,16 @@ def test_a_slot_has_gradients_of_itself_and_of_slots_before_it_in_its_segment_al
 @pytest.mark.parametrize("layout", EVERY, ids=str)
 def test_the_beginning_of_a_segment_has_the_same_states_without_the_rest(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows(1)
-    together = model(ids, positions, segments)
+    rows = packed_rows(1)
 
-    n = SLOT - 7
-    alone = model(ids[:, 7:SLOT], positions[:, 7:SLOT], torch.zeros(1, n, dtype=torch.long))
+    alone, together = model(part_of(rows, 7, SLOT)), model(rows)
 
     torch.testing.assert_close(alone, together[:, 7:SLOT], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_attention_weights_are_zero_above_the_diagonal(layout):
-    ids, positions, segments = packed_rows(1)
-
-    weights = small_model(**layout).attentions(ids, positions, segments)
+    weights = small_model(**layout).attentions(packed_rows(1))
 
     assert weights.triu(1).abs().max() == 0
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, 1, 2, LENGTH))
@@ -59,14 +57,13 @@ def test_attention_weights_are_zero_above_the_diagonal(layout):
 
 def test_the_loss_is_over_all_slots_and_their_weights():
     model = small_model()
-    batch = masked_batch()
-    batch.targets = torch.randint(5, 60, (2, LENGTH), generator=torch.Generator().manual_seed(6))
-    batch.weights = (batch.targets % 3 > 0).float()
-    batch.chosen = torch.arange(LENGTH).expand(2, -1)
+    targets = torch.randint(5, 60, (2, LENGTH), generator=torch.Generator().manual_seed(6))
+    slots, weights = torch.arange(LENGTH).expand(2, -1), (targets % 3 > 0).float()
+    batch = replace(masked_batch(), chosen=slots, targets=targets, weights=weights)
 
     loss, right = model.loss(batch)
 
-    logits = model.logits(model(batch.ids, batch.positions, batch.segments)).log_softmax(-1)
+    logits = model.logits(model(batch)).log_softmax(-1)
     nll = -logits.gather(-1, batch.targets[..., None])[..., 0] * batch.weights
     torch.testing.assert_close(loss, nll.sum())
     assert float(right) == float(((logits.argmax(-1) == batch.targets) * batch.weights).sum())

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 import re
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import PRESETS, MlmConfig, parse_preset
+from firth.pretrain.data.batches import Batch, Rows
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.layers import FeedForward
 from firth.pretrain.shape import EncoderConfig
@@ -53,33 +53,28 @@ def packed_rows(rows=2):
     segments = torch.tensor([0] * 7 + [1] * 12 + [2] * 3 + [-1] * 2).expand(rows, -1)
     positions = torch.tensor([*range(7), *range(12), *range(3), 0, 0]).expand(rows, -1)
     ids = torch.randint(5, 60, (rows, LENGTH), generator=torch.Generator().manual_seed(1))
-    return ids, positions, segments
+    return Rows(ids, segments, positions)
+
+
+def part_of(rows, start, stop):
+    """Some slots of one segment, alone."""
+    return Rows.whole(rows.ids[:, start:stop])
 
 
 def masked_batch(rows=2):
-    ids, positions, segments = packed_rows(rows)
+    packed = packed_rows(rows)
     chosen = torch.tensor([[1, 8, 20], [2, 9, 0]]).repeat(rows // 2, 1)
     targets = torch.tensor([[10, 20, 30], [40, 50, 0]]).repeat(rows // 2, 1)
     weights = torch.tensor([[1.0, 1, 1], [1, 1, 0]]).repeat(rows // 2, 1)
-    return SimpleNamespace(
-        ids=ids,
-        positions=positions,
-        segments=segments,
-        chosen=chosen,
-        targets=targets,
-        weights=weights,
-        tree=None,
-        noise=None,
-    )
+    return Batch(packed.ids, packed.segments, packed.positions, chosen, targets, weights)
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_a_segment_gives_the_same_states_alone_and_packed(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows(1)
-    together = model(ids, positions, segments)
+    rows = packed_rows(1)
 
-    alone = model(ids[:, 7:19], positions[:, 7:19], torch.zeros(1, 12, dtype=torch.long))
+    alone, together = model(part_of(rows, 7, 19)), model(rows)
 
     torch.testing.assert_close(alone, together[:, 7:19], atol=1e-5, rtol=1e-4)
 
@@ -87,10 +82,10 @@ def test_a_segment_gives_the_same_states_alone_and_packed(layout):
 @pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows(1)
-    x = model.embed(ids, positions).detach().requires_grad_()
+    rows = packed_rows(1)
+    x = model.embed(rows).detach().requires_grad_()
 
-    states = model.core(x, model.core.attention_inputs(positions, segments))
+    states = model.core(x, model.core.attention_inputs(rows))
     states[:, 7:19].square().sum().backward()
 
     felt = x.grad[0].abs().sum(-1) > 0
@@ -100,19 +95,18 @@ def test_padding_and_other_segments_have_no_gradient_in_a_segment(layout):
 @pytest.mark.parametrize("layout", [*LAYOUTS, *MIXED])
 def test_padding_content_never_changes_a_result(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows(1)
-    other = ids.clone()
+    rows = packed_rows(1)
+    other = rows.ids.clone()
     other[:, -2:] = 3
 
-    before, after = model(ids, positions, segments), model(other, positions, segments)
+    before, after = model(rows), model(dataclasses.replace(rows, ids=other))
 
     assert torch.equal(before[:, :-2], after[:, :-2])
 
 
 def permuted(model, order):
     ids = torch.randint(5, 60, (1, 9), generator=torch.Generator().manual_seed(2))
-    positions, segments = torch.arange(9)[None], torch.zeros(1, 9, dtype=torch.long)
-    return model(ids, positions, segments)[:, order], model(ids[:, order], positions, segments)
+    return model(Rows.whole(ids))[:, order], model(Rows.whole(ids[:, order]))
 
 
 def test_without_positions_the_encoder_is_permutation_equivariant():
@@ -149,11 +143,11 @@ def test_the_states_of_all_layers_end_in_the_final_states(layout):
     model = small_model(**layout)
     rows = packed_rows()
 
-    states = model.states(*rows)
+    states = model.states(rows)
 
     assert len(states) == 4
-    torch.testing.assert_close(states[-1], model(*rows), atol=1e-6, rtol=1e-5)
-    lower = model.states(*rows, layers=1)
+    torch.testing.assert_close(states[-1], model(rows), atol=1e-6, rtol=1e-5)
+    lower = model.states(rows, layers=1)
     assert len(lower) == 2
     assert torch.equal(lower[1], states[1])
 
@@ -161,22 +155,20 @@ def test_the_states_of_all_layers_end_in_the_final_states(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_attention_weights_sum_to_one_within_the_segment(layout):
     model = small_model(**layout)
-    ids, positions, segments = packed_rows()
+    rows = packed_rows()
 
-    weights = model.attentions(ids, positions, segments)
+    weights = model.attentions(rows)
 
     assert weights.shape == (3, 2, 2, LENGTH, LENGTH)
     torch.testing.assert_close(weights.sum(-1), torch.ones(3, 2, 2, LENGTH))
-    same = segments[:, :, None] == segments[:, None, :]
+    same = rows.segments[:, :, None] == rows.segments[:, None, :]
     assert (weights.masked_select(~same[None, :, None]) == 0).all()
 
 
 def test_global_layers_see_beyond_the_span_and_the_others_do_not():
     model = small_model(attention_span=3, global_every=2)
-    _, positions, _ = packed_rows(1)
-    ids, segments = torch.full((1, LENGTH), 7), torch.zeros(1, LENGTH, dtype=torch.long)
 
-    weights = model.attentions(ids, positions, segments)
+    weights = model.attentions(Rows.whole(torch.full((1, LENGTH), 7)))
 
     far = (torch.arange(LENGTH)[:, None] - torch.arange(LENGTH)).abs() > 3
     seen = [bool((layer[..., far] > 0).any()) for layer in weights]
@@ -190,8 +182,7 @@ def test_the_loss_is_the_mean_nll_of_the_chosen_slots_alone(layout):
 
     with torch.no_grad():
         loss, right = model.loss(batch)
-        states = model(batch.ids, batch.positions, batch.segments)
-        logits = model.logits(states).log_softmax(-1)
+        logits = model.logits(model(batch)).log_softmax(-1)
     picked = [(0, 1, 10), (0, 8, 20), (0, 20, 30), (1, 2, 40), (1, 9, 50)]
     expected = -sum(float(logits[b, slot, piece]) for b, slot, piece in picked)
     assert math.isclose(loss.item(), expected, rel_tol=1e-5)
@@ -205,10 +196,9 @@ def test_the_tied_table_gets_the_gradients_of_both_its_uses():
     model.loss(batch)[0].backward()
     both = model.pieces.weight.grad.clone()
 
-    x = model.embed(batch.ids, batch.positions).detach().requires_grad_()
+    x = model.embed(batch).detach().requires_grad_()
     table = model.pieces.weight.detach().clone().requires_grad_()
-    rest = (batch.positions, batch.segments, batch.chosen, batch.targets, batch.weights)
-    model.core.losses(x, table, *rest)[0].backward()
+    model.core.losses(x, table, batch)[0].backward()
     by_lookup = torch.zeros_like(table).index_add(0, batch.ids.flatten(), x.grad.flatten(0, 1))
 
     torch.testing.assert_close(both, table.grad + by_lookup, atol=1e-5, rtol=1e-4)
@@ -240,9 +230,9 @@ def test_post_norm_with_relu_is_torchs_own_encoder_layer():
         }
     )
     x = torch.randn(2, 9, 16, generator=torch.Generator().manual_seed(1))
-    segments = torch.zeros(2, 9, dtype=torch.long)
+    rows = Rows.whole(torch.zeros(2, 9, dtype=torch.long))
 
-    ours = block(x, model.core.attention_inputs(segments, segments))
+    ours = block(x, model.core.attention_inputs(rows))
 
     torch.testing.assert_close(ours, theirs(x), atol=1e-5, rtol=1e-4)
 
@@ -309,11 +299,11 @@ def test_dropout_acts_while_training_only_and_repeats_with_the_generator():
     draws = []
     for _ in range(2):
         torch.manual_seed(1)
-        draws.append(model.train()(*rows))
+        draws.append(model.train()(rows))
 
     assert torch.equal(draws[0], draws[1])
-    assert torch.equal(model.eval()(*rows), model(*rows))
-    assert not torch.equal(draws[0], model(*rows))
+    assert torch.equal(model.eval()(rows), model(rows))
+    assert not torch.equal(draws[0], model(rows))
 
 
 def test_a_shape_survives_json():

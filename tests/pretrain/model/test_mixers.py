@@ -10,6 +10,7 @@ from torch import nn
 
 from firth.corpora.common.errors import SettingError
 from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.attention import build_attention_inputs
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -256,9 +257,9 @@ def test_a_resolved_config_can_be_made_again():
 
 def test_a_graph_of_edges_is_for_attention_in_every_layer():
     model = MaskedLanguageModel(shape("conv"))
-    rows = torch.zeros(1, 4, dtype=torch.long)
+    rows = Rows.whole(torch.zeros(1, 4, dtype=torch.long))
     with pytest.raises(SettingError) as caught:
-        model(rows, rows, rows, pattern=torch.ones(1, 4, 4, dtype=torch.bool))
+        model(dataclasses.replace(rows, pattern=torch.ones(1, 4, 4, dtype=torch.bool)))
     assert str(caught.value) == "`pattern` limits attention, and layer 0 is `mixer=conv`"
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import common_direction, look_nearby
 from tests.pretrain.small_training import shape_of
@@ -25,10 +26,9 @@ def started(**options):
 
 def attention(model, ids):
     """The weights of all layers with attention, (L, heads, T, T), in one segment."""
-    positions = torch.arange(ids.shape[1])[None]
     layers = [n for n, mixer in enumerate(model.config.mixers) if mixer == "attention"]
     with torch.inference_mode():
-        found = model.attentions(ids, positions, torch.zeros_like(ids), layers)[:, 0]
+        found = model.attentions(Rows.whole(ids), layers)[:, 0]
     return dict(zip(layers, found, strict=True))
 
 

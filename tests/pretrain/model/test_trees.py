@@ -9,6 +9,7 @@ import torch
 from firth.corpora.common.errors import SettingError
 from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
 from firth.pretrain.config import MlmConfig
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.packing import PackedRows, lay_out
 from firth.pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -158,11 +159,9 @@ def test_no_gradient_crosses_segments_or_more_edges_than_layers(layers):
     words = torch.tensor([-1, 0, 1, 2, 3, -1, -1, 4, 5, 6, -1, -1])
     heads = torch.tensor([-2, -2, 0, 1, 2, -2, -2, -2, 4, -2, -2, -2])
     segments, positions = lay_out(ids)
-    x = model.embed(ids, positions).detach().requires_grad_()
-    inputs = model.core.attention_inputs(
-        positions, segments, tree=torch.stack([words, heads])[None]
-    )
-    final = model.core(x, inputs)
+    rows = Rows(ids, segments, positions, tree=torch.stack([words, heads])[None])
+    x = model.embed(rows).detach().requires_grad_()
+    final = model.core(x, model.core.attention_inputs(rows))
 
     for slot, word in enumerate(words.tolist()[:11]):
         (gradient,) = torch.autograd.grad(final[0, slot].square().sum(), x, retain_graph=True)

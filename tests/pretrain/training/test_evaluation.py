@@ -65,7 +65,7 @@ def test_a_models_score_is_that_of_its_logits():
     model.eval()
     with torch.no_grad():
         for batch in batches:
-            states = model(batch.ids, batch.positions, batch.segments)
+            states = model(batch)
             logits = model.logits(states).log_softmax(-1)
             for row, slot in batch.weights.nonzero().tolist():
                 found = logits[row, batch.chosen[row, slot]]
