@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, SEP
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batch, Batches
-from firth.pretrain.data.masking import Masking, capacity
-from firth.pretrain.data.objectives.masked import MaskedPieces
+from firth.pretrain.data.objectives.masked import MaskedPieces, capacity
 from firth.pretrain.data.packing import PackedRows
 from firth.pretrain.device import Stopwatch, synchronize
 from firth.pretrain.huggingface.layouts import huggingface_form
@@ -78,7 +77,7 @@ def make_batches(rows: PackedRows, batch_rows: int) -> Batches:
     continues = rng.random(rows.vocabulary_size) < _CONTINUES
     continues[:FIRST_PIECE] = False
     usual = capacity(rows.sequence_length, MASK_RATE)
-    objective = MaskedPieces(Masking(), torch.tensor(continues, device=rows.device), usual, seed=1)
+    objective = MaskedPieces(torch.tensor(continues, device=rows.device), usual, seed=1)
     return Batches(rows, objective, batch_rows=batch_rows, seed=1)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import check, setting
 from firth.pretrain.mixers import ATTENTION, MIXERS
 from firth.pretrain.scores import SCORES
 
@@ -14,39 +15,42 @@ FEED_FORWARDS = ("relu", "gelu", "geglu")
 INIT_STD = 0.02  # of the first weights and embeddings
 TREE = "tree"  # of ``attention_edges``
 _MAX_HEADS = 65_536
-_MAX = {"layers": 1000, "max_length": 65_536}  # as the settings allow
+
+
+def _size(help: str, *, default: Any = dataclasses.MISSING, most: int = 1 << 24) -> Any:
+    """Declare a field that is a whole number from 1 to a plausible maximum."""
+    return setting(default, help, at_least=1, at_most=most)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
     """The shape of an encoder: everything about it but its weights."""
 
-    n_pieces: int  # V, including special pieces
-    layers: int
-    heads: int  # per layer
-    dim: int  # D
-    feed_forward_dim: int
-    max_length: int  # T, the longest segment
+    n_pieces: int = _size("Pieces, including special ones: V.")
+    layers: int = _size("Layers.", most=1000)
+    heads: int = _size("Attention heads of a layer.")
+    dim: int = _size("Width of the states: D.")
+    feed_forward_dim: int = _size("Width of the feed-forward part.")
+    max_length: int = _size("The longest segment: T.", most=65_536)
     # the following as the settings of these names
-    attention_score: str = "scaled-dot"
-    positions: str = "rotary"
-    norm: str = "pre"
-    feed_forward: str = "geglu"
-    attention_span: int | None = None
-    global_every: int | None = None
-    dropout: float = 0.0
+    attention_score: str = setting("scaled-dot", "Score.", choices=tuple(SCORES))
+    positions: str = setting("rotary", "Positions.", choices=POSITIONS)
+    norm: str = setting("pre", "Layout.", choices=NORMS)
+    feed_forward: str = setting("geglu", "Feed-forward part.", choices=FEED_FORWARDS)
+    attention_span: int | None = _size("Neighbors each side; None for all.", default=None)
+    global_every: int | None = _size("Which layers attend to all.", default=None)
+    dropout: float = setting(0.0, "Share of activations dropped.", at_least=0, below=1)
     # per layer, a key of ``firth.pretrain.mixers.MIXERS``; empty for attention everywhere
     mixers: tuple[str, ...] = ()
-    conv_width: int | None = None  # slots of a filter; None if no layer has filters
-    causal: bool = False  # whether a slot sees only itself and what is before it
-    attention_edges: str | None = None
-    nearby_heads: bool = False  # whether heads started at the slots nearby
+    conv_width: int | None = _size("Slots of a filter; None without filters.", default=None)
+    causal: bool = setting(False, "Whether a slot sees only itself and what is before it.")
+    attention_edges: str | None = setting(None, "Heads that attend along edges of trees.")
+    nearby_heads: bool = setting(False, "Whether heads started at the slots nearby.")
 
     def __post_init__(self) -> None:
-        _check_count("layers", self.layers)
+        check(self)  # the shape may come from a damaged file
         if not self.mixers:
             object.__setattr__(self, "mixers", (ATTENTION,) * self.layers)
-        self._check_kinds()
         self._check_mixers()
         if self.attends:
             self._check_attention()
@@ -95,29 +99,6 @@ class EncoderConfig:
                 f"{setting}: edges also lead to later words, which `objective=causal` predicts; "
                 "leave one of them out"
             )
-
-    def _check_kinds(self) -> None:
-        """Check each field separately, since the shape may come from a damaged file."""
-        for name, value, choices in (
-            ("attention_score", self.attention_score, tuple(SCORES)),
-            ("positions", self.positions, POSITIONS),
-            ("norm", self.norm, NORMS),
-            ("feed_forward", self.feed_forward, FEED_FORWARDS),
-        ):
-            if value not in choices:
-                raise SettingError(f"{name} {value!r} is not one of {', '.join(choices)}")
-        for name in ("n_pieces", "layers", "heads", "dim", "feed_forward_dim", "max_length"):
-            _check_count(name, getattr(self, name))
-        for name in ("attention_span", "global_every", "conv_width"):
-            if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name))
-        if not isinstance(self.attention_edges, str | None):
-            raise SettingError(f"attention_edges must be a text, got {self.attention_edges!r}")
-        for name in ("causal", "nearby_heads"):
-            if not isinstance(getattr(self, name), bool):
-                raise SettingError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        if not 0 <= self.dropout < 1:
-            raise SettingError(f"dropout must be at least 0 and below 1, got {self.dropout}")
 
     def _check_mixers(self) -> None:
         """Raise unless there is a known mixer for each layer, of a width that it can have."""
@@ -218,12 +199,3 @@ def is_number(text: str, most: int) -> bool:
     """Return whether a text is a whole number from 1 to ``most``."""
     digits = text.isascii() and text.isdigit() and len(text) <= len(str(most))
     return digits and 0 < int(text) <= most
-
-
-def _check_count(name: str, value: Any) -> None:
-    """Raise unless the value is a whole number from 1 to a plausible maximum."""
-    if type(value) is not int or value < 1:
-        raise SettingError(f"{name} must be a whole number above 0, got {value!r}")
-    limit = _MAX.get(name, 1 << 24)
-    if value > limit:
-        raise SettingError(f"{name} must be at most {limit}, got {value}")

@@ -37,34 +37,16 @@ def keyed_bits(
     return _hash(torch.arange(n, device=device).mul_(_signed(stride)).add_(key)).view(*shape)
 
 
-def keyed_uniform(
-    seed: int,
-    step: int,
-    purpose: str,
-    shape: Sequence[int],
-    device: torch.device | str,
-    *,
-    first: int = 0,
-) -> torch.Tensor:
-    """Return uniform numbers in [0, 1), multiples of 2^-24, float32 of ``shape``."""
-    return _uniform(keyed_bits(seed, step, purpose, shape, device, first=first))
+def as_uniform(bits: torch.Tensor) -> torch.Tensor:
+    """Return random bits as uniform numbers in [0, 1), multiples of 2^-24, float32."""
+    return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
 
 
-def keyed_integers(
-    seed: int,
-    step: int,
-    purpose: str,
-    shape: Sequence[int],
-    device: torch.device | str,
-    *,
-    below: int,
-    first: int = 0,
-) -> torch.Tensor:
-    """Return uniform integers from 0 to ``below - 1``, int64 of ``shape``.
+def as_integers(bits: torch.Tensor, below: int) -> torch.Tensor:
+    """Return random bits as uniform integers from 0 to ``below - 1``, int64.
 
     ``below`` is at most 2^31; each probability is off 1 / ``below`` by less than 2^-32.
     """
-    bits = keyed_bits(seed, step, purpose, shape, device, first=first)
     return (_shifted(bits, 32) * below) >> 32
 
 
@@ -81,7 +63,7 @@ def row_uniform(keys: torch.Tensor, purpose: int, n: int) -> torch.Tensor:
     stride = int(STRIDE)
     first = _signed(((purpose << _PURPOSE_SHIFT) + 1) * stride)
     numbers = torch.arange(n, device=keys.device).mul_(_signed(stride)).add_(first)
-    return _uniform(_hash(keys[:, None] + numbers))
+    return as_uniform(_hash(keys[:, None] + numbers))
 
 
 @row_uniform.register_fake
@@ -97,11 +79,6 @@ def _hash(bits: torch.Tensor) -> torch.Tensor:
         bits *= _signed(int(factor))
     bits ^= _shifted(bits, int(SHIFTS[2]))
     return bits
-
-
-def _uniform(bits: torch.Tensor) -> torch.Tensor:
-    """Return the first bits as uniform numbers in [0, 1), float32."""
-    return _shifted(bits, 64 - _FLOAT_BITS).to(torch.float32).mul_(2.0**-_FLOAT_BITS)
 
 
 def _key(seed: int, step: int, purpose: str) -> int:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from firth.corpora.tokenizer.pieces import CONTINUATION, FIRST_PIECE, SEP
 from firth.pretrain.data.batches import Rows
-from firth.pretrain.data.stateless_random import keyed_uniform
+from firth.pretrain.data.stateless_random import as_uniform, keyed_bits
 from firth.pretrain.inference.sampling import GenerateConfig, draw_piece
 from firth.pretrain.inference.trained_encoder import Prediction
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -55,7 +55,7 @@ def continue_row(
     for step in range(most):
         never = torch.from_numpy(forbidden if added else forbidden | continues).to(device)
         chances = _next_chances(model, ids, never)
-        [draw] = keyed_uniform(config.seed, step, "generate", (1,), "cpu").tolist()
+        [draw] = as_uniform(keyed_bits(config.seed, step, "generate", (1,), "cpu")).tolist()
         piece = draw_piece(chances, draw, config)
         if piece == SEP:
             return added, True

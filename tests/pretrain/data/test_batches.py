@@ -10,8 +10,7 @@ from scipy.stats import chisquare
 
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
-from firth.pretrain.data.masking import Masking, capacity
-from firth.pretrain.data.objectives.masked import MaskedPieces
+from firth.pretrain.data.objectives.masked import MaskedPieces, capacity
 from firth.pretrain.data.packing import PackedRows, lay_out
 from tests.embed.small_corpus import SmallView
 from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
@@ -19,18 +18,18 @@ from tests.pretrain.letters import LETTERS, all_ids, packed, random_units
 FIELDS = [
     field.name
     for field in dataclasses.fields(Batch)
-    if field.name not in ("clusters", "tree", "noise")
+    if field.name != "clusters" and not field.kw_only
 ]
 ROWS = packed(random_units(1, 60))
 N = ROWS.n_rows
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 
 
-def batches(rows=ROWS, *, batch_rows=8, seed=1, masking=None):
+def batches(rows=ROWS, *, batch_rows=8, seed=1, kind="piece"):
     """Batches of letters."""
     usual = capacity(rows.sequence_length, 0.3)
     continues = torch.tensor(LETTERS.continues)
-    objective = MaskedPieces(masking or Masking(), continues, usual, seed)
+    objective = MaskedPieces(continues, usual, seed, kind)
     return Batches(rows, objective, batch_rows=batch_rows, seed=seed)
 
 
@@ -107,10 +106,10 @@ def test_the_order_does_not_depend_on_the_size_of_batches():
 
 def test_steps_can_be_made_in_any_order():
     order = [40, 0, 7, 1, 39, 6, 1000, 0]
-    wandering = batches(masking=Masking("span"))
+    wandering = batches(kind="span")
 
     for step in order:
-        alone = batches(masking=Masking("span")).batch(step, 0.2)
+        alone = batches(kind="span").batch(step, 0.2)
         assert differences(wandering.batch(step, 0.2), alone) == []
 
 
@@ -253,7 +252,7 @@ def test_batches_of_rows_without_clusters_have_none():
 @pytest.mark.parametrize("kind", ["piece", "word", "span"])
 def test_a_gpu_makes_the_same_batches(kind, deterministic):
     on_gpu = dataclasses.replace(ROWS, ids=ROWS.ids.cuda(), device=torch.device("cuda"))
-    here, there = (batches(rows, masking=Masking(kind)) for rows in (ROWS, on_gpu))
+    here, there = (batches(rows, kind=kind) for rows in (ROWS, on_gpu))
     pairs = [(here.batch(0, 0.15), there.batch(0, 0.15))]  # and this has loaded the kernels
     try:
         torch.use_deterministic_algorithms(deterministic)

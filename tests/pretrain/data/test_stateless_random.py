@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chisquare
 
 import firth.pretrain.data.stateless_random
-from firth.pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
+from firth.pretrain.data.stateless_random import as_integers, as_uniform, keyed_bits
 
 FALSE_ALARM = 1e-6  # of each chi-square test, over all seeds; the seeds are fixed
 UNSIGNED = 1 << 64
@@ -68,7 +68,7 @@ def test_seed_step_and_purpose_each_change_the_numbers():
 def test_numbers_do_not_touch_torchs_generator():
     before = torch.get_rng_state()
 
-    keyed_uniform(1, 1, "test", (8,), "cpu")
+    keyed_bits(1, 1, "test", (8,), "cpu")
 
     assert torch.equal(torch.get_rng_state(), before)
 
@@ -76,14 +76,14 @@ def test_numbers_do_not_touch_torchs_generator():
 def test_uniform_numbers_are_multiples_of_2_to_the_minus_24_from_the_upper_bits():
     bits = keyed_bits(5, 0, "test", (1000,), "cpu")
 
-    uniform = keyed_uniform(5, 0, "test", (1000,), "cpu")
+    uniform = as_uniform(bits)
 
     assert uniform.dtype == torch.float32
     assert (uniform.double() * 2**24).tolist() == [b % UNSIGNED >> 40 for b in bits.tolist()]
 
 
 def test_uniform_numbers_fill_the_interval_evenly():
-    uniform = keyed_uniform(5, 0, "test", (500, 400), "cpu").flatten().numpy()
+    uniform = as_uniform(keyed_bits(5, 0, "test", (200_000,), "cpu")).numpy()
 
     assert uniform.min() >= 0
     assert uniform.max() < 1
@@ -95,13 +95,13 @@ def test_uniform_numbers_fill_the_interval_evenly():
 def test_integers_scale_the_upper_bits(below):
     bits = keyed_bits(5, 0, "test", (1000,), "cpu")
 
-    drawn = keyed_integers(5, 0, "test", (1000,), "cpu", below=below)
+    drawn = as_integers(bits, below)
 
     assert drawn.tolist() == [(b % UNSIGNED >> 32) * below >> 32 for b in bits.tolist()]
 
 
 def test_integers_are_equally_likely():
-    drawn = keyed_integers(5, 0, "test", (200_000,), "cpu", below=777)
+    drawn = as_integers(keyed_bits(5, 0, "test", (200_000,), "cpu"), 777)
 
     counts = np.bincount(drawn.numpy(), minlength=777)
     assert len(counts) == 777
@@ -111,10 +111,11 @@ def test_integers_are_equally_likely():
 def drawn_twice(neighbors):
     """Numbers from 0 to 31 at pairs of positions that might be correlated."""
     if neighbors == "places":
-        return keyed_integers(5, 0, "test", (100_000, 2), "cpu", below=32).T
+        return as_integers(keyed_bits(5, 0, "test", (100_000, 2), "cpu"), 32).T
     at = {"steps": [(5, 0, "test"), (5, 1, "test")], "seeds": [(5, 0, "test"), (6, 0, "test")]}
     at["purposes"] = [(5, 0, "test"), (5, 0, "other")]
-    return torch.stack([keyed_integers(*key, (100_000,), "cpu", below=32) for key in at[neighbors]])
+    bits = torch.stack([keyed_bits(*key, (100_000,), "cpu") for key in at[neighbors]])
+    return as_integers(bits, 32)
 
 
 @pytest.mark.parametrize("neighbors", ["places", "steps", "seeds", "purposes"])

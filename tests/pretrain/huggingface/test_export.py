@@ -81,30 +81,25 @@ def some_rows(n_pieces, length):
     return ids
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_the_stock_model_gives_the_same_logits_padding_or_not(name, tmp_path):
-    run = random_run(tmp_path / "run", **LAYOUTS[name])
-
-    summary = write_huggingface(run, tmp_path / "out")
-
-    model, stock = load_model(run), opened(tmp_path / "out")
-    expected = "ModernBertForMaskedLM" if name.startswith("pre") else "BertForMaskedLM"
-    assert type(stock).__name__ == expected
-    assert summary == f"{expected} of 3 layers x 32"
-    ids = some_rows(model.config.n_pieces, model.config.max_length)
-    assert difference(model, stock, ids) < 1e-4
+STOCK = {
+    ("pre", False): "ModernBertForMaskedLM",
+    ("post", False): "BertForMaskedLM",
+    ("pre", True): "ModernBertDecoderForCausalLM",
+    ("post", True): "BertLMHeadModel",
+}
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True], ids=["masked", "causal"])
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_causal_run_is_a_stock_decoder_with_the_same_logits(name, tmp_path):
-    run = random_run(tmp_path / "run", causal=True, **LAYOUTS[name])
+def test_the_stock_model_gives_the_same_logits_padding_or_not(name, causal, tmp_path):
+    run = random_run(tmp_path / "run", causal=causal, **LAYOUTS[name])
 
     summary = write_huggingface(run, tmp_path / "out")
 
-    model, stock = load_model(run), opened(tmp_path / "out", "AutoModelForCausalLM")
-    expected = "ModernBertDecoderForCausalLM" if name.startswith("pre") else "BertLMHeadModel"
+    kind = "AutoModelForCausalLM" if causal else "AutoModelForMaskedLM"
+    model, stock = load_model(run), opened(tmp_path / "out", kind)
+    expected = STOCK[model.config.norm, causal]
     assert type(stock).__name__ == expected
     assert summary == f"{expected} of 3 layers x 32"
     ids = some_rows(model.config.n_pieces, model.config.max_length)

@@ -16,7 +16,7 @@ from firth.embed.protocols import (
     SentenceScorer,
 )
 from firth.pretrain.data.batches import Rows
-from firth.pretrain.data.stateless_random import keyed_uniform
+from firth.pretrain.data.stateless_random import as_uniform, keyed_bits
 from firth.pretrain.inference import causal_encoder
 from firth.pretrain.inference.generation import spell
 from firth.pretrain.inference.sampling import GenerateConfig, draw_piece
@@ -139,7 +139,8 @@ def naive_text(encoder, row, config):
             if reached < config.top_p:
                 reached += score / total
                 nucleus.append((piece, reached))
-        drawn = keyed_uniform(config.seed, step, "generate", (1,), "cpu").item() * reached
+        bits = keyed_bits(config.seed, step, "generate", (1,), "cpu")
+        drawn = as_uniform(bits).item() * reached
         piece = next(piece for piece, reached in nucleus if drawn < reached)
         if piece == SEP:
             return row, "end of text"

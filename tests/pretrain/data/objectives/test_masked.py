@@ -6,8 +6,8 @@ import torch
 from scipy.stats import chi2, chisquare
 
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
-from firth.pretrain.data.masking import Masking, capacity, mask
-from firth.pretrain.data.stateless_random import keyed_bits, keyed_integers, keyed_uniform
+from firth.pretrain.data.objectives.masked import MaskedPieces, capacity
+from firth.pretrain.data.stateless_random import as_integers, as_uniform, keyed_bits
 
 FALSE_ALARM = 1e-6  # of each statistical test, over all seeds; the seeds are fixed
 V = 60
@@ -38,8 +38,9 @@ def plain_row(n, *, every=1):
     return torch.tensor([CLS, *words * n, SEP])
 
 
-def masked(ids, masking, *, rate=0.15, step=0, first_row=0):
-    return mask(ids, CONTINUES, masking, rate=rate, seed=11, step=step, first_row=first_row)
+def masked(ids, kind="piece", *shares, rate=0.15, step=0, first_row=0):
+    objective = MaskedPieces(CONTINUES, capacity(ids.shape[1], rate), 11, kind, *shares)
+    return objective.predict(ids, step=step, rate=rate, first_row=first_row)
 
 
 def naive_words(row):
@@ -96,11 +97,11 @@ def test_choice_matches_the_definition(kind, length, rate):
     ids = random_rows(3, 40, length)
     n, T = ids.shape
 
-    found = masked(ids, Masking(kind), rate=rate, step=5)
+    found = masked(ids, kind, rate=rate, step=5)
 
-    chances = keyed_integers(11, 5, "count", (n,), "cpu", below=1 << 31).tolist()
+    chances = as_integers(keyed_bits(11, 5, "count", (n,), "cpu"), 1 << 31).tolist()
     places = keyed_bits(11, 5, "place", (n, T), "cpu").tolist()
-    coins = keyed_uniform(11, 5, "span", (n, T), "cpu").tolist()
+    coins = as_uniform(keyed_bits(11, 5, "span", (n, T), "cpu")).tolist()
     for i, row in enumerate(ids.tolist()):
         pieces = sum(piece >= FIRST_PIECE for piece in row)
         wanted = int(pieces * rate + chances[i] / 2**31)
@@ -116,7 +117,7 @@ def test_choice_matches_the_definition(kind, length, rate):
 def test_special_pieces_are_neither_masked_nor_drawn(kind):
     ids = random_rows(4, 300, 64)
 
-    found = masked(ids, Masking(kind, mask_share=0.2, random_share=0.8), rate=0.5)
+    found = masked(ids, kind, 0.2, 0.8, rate=0.5)
 
     changed = found.ids != ids
     assert changed.any()
@@ -131,7 +132,7 @@ def test_special_pieces_are_neither_masked_nor_drawn(kind):
 def test_only_chosen_pieces_change(kind):
     ids = random_rows(4, 50, 64)
 
-    found = masked(ids, Masking(kind))
+    found = masked(ids, kind)
 
     restored = found.ids.scatter(1, found.chosen, found.targets)
     assert torch.equal(restored, ids)
@@ -141,7 +142,7 @@ def test_only_chosen_pieces_change(kind):
 def test_rows_without_pieces_have_nothing_to_predict(kind):
     ids = torch.tensor([[CLS, UNK, UNK, SEP, PAD, PAD], [CLS, UNK, SEP, CLS, UNK, SEP]])
 
-    found = masked(ids, Masking(kind), rate=0.9)
+    found = masked(ids, kind, rate=0.9)
 
     assert torch.equal(found.ids, ids)
     assert not found.weights.any()
@@ -153,9 +154,9 @@ def test_rows_without_pieces_have_nothing_to_predict(kind):
 def test_rows_masked_a_few_at_a_time_are_masked_as_all_at_once(kind):
     ids = random_rows(6, 10, 32)
 
-    whole = masked(ids, Masking(kind))
+    whole = masked(ids, kind)
 
-    parts = [masked(ids[i : i + 4], Masking(kind), first_row=i) for i in (0, 4, 8)]
+    parts = [masked(ids[i : i + 4], kind, first_row=i) for i in (0, 4, 8)]
     for name in whole._fields:
         process_group = torch.cat([getattr(part, name) for part in parts])
         assert torch.equal(process_group, getattr(whole, name)), name
@@ -164,7 +165,7 @@ def test_rows_masked_a_few_at_a_time_are_masked_as_all_at_once(kind):
 def test_every_step_masks_other_pieces_and_repeats_itself():
     ids = random_rows(6, 10, 32)
 
-    first, other, again = (masked(ids, Masking(), step=step) for step in (0, 1, 0))
+    first, other, again = (masked(ids, step=step) for step in (0, 1, 0))
 
     assert not torch.equal(first.chosen, other.chosen)
     assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
@@ -183,7 +184,7 @@ def test_capacity_is_the_rate_of_all_but_two_slots_rounded_up(length, rate, expe
 def test_a_full_row_never_needs_more_than_the_capacity(kind, rate):
     ids = plain_row(20).repeat(2000, 1)  # 20 * rate is whole, or nearly
 
-    spare = masked(torch.nn.functional.pad(ids, (0, 22), value=PAD), Masking(kind), rate=rate)
+    spare = masked(torch.nn.functional.pad(ids, (0, 22), value=PAD), kind, rate=rate)
 
     assert spare.weights.sum(1).max() == capacity(22, rate)
 
@@ -193,7 +194,7 @@ def test_the_number_of_targets_has_the_exact_expectation(kind):
     n_rows, pieces, rate = 40_000, 17, 0.15  # 2.55 a row: 2 or 3
     ids = plain_row(pieces).repeat(n_rows, 1)
 
-    numbers = masked(ids, Masking(kind), rate=rate).weights.sum(1)
+    numbers = masked(ids, kind, rate=rate).weights.sum(1)
 
     counts = [(numbers == 2).sum().item(), (numbers == 3).sum().item()]
     assert sum(counts) == n_rows
@@ -203,7 +204,7 @@ def test_the_number_of_targets_has_the_exact_expectation(kind):
 @pytest.mark.parametrize("kind", ["piece", "word"])
 def test_every_piece_of_a_row_is_chosen_equally_often(kind):
     n_rows, pieces = 20_000, 30
-    found = masked(plain_row(pieces).repeat(n_rows, 1), Masking(kind), rate=0.2)
+    found = masked(plain_row(pieces).repeat(n_rows, 1), kind, rate=0.2)
 
     counts = torch.bincount(found.chosen.flatten(), minlength=pieces + 2).numpy()[1 : 1 + pieces]
 
@@ -220,7 +221,7 @@ def test_every_piece_of_a_row_is_chosen_equally_often(kind):
 def test_targets_are_shown_as_the_shares_say(mask_share, random_share):
     ids = plain_row(60).repeat(5000, 1)
 
-    found = masked(ids, Masking("piece", mask_share, random_share), rate=0.3)
+    found = masked(ids, "piece", mask_share, random_share, rate=0.3)
 
     shown = found.ids.gather(1, found.chosen)[found.weights > 0]
     n = len(shown)
@@ -239,7 +240,7 @@ def test_targets_are_shown_as_the_shares_say(mask_share, random_share):
 def test_random_pieces_are_drawn_equally_often():
     ids = plain_row(60).repeat(5000, 1)
 
-    found = masked(ids, Masking("piece", mask_share=0.0, random_share=1.0), rate=0.3)
+    found = masked(ids, "piece", 0.0, 1.0, rate=0.3)
 
     shown = found.ids.gather(1, found.chosen)[found.weights > 0]
     assert chisquare(np.bincount(shown, minlength=V)[FIRST_PIECE:]).pvalue > FALSE_ALARM
@@ -248,7 +249,7 @@ def test_random_pieces_are_drawn_equally_often():
 def test_words_are_masked_whole():
     ids = plain_row(20, every=3).repeat(500, 1)
 
-    found = masked(ids, Masking("word", mask_share=1.0, random_share=0.0), rate=0.2)
+    found = masked(ids, "word", 1.0, 0.0, rate=0.2)
 
     hidden = (found.ids == MASK)[:, 1:-1].view(-1, 20, 3)
     assert torch.equal(hidden.any(2), hidden.all(2))
@@ -259,7 +260,7 @@ def test_words_are_masked_whole():
 def test_small_words_fill_the_remaining_targets(kind):
     ids = random_rows(8, 2000, 64)
 
-    found = masked(ids, Masking(kind), rate=0.15)
+    found = masked(ids, kind, rate=0.15)
 
     # a row may lack words that are small enough; that costs less than 1 target in 200
     pieces = (ids >= FIRST_PIECE).sum().item()
@@ -271,7 +272,7 @@ def test_runs_of_words_have_geometric_lengths_with_mean_3():
     row = plain_row(n).tolist()
     lengths = []
     for step in range(100):
-        coins = keyed_uniform(11, step, "span", (n + 2,), "cpu").tolist()
+        coins = as_uniform(keyed_bits(11, step, "span", (n + 2,), "cpu")).tolist()
         # the last run is cut off by the end of the row
         lengths += [len(run) for run in naive_runs(row, naive_words(row), coins)[:-1]]
 
@@ -286,7 +287,7 @@ def test_a_span_is_a_run_of_neighbors():
 
     neighbors = {}
     for kind in ("word", "span"):
-        chosen = masked(ids, Masking(kind), rate=0.06).chosen  # 6 words of each row
+        chosen = masked(ids, kind, rate=0.06).chosen  # 6 words of each row
         neighbors[kind] = (chosen.diff(dim=1) == 1).float().mean().item()
 
     # single words neighbor others by chance, about 6 in 100; in runs of mean 3, two in three
