@@ -10,6 +10,7 @@ import torch
 
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.corpora.tokenizer.pieces import CLS, SEP
+from firth.pretrain.data.batches import Rows
 from firth.pretrain.inference.attention_picture import _lay_out, draw_attention
 from firth.pretrain.inference.attention_weights import SentenceAttention
 from firth.pretrain.model.weights import load_model
@@ -43,10 +44,8 @@ def test_json_holds_the_encoders_weights_by_layer_and_head(run):
     assert answer["pieces"] == [pieces.names[piece] for piece in ids]
     assert [one["layer"] for one in answer["layers"]] == [0, 1, 2]
     assert [head["head"] for head in answer["layers"][1]["heads"]] == [0, 1, 2, 3]
-    row = torch.tensor([ids])
-    places = torch.arange(len(ids))[None]
     with torch.no_grad():
-        own = load_model(run).attentions(row, places, torch.zeros_like(row))[:, 0].numpy()
+        own = load_model(run).attentions(Rows.whole(torch.tensor([ids])))[:, 0].numpy()
     np.testing.assert_allclose(weights, own, atol=1e-6)
     np.testing.assert_allclose(weights.sum(-1), 1, atol=2e-5)
 
