@@ -7,7 +7,6 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.context_vectors import with_contexts
 from firth.embed.vectors.onehot import one_hot
-from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture
@@ -25,17 +24,11 @@ def test_the_sum_adds_each_words_own_context_vector(vectors, run, contexts):
     assert summed.vocabulary == vectors.vocabulary
     assert np.array_equal(summed.counts, vectors.counts)
     assert summed.name == str(run)
-
-
-def test_a_sum_keeps_the_text_settings_of_the_run(run, contexts):
-    (run / "config.json").write_text('{"text": {"keep_case": true}}')
-    assert with_contexts(load_vectors(run)).words("Paris") == ["Paris"]
-
-
-def test_contexts_are_mapped_and_not_read(run, contexts):
     found = load_vectors(run).contexts
     assert isinstance(found, np.memmap)
     assert np.array_equal(found, contexts)
+    (run / "config.json").write_text('{"text": {"keep_case": true}}')
+    assert with_contexts(load_vectors(run)).words("Paris") == ["Paris"]
 
 
 def test_vectors_read_into_memory_keep_their_contexts(vectors, run, contexts):
@@ -61,27 +54,16 @@ def test_the_error_for_a_run_without_contexts_names_the_methods_with_them(run):
     )
 
 
-def test_contexts_that_do_not_fit_are_refused(run, contexts):
-    np.save(run / "contexts.npy", contexts[:, :3])
-    with pytest.raises(ArtifactError) as refusal:
-        with_contexts(load_vectors(run))
-    assert str(refusal.value) == (
-        f"{run / 'contexts.npy'}: has float32 of shape (8, 3), expected float32 of shape (8, 4); "
-        "train the run again"
-    )
-
-
 def test_damaged_contexts_are_refused(run, contexts):
     path = run / "contexts.npy"
+    np.save(path, contexts[:, :3])
+    message = r"has float32 of shape \(8, 3\), expected float32 of shape \(8, 4\); train the run"
+    with pytest.raises(ArtifactError, match=message):
+        with_contexts(load_vectors(run))
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; train the run again$"):
+    message = r"contexts\.npy: is damaged .*; train the run again$"
+    with pytest.raises(ArtifactError, match=message):
         _ = load_vectors(run).contexts
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ArtifactError, match=r"contexts\.npy: is damaged .*; train the run again$"):
+    with pytest.raises(ArtifactError, match=message):
         _ = load_vectors(run).contexts
-
-
-def test_contexts_are_added_in_a_single_dimension(tmp_path):
-    WordVectors(["a"], np.array([[1]], np.float32)).save(tmp_path)
-    np.save(tmp_path / "contexts.npy", np.array([[2]], np.float32))
-    assert with_contexts(load_vectors(tmp_path)).matrix.tolist() == [[3.0]]

@@ -130,37 +130,34 @@ def test_a_run_in_8_bits_is_read_wherever_a_run_is(run, tmp_path):
     assert isinstance(load_vectors(tmp_path / "saved").matrix, Int8Rows)
 
 
-def truncated(run):
-    (run / CODES).write_bytes((run / CODES).read_bytes()[:-1])
-    return "{run}/vectors.int8.npy: is damaged (mmap length is greater than file size); "
-
-
-def other_scales(run):
-    np.save(run / SCALES, np.ones(3, np.float32))
-    return "{run}/scales.npy: has 3 scales for 40 rows of vectors.int8.npy; "
-
-
-def no_scales(run):
-    (run / SCALES).unlink()
-    return "{run}/scales.npy: no such file; "
-
-
-def wide(run):
-    np.save(run / CODES, np.zeros((40, 7), np.int16))
-    return "{run}/vectors.int8.npy: is int16 of shape (40, 7), expected an int8 matrix"
-
-
-def other_words(run):
-    (run / "vocabulary.tsv").write_text("a\t1\n")
-    return "{run}: 1 words do not fit a matrix of shape (40, 7)"
-
-
-@pytest.mark.parametrize("damage", [truncated, other_scales, no_scales, wide, other_words])
-def test_damaged_files_are_refused_in_one_line(run, damage):
-    start = damage(run).format(run=run)
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            CODES,
+            None,
+            "{run}/vectors.int8.npy: is damaged (mmap length is greater than file size);",
+        ),
+        (SCALES, np.ones(3, np.float32), "{run}/scales.npy: has 3 scales for 40 rows of vectors"),
+        (SCALES, None, "{run}/scales.npy: no such file; "),
+        (CODES, np.zeros((40, 7), np.int16), "{run}/vectors.int8.npy: is int16 of shape (40, 7),"),
+        ("vocabulary.tsv", "a\t1\n", "{run}: 1 words do not fit a matrix of shape (40, 7)"),
+    ],
+    ids=["truncated", "other scales", "no scales", "wide", "other words"],
+)
+def test_damaged_files_are_refused_in_one_line(run, name, content, message):
+    path = run / name
+    if isinstance(content, np.ndarray):
+        np.save(path, content)
+    elif content is not None:
+        path.write_text(content)
+    elif name == CODES:
+        path.write_bytes(path.read_bytes()[:-1])
+    else:
+        path.unlink()
     with pytest.raises(ArtifactError) as refused:
         load_vectors(run)
-    assert str(refused.value).startswith(start)
+    assert str(refused.value).startswith(message.format(run=run))
     assert "\n" not in str(refused.value)
 
 

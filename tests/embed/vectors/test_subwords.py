@@ -61,21 +61,13 @@ def test_buckets_are_those_of_gensim(word, lengths):
     assert ngram_buckets(word, *lengths, 2_000_000) == ft_ngram_hashes(word, *lengths, 2_000_000)
 
 
-def test_a_hash_worked_by_hand():
-    # FNV-1a of the one byte of "a" is the published 0xE40C292C
-    assert ngram_buckets("a", 1, 1, 2**32) == [0xE40C292C]
-
-
 def test_ngrams_repeat_and_a_boundary_alone_is_not_an_ngram():
     assert naive_ngrams("aa", 1, 2) == ["<a", "a", "aa", "a", "a>"]
     assert len(ngram_buckets("aa", 1, 2, 1000)) == 5
     assert ngram_buckets("", 1, 1, 1000) == []
     assert ngram_buckets("</s>", 1, 6, 1000) == []
-
-
-def test_no_words_have_no_buckets():
-    starts, buckets = word_buckets([], 3, 6, 1000)
-    assert (starts.tolist(), buckets.tolist()) == ([0], [])
+    # FNV-1a of the one byte of "a" is the published 0xE40C292C
+    assert ngram_buckets("a", 1, 1, 2**32) == [0xE40C292C]
 
 
 @pytest.mark.parametrize(("text", "found"), [("3-6", (3, 6)), ("1-1", (1, 1)), ("2-999", (2, 999))])
@@ -108,12 +100,8 @@ def test_composed_rows_are_means(threads):
         # up to three sums and a quotient, each rounded: of the rows' size, not of the mean's
         atol = 5 * 2.0**-24 * np.abs(rows).max()
         np.testing.assert_allclose(found[w], rows.mean(axis=0), rtol=0, atol=atol)
-
-
-def test_places_outside_the_table_fail_an_assertion():
-    one = np.ones((1, 2), np.float32)
-    with pytest.raises(IndexError, match="places must be rows of 1 n-grams"):
-        composed_rows(one, one, np.array([0, 1]), np.array([1]))
+    with pytest.raises(IndexError, match="places must be rows of 7 n-grams"):
+        composed_rows(words, grams, starts, places + 1, threads)
 
 
 def table(n_buckets, kept=None, **more):
@@ -142,11 +130,9 @@ def test_buckets_without_a_row_are_left_out():
     assert found.compose("ab").dtype == np.float32
     assert table(1000, np.setdiff1d(np.arange(1000), buckets)).compose("ab") is None
     assert table(1000, np.empty(0, np.int64)).compose("ab") is None
-
-
-def test_a_word_too_short_for_ngrams_is_zero_in_a_full_table_and_none_in_a_partial_one():
-    assert table(50, shortest=5, longest=6).compose("ab").tolist() == [0, 0]
-    assert table(50, np.arange(7), shortest=5, longest=6).compose("ab") is None
+    short = {"shortest": 5, "longest": 6}  # zero in a full table
+    assert table(50, **short).compose("ab").tolist() == [0, 0]
+    assert table(50, np.arange(7), **short).compose("ab") is None
 
 
 def test_a_row_that_is_not_finite_is_refused():

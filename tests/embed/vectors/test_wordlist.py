@@ -73,20 +73,11 @@ def test_only_whole_words_are_found(tmp_path, searches):
     assert 8 not in stored
 
 
-def test_the_first_of_equal_words_has_the_row(tmp_path):
-    path = tmp_path / "vocabulary.tsv"
-    write_words(path, ["a", "b", "a"], None)
-    assert StoredVocabulary(path).row("a") == 0
-    assert index_words(["a", "b", "a", "b"]) == {"a": 0, "b": 1}
-
-
 def test_words_in_memory_are_encoded_as_bytes_too():
     buffer, starts, ends = encode_words(["né", "", "x"])
-    assert [buffer[a:b].tobytes() for a, b in zip(starts, ends, strict=True)] == [
-        "né".encode(),
-        b"",
-        b"x",
-    ]
+    encoded = [buffer[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
+    assert encoded == ["né".encode(), b"", b"x"]
+    assert index_words(["a", "b", "a", "b"]) == {"a": 0, "b": 1}
 
 
 @pytest.mark.parametrize(
@@ -95,21 +86,14 @@ def test_words_in_memory_are_encoded_as_bytes_too():
         (None, "{path}: no such file; is {run} a finished run?"),
         (b"", "{path}: is empty or not a regular file; train the run again"),
         (b"a\t1\nb\t", "{path}: the last line is cut off; train the run again"),
+        (b"a\t1\nb\tx\n", "{path}:2: the count is not a number"),
     ],
-    ids=["none", "empty", "cut"],
+    ids=["none", "empty", "cut", "count"],
 )
 def test_a_damaged_vocabulary_is_refused(tmp_path, content, message):
     path = tmp_path / "vocabulary.tsv"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(ArtifactError) as refusal:
-        StoredVocabulary(path)
-    assert str(refusal.value) == message.format(path=path, run=tmp_path)
-
-
-def test_a_count_that_is_not_a_number_is_refused(tmp_path):
-    path = tmp_path / "vocabulary.tsv"
-    path.write_bytes(b"a\t1\nb\tx\n")
-    with pytest.raises(ArtifactError) as refusal:
         StoredVocabulary(path).counts()
-    assert str(refusal.value) == f"{path}:2: the count is not a number"
+    assert str(refusal.value) == message.format(path=path, run=tmp_path)
