@@ -6,9 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import ReadOptions, build_corpus, cli
+from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.store.corpus import Corpus
 from firth.embed.change.config import ChangeConfig
@@ -22,6 +21,7 @@ from firth.embed.change.periods import read_periods, two_corpora
 from firth.embed.change.words import word_changes
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.inference.mlm_encoder import MlmEncoder
+from tests.calls import command, output
 from tests.pretrain.small_run import small_encoder, small_run
 
 WORDS = ["saw", "river", "king"]
@@ -164,22 +164,12 @@ def run(tmp_path_factory):
 
 
 def test_the_command_shows_and_stores_what_the_states_say(corpus, run, tmp_path):
-    line = [
-        "change",
-        str(corpus.path),
-        "--by",
-        "year",
-        "--periods",
-        "1900,1901",
-        "--min-count",
-        "2",
-    ]
-    line += ["--route", "contextual", "--encoder", str(run), "--words", "saw,river"]
+    line = f"change {corpus.path} --by year --periods 1900,1901 --min-count 2 --route contextual"
     out = tmp_path / "out"
-    done = CliRunner().invoke(cli.main, [*line, "--out", str(out)])
-    assert done.exit_code == 0, done.stderr
-    assert "prototype" in done.stdout
-    assert "no p: only --route svd-joint has it" in done.stdout
+    words = ("--encoder", run, "--words", "saw,river", "--out", out)
+    shown = output(*line.split(), *words)
+    assert "prototype" in shown
+    assert "no p: only --route svd-joint has it" in shown
     config = ChangeConfig(route="contextual", encoder=str(run), min_count=2)
     found = word_changes(corpus, config=config, by="year", periods=["1900", "1901"])
     table = found.table
@@ -214,9 +204,9 @@ def test_words_are_checked_before_anything_is_encoded(corpus, run, tmp_path, mon
     line = f"change {corpus.path} --by year --periods 1900,1901 --min-count 2 --route contextual"
     line += f" --encoder {run} --plot {tmp_path / 'path.svg'} xyz"
     for more in ("", " --words saw"):
-        done = CliRunner().invoke(cli.main, (line + more).split())
+        done = command(*(line + more).split())
         assert done.stderr.startswith("Error: 'xyz' is not one of the ")
-    done = CliRunner().invoke(cli.main, (line[:-3] + "saw --words saw").split())
+    done = command(*(line[:-3] + "saw --words saw").split())
     assert "--plot needs neighbors, which --route contextual finds among --words" in done.stderr
     monkeypatch.setattr(MlmEncoder, "covers", lambda self, words: np.zeros(len(words), bool))
     config = ChangeConfig(route="contextual", encoder=str(run), min_count=2)

@@ -7,9 +7,8 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import ReadOptions, build_corpus, cli
+from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
 from firth.corpora.datasets.synthetic import SyntheticConfig
 from firth.corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
@@ -18,19 +17,30 @@ from firth.embed.change.config import ChangeConfig
 from firth.embed.change.path_picture import draw_path
 from firth.embed.change.words import word_changes
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output
 
 SETTINGS = ChangeConfig(dim=30, permutations=40, threads=2)
 PERIODS = ["early", "late"]
 PROCRUSTES = ChangeConfig(route="procrustes", dim=30, threads=2)
 
 
+def build(folder, lines, field):
+    """Build a corpus of JSON lines with a field."""
+    (folder / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=ReadOptions(keep=(field,)))
+
+
+def changing(folder, n_tokens, seed, share):
+    """Build a corpus in which a share of the company of some words is exchanged."""
+    write_changing(folder / "in.jsonl", SyntheticConfig(n_tokens=n_tokens, seed=seed), share)
+    read = ReadOptions(keep=("period",))
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
     """Return a text in which most of the company of some words is exchanged."""
-    folder = tmp_path_factory.mktemp("change")
-    write_changing(folder / "in.jsonl", SyntheticConfig(n_tokens=300_000, seed=1), 0.7)
-    read = ReadOptions(keep=("period",))
-    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+    return changing(tmp_path_factory.mktemp("change"), 300_000, 1, 0.7)
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +76,7 @@ def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
 @pytest.mark.slow
 def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
     monkeypatch.setattr("firth.corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
-    write_changing(tmp_path / "in.jsonl", SyntheticConfig(n_tokens=100_000, seed=2), 0.0)
-    read = ReadOptions(keep=("period",))
-    corpus = build_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    corpus = changing(tmp_path, 100_000, 2, 0.0)
     table = word_changes(corpus, config=SETTINGS, by="period", periods=PERIODS).table
     # 650 words: 4 standard errors of independent ones on either side
     assert 0.016 <= (table.p <= 0.05).mean() <= 0.084
@@ -78,10 +86,8 @@ def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_the_result_does_not_depend_on_threads(corpus, found):
-    again = word_changes(
-        corpus, config=ChangeConfig(dim=30, permutations=40, threads=1), by="period",
-        periods=PERIODS,
-    )  # fmt: skip
+    config = dataclasses.replace(SETTINGS, threads=1)
+    again = word_changes(corpus, config=config, by="period", periods=PERIODS)
     assert again.table.words == found.table.words
     np.testing.assert_array_equal(again.table.p, found.table.p)
     np.testing.assert_array_equal(again.table.distances, found.table.distances)
@@ -134,10 +140,8 @@ def small(tmp_path_factory):
         words = [*rng.choice([f"w{n}" for n in range(20)], 40).tolist(), "some"]
         words += ["solo"] * (12 if number == 30 else 1) + ["gone"] * (number < 12)
         text = " ".join(rng.permutation(words).tolist())
-        lines.append(json.dumps({"text": text, "year": str(1890 + number)}))
-    (folder / "in.jsonl").write_text("\n".join(lines))
-    read = ReadOptions(keep=("year",))
-    return build_corpus(folder / "in.jsonl", folder / "corpus", read=read)
+        lines.append({"text": text, "year": str(1890 + number)})
+    return build(folder, lines, "year")
 
 
 def test_words_that_have_no_company_in_a_period_are_not_compared(tmp_path):
@@ -146,9 +150,7 @@ def test_words_that_have_no_company_in_a_period_are_not_compared(tmp_path):
          "period": PERIODS[late]}
         for n in range(60) for late in (0, 1)
     ]  # fmt: skip
-    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    read = ReadOptions(keep=("period",))
-    corpus = build_corpus(tmp_path / "in.jsonl", tmp_path / "corpus", read=read)
+    corpus = build(tmp_path, lines, "period")
     config = ChangeConfig(dim=3, permutations=0, min_count=5)
     table = word_changes(corpus, config=config, by="period", periods=PERIODS).table
     assert sorted(table.words) == [f"w{n}" for n in range(7)]
@@ -245,28 +247,24 @@ def test_a_path_is_drawn_to_a_file(small, tmp_path):
 
 
 def test_the_command_prints_tables_json_and_csv(small, tmp_path):
-    line = ["change", str(small.path), "--by", "year", "--periods", ",".join(DECADES)]
-    line += ["--dim", "8", "--permutations", "5", "--min-count", "6"]
-    runner = CliRunner()
-    made = ["--out", str(tmp_path / "run"), "--report", str(tmp_path / "page.html")]
-    shown = runner.invoke(cli.main, [*line, "--words", "solo,w1", "--sentences", "1", *made])
-    assert shown.exit_code == 0, shown.output
-    rows = [row.split() for row in shown.stdout.splitlines() if row.split()[:1] == ["1902-1913"]]
+    line = ["change", small.path, "--by", "year", "--periods", ",".join(DECADES)]
+    line += ["--dim", 8, "--permutations", 5, "--min-count", 6]
+    made = ["--out", tmp_path / "run", "--report", tmp_path / "page.html"]
+    shown = output(*line, "--words", "solo,w1", "--sentences", 1, *made)
+    rows = [row.split() for row in shown.splitlines() if row.split()[:1] == ["1902-1913"]]
     assert [row[1] for row in rows] == ["12", "23"]
-    assert max(map(len, shown.stdout.splitlines())) <= 120
+    assert max(map(len, shown.splitlines())) <= 120
     assert "<bdi>solo</bdi>" in (tmp_path / "page.html").read_text()
-    assert "1 document" in shown.stdout
-    assert "solo 1890-1901:" in shown.stdout
-    assert "22 words in every period; 0 are rarer in one" in shown.stdout
+    assert "1 document" in shown
+    assert "solo 1890-1901:" in shown
+    assert "22 words in every period; 0 are rarer in one" in shown
     assert (tmp_path / "run" / "change.tsv").is_file()
     assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"
-    refused = runner.invoke(cli.main, [*line, "--csv", "--sentences", "1"])
+    refused = command(*line, "--csv", "--sentences", 1)
     assert "--csv has no room for --sentences; use --json" in refused.stderr
-    found = json.loads(runner.invoke(cli.main, [*line, "--top", "3", "--json"]).stdout)
+    found = json.loads(output(*line, "--top", 3, "--json"))
     assert (found["by"], found["other"]) == ("year", None)
     assert (found["periods"], len(found["words"])) == (DECADES, 3)
-    rows = list(
-        csv.DictReader(io.StringIO(runner.invoke(cli.main, [*line, "--top", "0", "--csv"]).stdout))
-    )
+    rows = list(csv.DictReader(io.StringIO(output(*line, "--top", 0, "--csv"))))
     assert len(rows) == 22
     assert [row["word"] for row in rows[:3]] == [word["word"] for word in found["words"]]
