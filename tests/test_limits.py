@@ -9,28 +9,21 @@ import pytest
 from tests.limits import STARTED, skip_problem, unmarked_process
 
 
-def skipped(reason):
-    """Return the report of a skipped test."""
-    return SimpleNamespace(skipped=True, longrepr=("test.py", 3, f"Skipped: {reason}"))
-
-
-@pytest.mark.parametrize("reason", ["there is no GPU", "no real data: missing folder /a (set B)"])
-def test_what_a_machine_may_lack_may_be_skipped(reason):
-    assert skip_problem(skipped(reason), missing=False) == ""
-
-
 @pytest.mark.parametrize(
-    "reason", ["could not import 'umap': no module", "usearch is not installed"]
+    ("reason", "allowed", "if_missing"),
+    [
+        ("there is no GPU", True, True),
+        ("no real data: missing folder /a (set B)", True, True),
+        ("could not import 'umap': no module", False, True),
+        ("usearch is not installed", False, True),
+        ("too slow", False, False),
+    ],
 )
-def test_packages_are_missing_only_on_request(reason):
-    assert reason in skip_problem(skipped(reason), missing=False)
-    assert skip_problem(skipped(reason), missing=True) == ""
-
-
-def test_any_other_reason_is_a_failure():
-    assert "too slow" in skip_problem(skipped("too slow"), missing=True)
-    passed = SimpleNamespace(skipped=False, longrepr=None)
-    assert skip_problem(passed, missing=False) == ""
+def test_skips_have_listed_reasons_or_are_of_missing_packages(reason, allowed, if_missing):
+    report = SimpleNamespace(skipped=True, longrepr=("test.py", 3, f"Skipped: {reason}"))
+    assert (not skip_problem(report, missing=False), not skip_problem(report, missing=True)) == (
+        allowed, if_missing,
+    )  # fmt: skip
 
 
 @pytest.mark.process

@@ -19,20 +19,8 @@ from firth.pretrain.device import (
 CPU = torch.device("cpu")
 
 
-@pytest.fixture
-def no_gpu(monkeypatch):
-    """Simulate a machine without a GPU."""
+def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-
-
-@pytest.fixture
-def two_gpus(monkeypatch):
-    """Simulate a machine with two GPUs."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-
-def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(no_gpu):
     assert choose_device("auto") == choose_device("cpu") == CPU
     with pytest.raises(SettingError) as refused:
         choose_device("cuda")
@@ -41,7 +29,9 @@ def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(no_gpu):
     )
 
 
-def test_each_process_of_a_machine_takes_its_own_gpu(two_gpus):
+def test_each_process_of_a_machine_takes_its_own_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert choose_device("auto", 1) == choose_device("cuda", 1) == torch.device("cuda", 1)
     assert choose_device("cpu", 1) == CPU
     with pytest.raises(SettingError) as refused:
@@ -128,8 +118,5 @@ def test_missing_memory_is_reported_in_one_line(error, whose):
     assert str(refused.value) == (
         f"not enough memory on this {whose}; pass a smaller `batch`, `sequence_length` or `preset`"
     )
-
-
-def test_other_errors_are_not_reported_as_missing_memory():
     with pytest.raises(RuntimeError, match="shapes"), explain_out_of_memory():
         raise RuntimeError("shapes do not fit")

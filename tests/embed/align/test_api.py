@@ -8,6 +8,7 @@ from firth.corpora.artifacts.artifact import read_json, verify
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.align.api import align_vectors
 from firth.embed.align.config import AlignConfig
+from firth.embed.align.pairs import hold_out, shared_pairs
 from tests.embed.align.planted_spaces import space, turned
 
 PLAIN, BACK, BY = turned()
@@ -56,8 +57,6 @@ def test_held_out_pairs_have_no_part_in_the_map():
 
 def used_words(aligned):
     """Return the words that the map was learned from."""
-    from firth.embed.align.pairs import hold_out, shared_pairs
-
     config = aligned.about["settings"]
     pairs = shared_pairs(PLAIN, BACK, config["words"])
     used, _ = hold_out(pairs, config["held_out"], config["among"], config["seed"])
@@ -84,8 +83,6 @@ def test_a_dictionary_pairs_words_of_other_names(tmp_path):
 
 
 def test_fewer_pairs_than_dimensions_are_noted(capsys):
-    import firth
-
     with firth.show_progress():
         align_vectors(PLAIN, BACK, AlignConfig(words=5, held_out=0))
     assert capsys.readouterr().err == (
@@ -140,25 +137,15 @@ def test_refusals(a, b, options, message):
     assert str(caught.value) == message
 
 
-def test_a_test_dictionary_of_everything_leaves_no_pair(tmp_path):
+def test_what_a_test_dictionary_or_a_share_leaves_without_words_is_refused(tmp_path):
     file = tmp_path / "test.txt"
     file.write_text("".join(f"w{n} w{n}\n" for n in range(400)))
     with pytest.raises(SettingError, match=r"^no pair is left to map by: all are in `test`; "):
         align_vectors(PLAIN, BACK, test=file)
-
-
-def test_a_test_dictionary_beyond_the_searched_words_is_refused(tmp_path):
-    file = tmp_path / "test.txt"
     file.write_text("w1 w30\nw2 w20\n")
-    with pytest.raises(SettingError) as caught:
+    message = r"10 most frequent words of B; pass a larger `among`, such as 21$"
+    with pytest.raises(SettingError, match=message):
         align_vectors(PLAIN, BACK, AlignConfig(among=10), test=file)
-    assert str(caught.value) == (
-        f"{file}: no partner is among the 10 most frequent words of B; pass a larger `among`, "
-        "such as 21"
-    )
-
-
-def test_half_a_word_cannot_be_held_out():
     with pytest.raises(SettingError, match=r"held_out must be below 1 or a whole number, got 1.5$"):
         AlignConfig(held_out=1.5)
 

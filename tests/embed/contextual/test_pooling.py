@@ -10,7 +10,6 @@ from firth.embed.contextual import pooling
 from firth.embed.contextual.pooling import PoolConfig, parse_layers, pool_words
 from firth.embed.contextual.pooling_kernels import keep_lowest
 from firth.embed.svd.scratch import Scratch
-from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus, SmallView
 from tests.pretrain.small_run import small_corpus, small_encoder
 
@@ -201,12 +200,9 @@ def test_rare_words_and_punctuation_are_encoded_but_get_no_vector():
     assert pooled.vectors.vocabulary == ["a", "d"]
     assert pooled.vectors.counts.tolist() == [2, 2]
     assert encoder.encoded == ["a b .", "a c .", "d d ."]
-
-
-def test_sentences_without_a_pooled_word_are_never_encoded():
-    encoder = FakeEncoder()
-    pool_words(encoder, CorpusInShards("a a\nb .\n. ."), PoolConfig(min_count=2))
-    assert encoder.encoded == ["a a"]
+    alone = FakeEncoder()
+    pool_words(alone, CorpusInShards("a a\nb .\n. ."), config)  # lines without pooled words
+    assert alone.encoded == ["a a"]
 
 
 def test_the_block_size_changes_nothing():
@@ -277,11 +273,6 @@ def test_unknown_words_get_no_vector_and_a_note(source, capsys):
     assert encoder.encoded == (["a #x b", "a #x #z #q"] if source == "states" else [])
 
 
-def test_an_encoder_that_covers_every_word_prints_no_note(capsys):
-    pool_words(FakeEncoder(), CorpusInShards("a b"), PoolConfig(min_count=1))
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("contexts", [1, 3, 1000])
 def test_masked_words_are_read_only_where_they_need_a_context(contexts):
     text, encoder = random_text(), FakeEncoderWithMask()
@@ -322,16 +313,7 @@ def test_layers_require_states_as_source():
         PoolConfig(source="input-embeddings", layers="0,1")
     assert str(error.value) == "`layers=0,1`: input embeddings have none; leave it out"
     assert PoolConfig(source="input-embeddings", layers="auto").layers == "auto"
-
-
-def test_pooled_vectors_are_saved_as_a_run(tmp_path):
-    config = PoolConfig(min_count=1, contexts_per_word=1)
-    pooled = pool_words(FakeEncoder(), CorpusInShards("a b\na c"), config)
-    pooled.vectors.save(tmp_path)
-    opened = WordVectors.open(tmp_path)
-    assert list(opened.vocabulary) == list(pooled.vectors.vocabulary)
-    assert np.array_equal(opened.matrix, pooled.vectors.matrix)
-    assert opened.counts.tolist() == [2, 1, 1]
+    assert parse_layers("3, 0,3", 4) == (0, 3)
 
 
 NUMBERS = "expected comma-separated numbers like 0,1, or auto"
@@ -387,10 +369,6 @@ def test_an_encoder_may_state_the_layers_of_static_vectors(
     assert found.info["layers"] == pooled
     assert np.unique(found.vectors.matrix[:, 3]).tolist() == [np.mean(pooled)]
     assert said == ([notes] if notes else [])
-
-
-def test_layers_are_sorted_without_repetition():
-    assert parse_layers("3, 0,3", 4) == (0, 3)
 
 
 def test_heaps_keep_the_lowest_keys():

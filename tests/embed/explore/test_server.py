@@ -16,11 +16,10 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import SettingError
 from firth.corpora.encoding.build import open_or_build
 from firth.embed.explore import maps
 from firth.embed.explore import space as space_module
-from firth.embed.explore import why as why_module
 from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.space import Space
 from firth.embed.explore.why import why_near
@@ -36,7 +35,6 @@ from tests.pretrain.small_run import small_run
 pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 
-from firth.embed.explore import server as server_module
 from firth.embed.explore.server import POLICY, Answers, make_app
 from tests.calls import refusal
 
@@ -78,14 +76,14 @@ def client(corpus, runs):
 
 def get(client, path, **parameters):
     """Return the JSON of an answer."""
-    found = client.get(path, params=parameters)
+    found = client.get(path, params=parameters or None)
     assert found.status_code == 200, found.text
     return found.json()
 
 
 def refused(client, path, status, **parameters):
     """Return the message of a refusal."""
-    found = client.get(path, params=parameters)
+    found = client.get(path, params=parameters or None)
     assert found.status_code == status, found.text
     message = found.json()["error"]
     assert "\n" not in message
@@ -249,7 +247,8 @@ def test_attention_of_many_pieces_is_refused_before_it_fills_the_memory(client, 
     assert "too many for a table of attention, which shows 3; use a shorter sentence" in message
 
 
-def test_lines_do_not_wait_for_collocates(client, monkeypatch):
+def answered_meanwhile(client, waiting_for, path, *others):
+    """Hold a question back, and return the answer to another one."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(*_, **__):
@@ -257,31 +256,22 @@ def test_lines_do_not_wait_for_collocates(client, monkeypatch):
         assert go_on.wait(60)
         raise SettingError("late")
 
-    monkeypatch.setattr(server_module, "collocates", slow)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(refused, client, "/api/collocates", 400, query="sea")
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr(waiting_for, slow)
+        waiting = pool.submit(refused, client, path, 400)
         assert asked.wait(60)
-        assert get(client, "/api/concordance", query="sea", n=3)["lines"]
+        found = get(client, *others)
         go_on.set()
         assert waiting.result() == "late"
+    return found
 
 
-def test_neighbors_do_not_wait_for_an_encoder_that_is_opened(client, runs, monkeypatch):
-    asked, go_on = threading.Event(), threading.Event()
-
-    def slow(_):
-        asked.set()
-        assert go_on.wait(60)
-        raise ArtifactError("late")
-
-    monkeypatch.setattr(why_module, "open_encoder", slow)
+def test_quick_answers_do_not_wait_for_slow_ones(client, runs):
+    held = "firth.embed.explore.server.collocates", "/api/collocates?query=sea"
+    assert answered_meanwhile(client, *held, "/api/concordance?query=sea&n=3")["lines"]
+    held = "firth.embed.explore.why.open_encoder", "/api/context/0?text=a+[king]"
     fresh = client_of(Space(runs[2], 100))
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(refused, fresh, "/api/context/0", 400, text="a [king]")
-        assert asked.wait(60)
-        assert get(fresh, "/api/neighbors/0", word="king")["neighbors"]
-        go_on.set()
-        assert waiting.result() == "late"
+    assert answered_meanwhile(fresh, *held, "/api/neighbors/0?word=king")["neighbors"]
 
 
 def test_only_who_knows_the_token_gets_an_answer(client, runs):
