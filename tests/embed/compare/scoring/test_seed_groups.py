@@ -48,8 +48,8 @@ def encoders(corpus, tmp_path_factory):
         name: MlmConfig(**{**SMALL, "steps": 2, **options})
         for name, options in {
             "mlm-seed1": {"seed": 1},
-            "mlm-seed2": {"seed": 2, "device": "auto", "checkpoint_every": "1"},
-            "wide": {"seed": 3, "dim": 32},
+            "mlm-seed2": {"seed": 2, "device": "auto", "threads": 2},
+            "wide": {"seed": 3, "preset": "1/32/2"},
         }.items()
     }
     return {name: make_mlm_run(corpus, config, folder / name) for name, config in runs.items()}
