@@ -28,7 +28,7 @@ from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.recommend import good_candidates, is_unspaced, mean_of, read_evidence
-from firth.embed.compare.report.table import to_json
+from firth.embed.compare.report.document import to_json
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import describe_run
 from firth.embed.compare.scoring.sets import read_tasks

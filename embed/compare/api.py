@@ -26,21 +26,20 @@ from firth.embed.compare.report.contents import (
     make_maps,
     read_facts,
 )
+from firth.embed.compare.report.document import held_out_json, to_json
 from firth.embed.compare.report.examples import find_in_context, read_attention
 from firth.embed.compare.report.html.page import write_report
 from firth.embed.compare.report.intrinsic_table import geometry_json, print_geometry
+from firth.embed.compare.report.names import short_names
 from firth.embed.compare.report.saved import store_comparison
 from firth.embed.compare.report.score_picture import draw_scores
 from firth.embed.compare.report.summary import LEGEND, summarize
-from firth.embed.compare.report.table import (
+from firth.embed.compare.report.terminal import (
     COLUMNS,
-    held_out_json,
     legend_lines,
     print_held_out,
     print_report,
-    short_names,
     table_rows,
-    to_json,
 )
 from firth.embed.compare.scoring.held_out import HeldOutRow, held_out_losses
 from firth.embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
@@ -94,10 +93,10 @@ class Compared:
 
     def _repr_html_(self) -> str:
         """Return the table that notebooks show, with what its marks mean."""
-        rows = list(table_rows(self.comparison))
+        rows = list(table_rows(self.document))
         lines = [f"result: {sentence}" for sentence in self.document["summary"]]
         lines += [f"Error: {line}" for line in self.failures]
-        legend = legend_lines(self.comparison, self.config.unknown) if self.tasks else ()
+        legend = legend_lines(self.document, self.config.unknown) if self.tasks else ()
         return html_table(COLUMNS, rows, repr(self).strip("<>"), [*legend, *lines])
 
     @property
@@ -129,7 +128,7 @@ class Compared:
     def print_tables(self) -> None:
         """Print the tables without the failures."""
         if self.tasks:
-            print_report(self.comparison, self.config.unknown)
+            print_report(self.document, self.config.unknown)
         if self.geometry is not None:
             print_geometry(self.geometry, short_names(self.comparison.runs, name_room(_LONGEST)))
         for rows in self.held_out:

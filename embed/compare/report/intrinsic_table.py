@@ -12,7 +12,7 @@ from firth.embed.compare.intrinsic.measures import (
     Geometry,
     Property,
 )
-from firth.embed.compare.report.table import cut_name
+from firth.embed.compare.report.names import cut_name
 
 _LONGEST_RUN, _LONGEST_WORD = 18, 12
 _OPTIONAL = ("reason", "word")

@@ -21,8 +21,8 @@ from firth.corpora.artifacts.figures import (
 )
 from firth.corpora.common.errors import SettingError
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
-from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
-from firth.embed.compare.report.table import short_names
+from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
+from firth.embed.compare.report.names import short_names
 from firth.embed.compare.statistics.ranking import ALPHA
 
 _GRAY, _PALE = "#767676", "#e6e6e6"

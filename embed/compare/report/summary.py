@@ -5,9 +5,9 @@ from itertools import combinations
 from typing import Any
 
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import skill
-from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
-from firth.embed.compare.report.table import short_names
+from firth.embed.compare.report.names import short_names
 from firth.embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
 
 LEGEND = (

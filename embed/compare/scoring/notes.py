@@ -26,7 +26,7 @@ PUBLISHED = {
 }
 _FEW = 30  # below, percentile intervals and normal tests are rough
 FEW_MARK = "~"
-_FEW_NOTES = {
+FEW_NOTES = {
     "items": f"fewer than {_FEW} items, so intervals and tests are rough",
     "units": f"items of fewer than {_FEW} pairs, topics or words, so intervals and tests are rough",
 }
@@ -84,7 +84,7 @@ def few_of(score: Score) -> str | None:
 
 def few_note(score: Score) -> str | None:
     """Return the note that a defined score rests on few items or units, or None."""
-    return _FEW_NOTES.get(few_of(score) or "")
+    return FEW_NOTES.get(few_of(score) or "")
 
 
 def join_notes(note: str | None, further: str | None) -> str | None:

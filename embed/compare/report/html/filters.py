@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firth.embed.compare.report.document import ResultGroup
 from firth.embed.compare.report.explanations import meaning
-from firth.embed.compare.report.result_groups import ResultGroup
 from firth.embed.compare.scoring.frequency_bands import EDGES
 
 

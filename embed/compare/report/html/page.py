@@ -12,6 +12,7 @@ from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.artifacts.figures import replace_undrawable
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.report.contents import ReportParts
+from firth.embed.compare.report.document import rows_of
 from firth.embed.compare.report.html.attention import attention_view
 from firth.embed.compare.report.html.curves import curve_view
 from firth.embed.compare.report.html.filters import FILTERS
@@ -20,8 +21,7 @@ from firth.embed.compare.report.html.scale import colors_of
 from firth.embed.compare.report.html.scores import score_views
 from firth.embed.compare.report.html.summary import summary_view
 from firth.embed.compare.report.html.words import context_view, map_view, neighbor_view
-from firth.embed.compare.report.result_groups import rows_of
-from firth.embed.compare.report.table import short_names
+from firth.embed.compare.report.names import short_names
 from firth.embed.compare.statistics.ranking import ALPHA
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import Any
 
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import meaning, page_of
 from firth.embed.compare.report.html.scale import Scale, scale_of
-from firth.embed.compare.report.result_groups import ResultGroup, group_results, rows_of
 from firth.embed.compare.scoring.frequency_bands import EDGES
 from firth.embed.compare.scoring.notes import gather_notes
 from firth.embed.compare.statistics.ranking import ALPHA

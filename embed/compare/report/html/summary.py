@@ -5,8 +5,8 @@ from typing import Any
 
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.report.contents import RunFacts
+from firth.embed.compare.report.document import rows_of
 from firth.embed.compare.report.explanations import CAUSAL, METHODS
-from firth.embed.compare.report.result_groups import rows_of
 from firth.embed.compare.report.summary import LEGEND
 
 

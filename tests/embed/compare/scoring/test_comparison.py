@@ -12,7 +12,7 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.lookup import find_words
-from firth.embed.compare.report.table import to_json
+from firth.embed.compare.report.document import to_json
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample

@@ -11,7 +11,8 @@ import pytest
 
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.report.table import print_report, to_json
+from firth.embed.compare.report.document import to_json
+from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
@@ -127,7 +128,7 @@ def test_the_table_shows_one_row_for_several_seeds(config, capsys):
     found = compare_vectors(
         runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
     )
-    print_report(found, "skip")
+    print_report(to_json(found, CompareConfig(), {}), "skip")
 
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
@@ -147,7 +148,7 @@ def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     runs = dict(zip(seeds, (noisy(1), noisy(2), broken), strict=True))
 
     found = compare_vectors(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
-    print_report(found, "skip")
+    print_report(to_json(found, CompareConfig(), {}), "skip")
 
     assert len(found.failures) == 4
     assert {score.n_seeds for score in found.scores if score.run == "sg-seed*"} == {2}
@@ -171,7 +172,7 @@ def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
     found = compare_vectors(
         runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
     )
-    print_report(found, "skip")
+    print_report(to_json(found, CompareConfig(), {}), "skip")
 
     assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
     assert len(found.failures) == 4

@@ -10,7 +10,8 @@ import pytest
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.metrics import write_unit_losses
 from firth.corpora.common.errors import ArtifactError
-from firth.embed.compare.report.table import held_out_json, print_held_out
+from firth.embed.compare.report.document import held_out_json
+from firth.embed.compare.report.terminal import print_held_out
 from firth.embed.compare.scoring.held_out import compare_losses, held_out_losses
 
 LOSSES = ([6.0, 2.0, 16.0, 0.0], [2.0, 1.0, 5.0, 0.0])  # of three units, and one without pairs

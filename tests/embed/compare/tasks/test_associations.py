@@ -10,7 +10,8 @@ import scipy.sparse
 
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.association_tests import AssociationTest, WordList
-from firth.embed.compare.report.table import print_report, to_json
+from firth.embed.compare.report.document import to_json
+from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
@@ -335,7 +336,7 @@ def compared(tmp_path):
 def test_runs_are_not_ranked_by_bias(compared, capsys):
     found, config = compared
 
-    print_report(found, config.unknown)
+    print_report(to_json(found, config, {}), config.unknown)
 
     output = capsys.readouterr().out
     rows = [line for line in output.splitlines() if line.rstrip().endswith("/24")]

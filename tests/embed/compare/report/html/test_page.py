@@ -24,6 +24,7 @@ from firth.embed.compare.report.contents import (
     make_maps,
     read_facts,
 )
+from firth.embed.compare.report.document import group_results, rows_of
 from firth.embed.compare.report.explanations import meaning, page_of, skill
 from firth.embed.compare.report.html.attention import png_of
 from firth.embed.compare.report.html.filters import FILTERS
@@ -31,7 +32,6 @@ from firth.embed.compare.report.html.page import make_page, write_report
 from firth.embed.compare.report.html.run_settings import flattened
 from firth.embed.compare.report.html.scale import scale_of
 from firth.embed.compare.report.html.words import rotated
-from firth.embed.compare.report.result_groups import group_results, rows_of
 from firth.embed.compare.task import task_class
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.query.word_map import WordMap

@@ -1,15 +1,117 @@
-"""Results of a comparison's document grouped by set, section and metric, with rankings."""
+"""A comparison as one document, the JSON, and its results grouped and ranked, for all views."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from firth.corpora.artifacts.metrics import HeldOutLoss
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.scoring.held_out import HeldOutRow
+from firth.embed.compare.scoring.notes import FEW_NOTES, few_note, few_of, join_notes
+from firth.embed.compare.scoring.results import Comparison, Pair, Score
 from firth.embed.compare.statistics.ranking import Rank, rank_runs
 
 # task, dataset, metric, section, and the number of a set of the same name
 _Key = tuple[str, str, str, str | None, int]
+
+
+def to_json(
+    comparison: Comparison, config: CompareConfig, about: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Turn a comparison into the JSON that ``firth compare --json`` prints."""
+    return {
+        "runs": [
+            {"run": run, **about.get(run, {"method": run, "fingerprint": None})}
+            for run in comparison.runs
+        ]
+        + [
+            {"run": name, "method": about.get(runs[0], {}).get("method"), "fingerprint": None}
+            | {"seeds": list(runs)}
+            for name, runs in comparison.groups.items()
+        ],
+        "results": [_result(score, comparison, config.unknown) for score in comparison.scores],
+        "pairs": [_pair(pair) for pair in comparison.pairs],
+        **({"failures": comparison.failures} if comparison.failures else {}),
+    }
+
+
+def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
+    """Return one entry of the JSON."""
+    measured = score.measured
+    entry = {
+        "run": score.run,
+        "task": measured.task,
+        "dataset": measured.dataset,
+        "metric": measured.metric,
+        "score": score.score,
+        "low": score.low,
+        "high": score.high,
+        "items_used": len(measured.items),
+        "items_total": measured.items_total,
+        "unknown": unknown,
+        "shared_items": score.shared,
+    }
+    further = {
+        "section": measured.section,
+        "reason": measured.reason,
+        "remark": join_notes(measured.note, few_note(score)),
+        "few": few_of(score),
+        "foreign": score.foreign or None,
+        "items_composed": measured.items_composed or None,
+        "items_zero": measured.items_zero or None,
+        "items_known": None if unknown == "skip" else score.known,
+        "ranked": None if measured.ranked else False,
+        "p": measured.p,
+        "chance": measured.chance,
+        "coverage": measured.coverage,
+        "seeds": score.n_seeds if score.run in comparison.groups else None,
+        "deviation": score.deviation,
+    }
+    return entry | {name: value for name, value in further.items() if value is not None}
+
+
+def note_of(entry: Mapping[str, Any]) -> str | None:
+    """Return the remark on a result without that on its few items."""
+    remark = entry.get("remark")
+    if remark is None or "few" not in entry:
+        return remark
+    return str(remark).removesuffix(FEW_NOTES[entry["few"]]).removesuffix("; ") or None
+
+
+def held_out_json(rows: Sequence[HeldOutRow]) -> list[dict[str, Any]]:
+    """Turn held-out losses into JSON; a loss or error that is undefined is null."""
+    return [
+        {"run": row.run, "units": row.loss.n_units, **_loss_json("", row.loss, row.bits)}
+        | ({} if row.deviation is None else {"deviation": _finite(row.deviation)})
+        | ({} if row.behind is None else _loss_json("behind_", row.behind, row.bits))
+        for row in rows
+    ]
+
+
+def _loss_json(prefix: str, loss: HeldOutLoss, bits: bool) -> dict[str, float | None]:
+    """Return a loss or difference with its error."""
+    return {
+        f"{prefix}{'bits_per_character' if bits else 'loss'}": _finite(loss.mean),
+        f"{prefix}standard_error": _finite(loss.standard_error),
+    }
+
+
+def _finite(number: float) -> float | None:
+    """Return a number, or None for NaN and infinity, which JSON lacks."""
+    return number if math.isfinite(number) else None
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    """Return one entry of the JSON."""
+    names, numbers = ("a", "b", "task", "dataset", "metric"), ("difference", "low", "high", "p")
+    return {
+        **{name: getattr(pair, name) for name in names},
+        **{name: _finite(getattr(pair.difference, name)) for name in numbers},
+        **({} if pair.section is None else {"section": pair.section}),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.report.table import held_out_json, print_report, to_json
+from firth.embed.compare.report.document import held_out_json, to_json
+from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring.held_out import compare_losses
 from firth.embed.compare.scoring.results import Comparison, Pair, Score
 from firth.embed.compare.statistics.significance import Difference
@@ -49,7 +50,7 @@ def comparison(*columns, pairs=()):
 
 def table(capsys, found):
     """Printed output with spaces collapsed."""
-    print_report(found, "skip")
+    print_report(to_json(found, CompareConfig(), {}), "skip")
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     return [line for line in lines if line]
 
@@ -205,7 +206,7 @@ def test_marks_are_separate_per_metric_and_section(capsys):
 @pytest.mark.parametrize("seeds", [False, True])
 @pytest.mark.parametrize("section", [None, "gram1-adjective-to-adverb"])
 def test_the_table_fits_a_hundred_columns_of_a_terminal(capsys, monkeypatch, section, seeds):
-    monkeypatch.setattr("firth.embed.compare.report.table.name_room", lambda width: width)
+    monkeypatch.setattr("firth.embed.compare.report.terminal.name_room", lambda width: width)
     about = {
         "task": "analogy",
         "dataset": "questions-words",
@@ -222,7 +223,7 @@ def test_the_table_fits_a_hundred_columns_of_a_terminal(capsys, monkeypatch, sec
         scores = [replace(s, deviation=0.0123) for s in found.scores]
         found = replace(found, scores=scores, groups=dict.fromkeys(names, ("one", "two")))
 
-    print_report(found, "skip")
+    print_report(to_json(found, CompareConfig(), {}), "skip")
 
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines[:12])) <= 100
