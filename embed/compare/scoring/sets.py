@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import fallback_encoding
 from firth.embed.compare.datasets.head import Head, Match
@@ -80,6 +80,8 @@ def _named(given: str) -> tuple[str, str]:
     if equals and kind in KINDS:
         return kind, file
     found = [BUNDLED[given]] if given in BUNDLED and not Path(given).exists() else _kinds(given)
+    if not found and not Head.of(given).path.exists():
+        raise SourceError(f"{given}: no such evaluation set")
     if len(found) != 1:
         may_be = f"may be a set of {' or '.join(found)}" if found else "is a set of no known form"
         raise SettingError(
