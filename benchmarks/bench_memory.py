@@ -64,7 +64,7 @@ def rows(folder: Path, n_words: int) -> dict[str, dict[str, Any]]:
     found["analogy"] = peak(None, "analogy", run, *words[:3])
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\t{n}\n" for n, (a, b) in enumerate(pairwise(words))))
-    found["compare"] = peak(None, "compare", run, svd, "--sets", f"similarity={pairs}")
+    found["compare"] = peak(None, "compare", run, svd, "--similarity", f"{pairs}")
     found |= of_files(folder, svd, words, pairs)
     return found
 
@@ -73,7 +73,7 @@ def of_files(folder: Path, svd: Path, words: list[str], pairs: Path) -> dict[str
     """Measure commands on vectors in a file, with the least that they accept."""
     file = folder / "vectors.txt"
     write_vectors(WordVectors.open(svd), file, "glove", force=True)
-    similarity = ["--sets", f"similarity={pairs}", "--restrict", 0]
+    similarity = ["--similarity", f"{pairs}", "--restrict", 0]
     config = CompareConfig(sets=(f"similarity={pairs}",), restrict=0)
     compared = least_of(lambda memory: compare([svd, file], config, memory=memory))
     asked = least_of(lambda memory: open_queried(file, memory=memory, n_queries=len(words)))

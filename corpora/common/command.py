@@ -52,7 +52,7 @@ class Command(click.Command):
 
 def _is_rare(param: click.Parameter) -> bool:
     """Return whether only ``--help-all`` shows an option."""
-    return isinstance(param, Option) and param.rare
+    return isinstance(param, Option) and param.rare and not param.hidden
 
 
 def _print_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:

@@ -69,7 +69,7 @@ def require_room(n_bytes: int, what: str) -> None:
 
 def memory_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--memory`` to a command that refuses what takes more."""
-    import click
+    from firth.corpora.common.command import MACHINE, option
 
     what = "Most memory to take, such as 1G or 4G; what takes more is refused."
-    return click.option("--memory", metavar="SIZE", help=what)(command)
+    return option("--memory", metavar="SIZE", group=MACHINE, rare=True, help=what)(command)

@@ -8,51 +8,63 @@ from typing import Any
 
 import click
 
+from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.memory import memory_option
 from firth.corpora.common.options import as_command_line, click_options, take
+from firth.embed.commands.sets import set_options, taken_sets
 from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 
 
-@click.command(name="compare")
+@click.command(name="compare", cls=Command)
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... [FILE...]")
+@set_options
 @click_options(CompareConfig, skip=PYTHON_ONLY)
-@click.option(
+@option(
     "--add-contexts",
+    group="Sets and scores",
+    rare=True,
     is_flag=True,
     help="Add each word's context vector to its own, in runs with both.",
 )
 @memory_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the scores as CSV.")
-@click.option(
+@option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON.")
+@option("--csv", "as_csv", group=OUTPUT, is_flag=True, help="Print the scores as CSV.")
+@option(
     "--plot",
+    group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Draw the scores with their intervals; a file ending in .svg or .png.",
 )
-@click.option(
+@option(
     "--out",
+    group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Save the comparison: JSON, CSV, and fingerprints of the runs and sets.",
 )
-@click.option(
+@option(
     "--report",
+    group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Write an HTML report with all results and the runs' nearest neighbors side by side.",
 )
-@click.option(
+@option(
     "--words",
+    group=OUTPUT,
+    rare=True,
     metavar="WORD,...|FILE",
     help=(
         "With --report, the words of its maps and neighbors, or a file of them: one word per "
         "line, or word TAB group for colors. By default some are chosen."
     ),
 )
-@click.option(
+@option(
     "--example",
     "examples",
+    group=OUTPUT,
+    rare=True,
     multiple=True,
     metavar="TEXT",
     help=(
@@ -60,7 +72,7 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
         f"of words in [brackets]; repeatable. By default {EXAMPLE!r}."
     ),
 )
-@click.option("--force", is_flag=True, help="Overwrite --plot, --report and --out.")
+@option("--force", group=OUTPUT, is_flag=True, help="Overwrite --plot, --report and --out.")
 def command(
     arguments: tuple[str, ...],
     add_contexts: bool,
@@ -78,7 +90,7 @@ def command(
     """Score runs against each other and against one-hot vectors.
 
     RUN is a run, a vectors file, or a Hugging Face folder. FILE is an evaluation
-    set, whose kind is recognized from its content; see --sets for the kinds.
+    set, whose kind is recognized from its content, or named, as by --change FILE.
     Several files of one set are joined by commas. Without any set: WS-353,
     SimLex-999 and the Google analogies, or only --intrinsic. With --report, a
     curve.json of learning-curve is shown, too.
@@ -95,7 +107,7 @@ def command(
         firth compare out/svd out/svd-flat
         firth compare out/svd out/sg-seed* --plot scores.svg --out out/comparison
         firth compare out/svd out/sg pairs.tsv ap.csv --json
-        firth compare out/svd out/mlm train.conllu,test.conllu --sets change=words.tsv
+        firth compare out/svd out/mlm train.conllu,test.conllu --change words.tsv
         firth compare out/svd out/sg --report report.html --words king,queen,sea,lake
     """
     from firth.corpora.common.console import print_error, print_json
@@ -109,7 +121,7 @@ def command(
 
     curves, others = curves_among(arguments)
     runs, sets = split_arguments(others)
-    config = take(CompareConfig, options | {"sets": (*sets, *options["sets"])})
+    config = take(CompareConfig, options | {"sets": taken_sets(sets, options)})
     if as_csv and (as_json or config.intrinsic):
         raise click.UsageError("--csv cannot be combined with --json or --intrinsic")
     of_report = {"--words": words, "a curve.json": curves, "--example": examples}

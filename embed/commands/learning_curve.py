@@ -8,6 +8,7 @@ import click
 
 from firth.corpora.common.command import Command
 from firth.corpora.common.options import as_command_line, click_options, take
+from firth.embed.commands.sets import set_options, taken_sets
 from firth.embed.compare.config import PYTHON_ONLY, CompareConfig
 from firth.embed.compare.curves.learning_curve import CurveConfig
 
@@ -19,6 +20,7 @@ from firth.embed.compare.curves.learning_curve import CurveConfig
     "--out", required=True, type=click.Path(path_type=Path), help="Folder of the runs to make."
 )
 @click_options(CurveConfig)
+@set_options
 @click_options(CompareConfig, skip=(*PYTHON_ONLY, "sections", "bands", "intrinsic", "seed"))
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="Draw the curves; a .png or .svg file."
@@ -62,7 +64,7 @@ def command(
     from firth.embed.compare.scoring.sets import readable_tasks
 
     config = take(CurveConfig, options)
-    comparing = take(CompareConfig, options | {"sets": (*files, *options["sets"])})
+    comparing = take(CompareConfig, options | {"sets": taken_sets(files, options)})
     recipes = recipes_of(config)
     if plot is not None:  # before any work, which may take hours
         picture_kind(plot)

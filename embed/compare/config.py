@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.compare.kinds import list_kinds
 
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
 # settings without an option of a command
-PYTHON_ONLY = ("folds", "fine_labels", "left_to_right_in_words", "exclude", "replicates")
+PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "exclude", "replicates")
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -34,12 +34,13 @@ class CompareConfig:
         False,
         "In TREC's sentences, predict fine labels such as DESC:manner rather than DESC.",
     )
-    encoding: str = setting(
+    encoding: str = rare_setting(
         "",
         "Encoding of evaluation sets that are not UTF-8, such as latin-1.",
         metavar="ENCODING",
+        heading="Sets and scores",
     )
-    limit: int = setting(
+    limit: int = rare_setting(
         0,
         "Use at most N minimal pairs of each paradigm, the same for all runs; 0 for all.",
         at_least=0,
@@ -49,13 +50,13 @@ class CompareConfig:
         True,
         "In minimal pairs, hide the later pieces of a word when predicting one of its pieces.",
     )
-    unknown: str = setting(
+    unknown: str = rare_setting(
         "skip",
         "Items with unknown words: skip them, or use a zero vector or the mean of all vectors for "
         "the words.",
         choices=UNKNOWN,
     )
-    restrict: int = setting(
+    restrict: int = rare_setting(
         30_000,
         "Use only analogy questions whose four words are among the N most frequent, and search "
         "answers there; 0 for all.",
@@ -88,7 +89,7 @@ class CompareConfig:
     replicates: int = setting(
         1_000, "Bootstrap draws of items, for intervals and tests.", at_least=100, at_most=100_000
     )
-    seed: int = setting(
+    seed: int = rare_setting(
         1,
         "Seed of the random baseline, the bootstrap, the probes, the starts of clusterings, the "
         "split of WiC into halves, and the sample of minimal pairs.",

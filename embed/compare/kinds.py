@@ -24,6 +24,16 @@ KINDS = {
 }
 
 
+def kind_and_file(given: str) -> tuple[str | None, str]:
+    """Return the kind, if it is named, and the file of a set given as ``FILE`` or ``KIND=FILE``.
+
+    >>> kind_and_file("change=words.tsv"), kind_and_file("a=b.tsv")
+    (('change', 'words.tsv'), (None, 'a=b.tsv'))
+    """
+    kind, equals, file = given.partition("=")
+    return (kind, file) if equals and kind in KINDS else (None, given)
+
+
 def list_kinds() -> str:
     """Return the kinds with what their sets are, for help."""
     return "; ".join(f"{key}, {kind.files}" for key, kind in KINDS.items())

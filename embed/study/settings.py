@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import take
 from firth.corpora.text.segment import LONE_SURROGATE
+from firth.embed.compare.kinds import kind_and_file
 from firth.embed.registry import METHODS, find_method
 
 ConfigT = TypeVar("ConfigT")
@@ -210,6 +211,9 @@ def command_options(options: Mapping[str, Any], command: str) -> list[str]:
             opposite = fields[name].metadata["opposite"]
             if value or opposite:
                 parts.append(f"--{name if value else opposite}")
+        elif name == "sets":
+            for kind, file in map(kind_and_file, value):
+                parts += [file] if kind is None else [f"--{kind}", file]
         else:
             for each in value if isinstance(value, list | tuple) else [value]:
                 parts += [f"--{name}", str(each)]

@@ -11,7 +11,7 @@ from firth.embed.compare.datasets.fields import fallback_encoding
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import split_names
 from firth.embed.compare.datasets.word_pairs import BUNDLED, default_sets, find_set
-from firth.embed.compare.kinds import KINDS
+from firth.embed.compare.kinds import KINDS, kind_and_file
 from firth.embed.compare.task import Task, task_class
 from firth.embed.formats.vector_files import recognize
 
@@ -37,8 +37,8 @@ def _is_set(argument: str) -> bool:
         return True
     if not _holds_vectors(path) and Head.of(argument).text:
         raise SettingError(
-            f"{argument}: neither vectors nor a set of a known form; name its kind: "
-            f"`sets=KIND={argument}`"
+            f"{argument}: neither vectors nor a set of a known form; name its kind, such as "
+            f"`{next(iter(KINDS))}={argument}`"
         )
     return False
 
@@ -76,8 +76,8 @@ def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
 
 def _named(given: str) -> tuple[str, str]:
     """Return kind and file of a set, given as ``FILE`` or ``KIND=FILE``."""
-    kind, equals, file = given.partition("=")
-    if equals and kind in KINDS:
+    kind, file = kind_and_file(given)
+    if kind is not None:
         return kind, file
     found = [BUNDLED[given]] if given in BUNDLED and not Path(given).exists() else _kinds(given)
     if not found and not Head.of(given).path.exists():
@@ -85,7 +85,7 @@ def _named(given: str) -> tuple[str, str]:
     if len(found) != 1:
         may_be = f"may be a set of {' or '.join(found)}" if found else "is a set of no known form"
         raise SettingError(
-            f"{given}: {may_be}; name its kind: `sets={found[0] if found else 'KIND'}={given}`"
+            f"{given}: {may_be}; name its kind, such as `{(found or list(KINDS))[0]}={given}`"
         )
     return found[0], given
 

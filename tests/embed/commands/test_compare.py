@@ -170,7 +170,7 @@ def test_categories_and_odd_ones_out_are_tasks(run, tmp_path):
     kinds.write_text("man,he\nking,he\nwoman,she\nqueen,she\npear,fruit\n")
     odd.write_text("man\nking\nqueen\n\nwoman\napple\npear\n")
 
-    done = firth(run, "--sets", f"categorization={kinds}", odd, "--json")
+    done = firth(run, "--categorization", f"{kinds}", odd, "--json")
 
     assert done.exit_code == 0, done.output
     mine = [e for e in json.loads(done.stdout)["results"] if e["run"] == str(run)]
@@ -250,7 +250,7 @@ def test_a_baselines_name_given_in_two_ways_is_compared_once(tmp_path, pairs, mo
 def test_a_malformed_set_prints_one_line(run, pairs):
     pairs.write_text("man\tking\t8\nman\twoman\n")
 
-    done = firth(run, "--sets", f"similarity={pairs}")
+    done = firth(run, "--similarity", f"{pairs}")
 
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -264,7 +264,7 @@ def test_a_missing_set_or_run_prints_one_line(run, tmp_path):
     pytest.importorskip("gensim")
     absent = tmp_path / "absent"
 
-    for arguments in ([run, "--sets", f"analogy={absent}"], [run, absent], [absent]):
+    for arguments in ([run, "--analogy", f"{absent}"], [run, absent], [absent]):
         done = firth(*arguments)
         assert done.exit_code == 1
         assert done.stderr.startswith(f"Error: {absent}: ")

@@ -268,7 +268,7 @@ def test_no_part_of_a_set_is_overwritten(run, tmp_path, monkeypatch, kind, named
         (tmp_path / name).write_text(name)
     monkeypatch.chdir(tmp_path)
 
-    done = ask(run, "--sets", f"{kind}={named}", "--report", read, "--force")
+    done = ask(run, f"--{kind}", named, "--report", read, "--force")
 
     assert done.exit_code == 1
     assert done.stderr == f"Error: {read}: also an input or another output; choose another file\n"
@@ -283,7 +283,7 @@ def test_a_comparison_that_contains_labels_is_not_overwritten(run, tmp_path, mon
     (tmp_path / "gold" / "checksums.json").write_text("{}")
     (tmp_path / "gold" / "config.json").write_text('{"method": "compare"}')
 
-    done = ask(run, "--sets", "contexts=x, data/data.tsv", "--out", "gold", "--force")
+    done = ask(run, "--contexts", "x, data/data.tsv", "--out", "gold", "--force")
 
     place = tmp_path / "gold" / "gold.tsv"
     expected = f"Error: --out gold: overlaps {place}, which is read; choose another\n"

@@ -135,7 +135,7 @@ def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
     bad = tmp_path / "bad.tsv"
     bad.write_text("w01\tw02\t3\nw01\n")
 
-    done = ask(*runs, "--sets", f"similarity={bad}", pairs, "--json")
+    done = ask(*runs, "--similarity", f"{bad}", pairs, "--json")
 
     document = json.loads(done.stdout)
     assert done.exit_code == 1

@@ -187,7 +187,7 @@ def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(materia
 def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
     (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
     done = curve(
-        material, tmp_path / "curve", "--methods", "svd", "--sets", f"similarity={tmp_path}/bad.tsv"
+        material, tmp_path / "curve", "--methods", "svd", "--similarity", f"{tmp_path}/bad.tsv"
     )
     assert done.exit_code == 1
     # reported before hours of training begin

@@ -72,7 +72,7 @@ def test_options_become_command_line_arguments(tmp_path):
         "build-corpus": ["--keep-case", "--keep", "date", "--keep", "author"],
         "train-svd": ["--dim", "50", "--singular-power", "0.5"],
         "train-mlm": ["--pieces", "500", "--compile", "off"],
-        "compare": ["--sets", "a.tsv", "--sets", "b.tsv"],
+        "compare": ["a.tsv", "b.tsv"],
     }
     assert command_options({"keep-case": False}, "build-corpus") == []
 
