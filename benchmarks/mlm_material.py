@@ -42,13 +42,8 @@ class Case:
 
     def shape(self, norm: str) -> EncoderConfig:
         """Return the encoder of a layout: BERT's for ``post``, the defaults for ``pre``."""
-        config = MlmConfig(
-            layers=self.layers,
-            heads=self.heads,
-            dim=self.dim,
-            sequence_length=self.length,
-            norm=norm,
-        )
+        sizes = f"{self.layers}/{self.dim}/{self.heads}"
+        config = MlmConfig(preset=sizes, sequence_length=self.length, norm=norm)
         return config.encoder(n_pieces=self.n_pieces)
 
     @property

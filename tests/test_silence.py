@@ -31,7 +31,7 @@ svd = firth.train_svd(corpus, firth.SvdConfig(**few, device="cpu"), "svd")
 skipgram = firth.train_skipgram(corpus, firth.SkipGramConfig(**few), "skipgram")
 firth.train_cbow(corpus, firth.CbowConfig(**few))
 config = firth.MlmConfig(
-    preset="tiny", layers=1, dim=16, steps=2, batch=4, sequence_length=16, min_count=1,
+    preset="1/16/2", steps=2, batch=4, sequence_length=16, min_count=1,
     threads=1, device="cpu",
 )
 mlm = firth.train_mlm(corpus, config, "mlm")
