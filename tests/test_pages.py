@@ -1,11 +1,11 @@
 """Generated pages are current, and links in the documentation work."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("README.md", "CHANGELOG.md", "benchmarks/README.md")
@@ -15,10 +15,7 @@ WRITTEN = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md
 @pytest.mark.process
 def test_generated_pages_are_current():
     # in a separate process, since click caches the help option of the first caller
-    script = ROOT / "docs" / "make_pages.py"
-    done = subprocess.run(
-        [sys.executable, script, "--check"], capture_output=True, text=True, check=False
-    )
+    done = run_python(ROOT / "docs" / "make_pages.py", "--check")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -1,15 +1,11 @@
 """The table of methods."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from firth.corpora.common.errors import SettingError
 from firth.embed.registry import METHODS, find_method
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.run_python import run_python
+from tests.source import ROOT
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -22,7 +18,7 @@ def test_every_method_resolves_to_a_config_and_a_function(name):
 @pytest.mark.process
 def test_importing_the_registry_imports_no_method():
     code = "import firth.embed.registry, sys; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    assert run_python("-c", code, cwd=ROOT).returncode == 0
 
 
 def test_an_unknown_method_is_refused():

@@ -350,6 +350,9 @@ def truncated(folder):
 
 
 def damaged_tokenizer(folder):
+    (folder / "tokenizer.json").write_text('{"model": {"type": "None"}}')
+    with pytest.raises(ArtifactError, match="not a tokenizer that the tokenizers library can"):
+        load_vectors(folder)
     (folder / "tokenizer.json").write_text("[]")
     return "{folder}/tokenizer.json: not a tokenizer that the tokenizers library can read ("
 

@@ -45,21 +45,21 @@ def read(tmp_path, text):
     return read_study(path)
 
 
-def test_a_settings_file_gives_every_entry(tmp_path):
+def test_a_settings_file_gives_every_entry_and_round_trips(tmp_path):
     study = read(tmp_path, FULL)
-
     assert (study.sources, study.methods) == (("texts/a.txt", "texts/b.txt"), ("svd", "mlm"))
     assert (study.words, study.seconds) == (("sea",), 90)
     assert study.options["train-svd"] == {"dim": 50, "singular-power": 0.5}
-
-
-def test_settings_round_trip(tmp_path):
-    study = read(tmp_path, FULL)
+    more = study.with_options("train-svd", dim=300, min_count=2)  # given ones stay
+    assert more.options["train-svd"] == {"dim": 50, "min-count": 2, "singular-power": 0.5}
 
     write_toml(study, tmp_path / "again.toml")
-
     assert read_study(tmp_path / "again.toml") == study
     assert study_from_json(tomllib.loads((tmp_path / "again.toml").read_text())) == study
+
+    study = read(tmp_path, '\ufeffsources = ["a"]')  # after a byte order mark
+    assert study == Study(("a",))
+    assert (study.methods, study.seconds) == (("svd", "cbow", "skipgram", "mlm"), 1800)
 
 
 def test_options_become_command_line_arguments(tmp_path):
@@ -75,12 +75,6 @@ def test_options_become_command_line_arguments(tmp_path):
         "compare": ["a.tsv", "b.tsv"],
     }
     assert command_options({"keep-case": False}, "build-corpus") == []
-
-
-def test_given_options_override_defaults(tmp_path):
-    study = read(tmp_path, FULL).with_options("train-svd", dim=300, min_count=2)
-
-    assert study.options["train-svd"] == {"dim": 50, "min-count": 2, "singular-power": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -132,36 +126,18 @@ def test_an_invalid_setting_is_refused_by_name(tmp_path, text, message):
     assert str(refused.value).startswith(f"{tmp_path / 'study.toml'}: ")
 
 
-def test_an_unknown_entry_is_refused_with_the_known_ones(tmp_path):
-    with pytest.raises(
-        SettingError, match=r"sauces: unknown setting; expected one of methods, sources"
-    ):
-        read(tmp_path, 'sauces = ["a"]')
-
-
-def test_a_byte_order_mark_is_ignored(tmp_path):
-    (tmp_path / "study.toml").write_bytes(b'\xef\xbb\xbfsources = ["a"]')
-
-    assert read_study(tmp_path / "study.toml") == Study(("a",))
-
-
 @pytest.mark.parametrize("content", [b"sources = [", b"\xff\xfe"], ids=["cut", "no UTF-8"])
 def test_a_file_that_is_not_toml_is_refused(tmp_path, content):
     path = tmp_path / "study.toml"
     path.write_bytes(content)
-
     with pytest.raises(SettingError, match=f"^{re.escape(str(path))}: not TOML: "):
         read_study(path)
+    message = "sauces: unknown setting; expected one of methods, sources"
+    with pytest.raises(SettingError, match=message):
+        read(tmp_path, 'sauces = ["a"]')
 
 
 @pytest.mark.parametrize("text", ["", "10", "m", "-1m", "0s", "1d", "1m30s", "١m"])
 def test_an_invalid_time_is_refused(text):
     with pytest.raises(SettingError, match="must be a time such as 90s"):
         parse_budget(text)
-
-
-def test_defaults_of_a_study():
-    study = Study(("a",))
-
-    assert study.methods == ("svd", "cbow", "skipgram", "mlm")
-    assert study.seconds == 1800

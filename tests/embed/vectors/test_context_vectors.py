@@ -7,6 +7,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.context_vectors import with_contexts
 from firth.embed.vectors.onehot import one_hot
+from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.fixture
@@ -67,3 +68,9 @@ def test_damaged_contexts_are_refused(run, contexts):
     np.save(path, np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(ArtifactError, match=message):
         _ = load_vectors(run).contexts
+
+
+def test_contexts_are_added_in_a_single_dimension(tmp_path):
+    WordVectors(["a"], np.array([[1]], np.float32)).save(tmp_path)
+    np.save(tmp_path / "contexts.npy", np.array([[2]], np.float32))
+    assert with_contexts(load_vectors(tmp_path)).matrix.tolist() == [[3.0]]
