@@ -8,7 +8,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from firth.corpora.artifacts.figures import picture_style
 from firth.corpora.text.segment import TextSettings
+from firth.embed.query.map_picture import _lay_out
+from firth.embed.query.word_map import map_words
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output, refusal
 from tests.embed.fasttext_model import write_run
@@ -85,23 +88,14 @@ def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch
         assert shown.count(text) == 1, text
 
 
-def extents(figure):
-    """Return the boxes of the texts outside the frame, in pixels, by text."""
-    return {text.get_text(): text.get_window_extent() for text in figure.texts}
-
-
 def test_long_names_do_not_overlap():
-    from firth.corpora.artifacts.figures import picture_style
-    from firth.embed.query.map_picture import _lay_out
-    from firth.embed.query.word_map import map_words
-
     pytest.importorskip("matplotlib")
     words = ["a", "b", "x" * 300]
     triangle = WordVectors(words, np.eye(3, dtype=np.float32))
     with picture_style():
         found = map_words(triangle, words, ["g" * 300, "h", "h"])
         figure = _lay_out(found, "out/" + "long-" * 30 + "seed1")
-        shown = extents(figure)
+        shown = {text.get_text(): text.get_window_extent() for text in figure.texts}
         [title] = [text for text in shown if text.endswith("long-seed1")]
         [summary] = [text for text in shown if text.startswith("two components")]
         [group] = [text for text in shown if text.startswith("ggg")]
@@ -134,9 +128,6 @@ def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
 
 
 def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
-    from firth.embed.query.map_picture import _lay_out
-    from firth.embed.query.word_map import map_words
-
     pytest.importorskip("matplotlib")
     wide = WordVectors(list("abc"), np.array([[9, 1], [9, -1], [8, 2]], np.float32))
     figure = _lay_out(map_words(wide, "abc"), "run")

@@ -80,9 +80,7 @@ def test_the_largest_preset_that_reads_enough_text_is_chosen(speeds, budget, pre
 
 
 @pytest.mark.parametrize(("minutes", "preset"), [(1, "tiny"), (14, "mini")])
-def test_a_preset_is_chosen_by_the_budget_of_the_masked_lm_and_what_is_given_stays(
-    speeds, minutes, preset
-):
+def test_a_preset_is_chosen_by_the_budget_of_the_masked_lm(speeds, minutes, preset):
     study = Study(("a",), ("mlm",), "10s").with_options("train-mlm", minutes=minutes)
     compiled = "off" if preset == "tiny" else "on"
     chosen = {"preset": preset, "dtype": "float32", "compile": compiled}
