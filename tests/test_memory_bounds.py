@@ -21,7 +21,6 @@ from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.trainer import build_trainer
-from tests.calls import command as invoke
 from tests.pretrain.small_run import small_run
 from tests.pretrain.small_training import as_words
 
@@ -77,7 +76,7 @@ def test_a_training_within_the_least_that_it_accepts(command, peak, corpus, tmp_
         build_trainer(corpus, config_class(**options, memory="1M")).allocate()
     bound = _named(refusal)
     words = [command, corpus.path, "--epochs", 1, *as_words(options)]
-    invoke(*words, "--dim", 8, "--out", tmp_path / "small")  # compiles the kernels
+    peak(*words, "--dim", 8, "--out", tmp_path / "small")  # compiles the kernels
     found = peak(*words, "--out", tmp_path / "run", "--memory", f"{bound}M")
     assert bound << 19 < found <= bound << 20
 

@@ -14,7 +14,7 @@ def set_options(command: Any) -> Any:
     text = f"A set whose kind is not recognized, of {KINDS[first].files}. So too {listed}."
     for key in reversed(KINDS):
         command = option(
-            f"--{key}", multiple=True, metavar="FILE", group="Sets and scores", rare=True,
+            f"--{key}", multiple=True, metavar="FILE", group="Sets and scores",
             hidden=key != first, help=text if key == first else KINDS[key].files,
         )(command)  # fmt: skip
     return command
