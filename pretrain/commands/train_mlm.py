@@ -10,17 +10,26 @@ from firth.corpora.common.command import OUTPUT, Command, option
 from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options
 from firth.embed.runs.seeds import SeedRuns, seeds_option
-from firth.pretrain.config import MASKED, PRESETS, MlmConfig
+from firth.pretrain.config import MASKED, PRESETS, MlmConfig, parse_preset
 from firth.pretrain.mixers import ATTENTION
 
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
 
 
+def _size_options(command: Any) -> Any:
+    """Add the parts of a size, which the help of ``--preset`` tells."""
+    for name in ("heads", "dim", "layers"):
+        number = click.IntRange(min=1)
+        command = option(f"--{name}", type=number, hidden=True, help="Overrides --preset.")(command)
+    return command
+
+
 @click.command("train-mlm", cls=Command)
 @click.argument("corpus")
 @option("--out", type=click.Path(path_type=Path), help="The new run.", group=OUTPUT)
-@click_options(MlmConfig)
+@click_options(MlmConfig, skip=("max_vocabulary",))
+@_size_options
 @seeds_option
 @option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
 @dry_run_options
@@ -57,7 +66,7 @@ def command(
     from firth.corpora.common.reporting import note
 
     require_out(out, dry_run, as_json)
-    config = take(MlmConfig, options).resolved()
+    config = take(MlmConfig, options | {"preset": _size(options)}).resolved()
     if (better := _better_preset(config)) is not None:
         note(f"in so short a time --preset {better} learns more than {config.preset}")
     runs = None
@@ -71,6 +80,15 @@ def command(
         _print_plan(corpus, config, seeds, as_json)
     else:
         _train(corpus, runs)
+
+
+def _size(options: dict[str, Any]) -> str:
+    """Return the preset, or the size that its options make of it."""
+    parts = ("layers", "dim", "heads")
+    if all(options[name] is None for name in parts):
+        return str(options["preset"])
+    size = parse_preset(options["preset"])
+    return "/".join(str(options[name] or getattr(size, name)) for name in parts)
 
 
 def _better_preset(config: MlmConfig) -> str | None:
