@@ -406,14 +406,14 @@ def test_data_files_of_packages_are_installed():
         for pattern in patterns
         for path in (ROOT / "firth").joinpath(*package.split(".")[1:]).glob(pattern)
     }
-    there = {
+    present = {
         path
         for folder in ("firth", *(f"firth/{name}" for name in PACKAGES))
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
     }
-    assert there - installed == set()
-    assert len(there) > 10  # templates, data sets
+    assert present - installed == set()
+    assert len(present) > 10  # templates, data sets
 
 
 def test_no_file_repeats_the_name_of_its_folder():
@@ -425,6 +425,17 @@ def test_no_file_repeats_the_name_of_its_folder():
         for path, names in prefixes.items()
         if any(path.stem.startswith(f"{name}_") for name in names)
     ] == []
+
+
+def test_names_of_variables_are_no_adverbs_or_pronouns():
+    stored = {
+        f"{path.relative_to(ROOT)}:{node.lineno}": node.id
+        for path in FILES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    unclear = {"there", "here", "elsewhere", "theirs", "ours"}
+    assert {place: name for place, name in stored.items() if name in unclear} == {}
 
 
 @pytest.mark.process

@@ -260,10 +260,10 @@ def _lock(lock: Any, partial: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # the last holder may have published or removed the directory after we opened the file
-        ours = os.path.samestat(os.fstat(lock.fileno()), os.stat(partial / _LOCK))
+        is_locked = os.path.samestat(os.fstat(lock.fileno()), os.stat(partial / _LOCK))
     except OSError:
-        ours = False
-    if not ours:
+        is_locked = False
+    if not is_locked:
         raise ArtifactError(
             f"{partial}: another process is writing it; wait for it or choose another `out`"
         )

@@ -206,8 +206,8 @@ def _fill_templates(
     words[codes == _NOUN] = noun_of[codes == _NOUN]
     slots = _below(draws[:, 1:], language.features.shape[2])
     for part in range(len(PARTS_OF_SPEECH)):
-        here = codes == _NOUN - 1 - part
-        words[here] = language.features[sense_of[here], part, slots[here]]
+        of_part = codes == _NOUN - 1 - part
+        words[of_part] = language.features[sense_of[of_part], part, slots[of_part]]
     return words[codes != _PAD], (codes != _PAD).sum(axis=1)
 
 

@@ -42,8 +42,8 @@ def hold_out(shards: Sequence[Shard], share: float | None) -> dict[str, Any]:
     chosen, first = _choose(shards, n_tokens, *_goal(n_tokens, share)), 0
     for shard in shards:
         held_out = np.zeros(len(shard.offsets(chosen.unit)) - 1, dtype=bool)
-        here = (chosen.places >= first) & (chosen.places < first + len(held_out))
-        held_out[chosen.places[here] - first] = True
+        within = (chosen.places >= first) & (chosen.places < first + len(held_out))
+        held_out[chosen.places[within] - first] = True
         write_array(shard.directory, "held_out", held_out)
         array_path(shard.directory, DOCUMENT_KEYS).unlink()
         first += len(held_out)

@@ -176,9 +176,9 @@ def join_phrases(
         return _join_shard(directory, edges, trie.is_phrase)
 
     sizes, n_joined = [], np.zeros(len(trie.words), dtype=np.int64)
-    for size, here in threads.map(work, directories):
+    for size, joined in threads.map(work, directories):
         sizes.append(size)
-        n_joined += here
+        n_joined += joined
     return sizes, n_joined
 
 

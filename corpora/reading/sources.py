@@ -156,8 +156,8 @@ def _walk(
         entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
     except OSError as error:
         raise SourceError(f"{_name(folder)}: cannot be read ({error.strerror})") from None
-    here = (status.st_dev, status.st_ino)
-    if here in ancestors:
+    folder_id = (status.st_dev, status.st_ino)
+    if folder_id in ancestors:
         return
     if kind := kind_of(folder):
         raise SourceError(
@@ -166,7 +166,7 @@ def _walk(
         )
     for entry in entries:
         if os.path.isdir(entry):  # entry.is_dir() fails on a link to itself
-            yield from _walk(folder / entry.name, (*ancestors, here), skipped)
+            yield from _walk(folder / entry.name, (*ancestors, folder_id), skipped)
         else:
             yield folder / entry.name
 

@@ -99,8 +99,8 @@ def wrong_before(
     with progress("searching", "words") as show:
         for start in range(0, len(rows), step):
             scores = rows[start : start + step] @ targets.T - subtracted
-            here = (queries >= start) & (queries < start + step)
-            right = queries[here] - start, columns[here]
+            in_block = (queries >= start) & (queries < start + step)
+            right = queries[in_block] - start, columns[in_block]
             best = np.full(len(scores), -np.inf, np.float32)
             np.maximum.at(best, right[0], scores[right])
             scores[right] = -np.inf

@@ -116,18 +116,18 @@ def pool_run(
         open_executor(cluster) as executor,
         new_run(out, maker, force=force, resume=SCRATCH if executor else None) as writer,
     ):
-        encoder, there = open_encoder(source, device), None
+        encoder, tasks = open_encoder(source, device), None
         if executor:
             clear_partial(writer.path, SCRATCH)
-            there = EncodingTasks(executor, source, artifact_paths(out)[1] / SCRATCH)
+            tasks = EncodingTasks(executor, source, artifact_paths(out)[1] / SCRATCH)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
-            sum_blocks = there.sums if there else None
+            sum_blocks = tasks.sums if tasks else None
             pooled = pool_words(encoder, corpus, config, show, scratch=large, sum_blocks=sum_blocks)
         pooled.vectors.save(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
         options["pooling"] = pooled.info
-        made = {**corpus.trained_on, **(there.finish() if there else {})}
+        made = {**corpus.trained_on, **(tasks.finish() if tasks else {})}
         writer.describe(POOLED, options, corpus.text, seeds=[config.seed], **made)
     return out
 
@@ -136,10 +136,10 @@ def _refuse_other_text(corpus: "Corpus", run: Path) -> None:
     """Raise if the corpus splits text into words differently than the encoder expects."""
     if is_huggingface(run):  # splits any word into pieces
         return
-    there, here = Run.open(run).text, corpus.text.to_json()
-    if there != here:
+    expected, given = Run.open(run).text, corpus.text.to_json()
+    if expected != given:
         raise ArtifactError(
-            f"{corpus.path}: splits text into words by {here}, but {run} by {there}; "
+            f"{corpus.path}: splits text into words by {given}, but {run} by {expected}; "
             "build the corpus again with the same options"
         )
 

@@ -213,5 +213,5 @@ def _note_left_out(vectors: WordVectors) -> None:
         "pieces": vectors.pieces,
         "context vectors": vectors.contexts,
     }
-    if there := [name for name, part in parts.items() if part is not None]:
-        note(f"{vectors.name}: {' and '.join(there)} are left out of the refined vectors")
+    if present := [name for name, part in parts.items() if part is not None]:
+        note(f"{vectors.name}: {' and '.join(present)} are left out of the refined vectors")

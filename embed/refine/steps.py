@@ -79,15 +79,15 @@ def apply(rows: np.ndarray, mean: np.ndarray, by: np.ndarray, some: np.ndarray) 
     # rows: float32 (V, D); mean: float64 (D,); by: float64 (D, E); some: bool (V,)
     # returns float32 (V, E)
     made = np.zeros((len(rows), by.shape[1]), np.float32)
-    for here in _parts(len(rows)):
-        made[here][some[here]] = (rows[here][some[here]].astype(np.float64) - mean) @ by
+    for block in _parts(len(rows)):
+        made[block][some[block]] = (rows[block][some[block]].astype(np.float64) - mean) @ by
     return made
 
 
 def _blocks(rows: np.ndarray, some: np.ndarray) -> Iterator[np.ndarray]:
     """Yield some of the rows as float64, a part at a time."""
-    for here in _parts(len(rows)):
-        yield rows[here][some[here]].astype(np.float64)
+    for block in _parts(len(rows)):
+        yield rows[block][some[block]].astype(np.float64)
 
 
 def _parts(n_rows: int) -> Iterator[slice]:

@@ -65,7 +65,7 @@ def bidiagonalize(
     S = np.empty(0)
     converged = _ConvergenceCheck(rank, steps)
     for step in range(steps):
-        here, following = _block(step), _block(step + 1)
+        current, following = _block(step), _block(step + 1)
         complete = right.is_full  # every column will have been multiplied after this step
         z = operations.multiply(x)
         if step:
@@ -74,9 +74,9 @@ def bidiagonalize(
         z = operations.multiply(y, transposed=True)
         operations.subtract(z, x, R.T)
         x, S = right.add(z)
-        B[here, here], B[here, following] = R, S.T
+        B[current, current], B[current, following] = R, S.T
         progress(step + 1, steps)
-        if complete or left.is_full or converged(step + 1, B[: here.stop, : following.stop]):
+        if complete or left.is_full or converged(step + 1, B[: current.stop, : following.stop]):
             break
     return _without_zero_columns(left, right, B, step + 1)
 

@@ -98,9 +98,9 @@ def _note_text_differences(init: WordVectors, corpus: "Corpus") -> None:
     """Print how the text settings of the initial vectors differ from those of the corpus."""
     if init.text is None or init.text == corpus.text:
         return
-    there, here = asdict(init.text), asdict(corpus.text)
+    first, new = asdict(init.text), asdict(corpus.text)
     differences = "; ".join(
-        f"{name} {there[name]}, here {here[name]}" for name in here if there[name] != here[name]
+        f"{name} {first[name]}, here {new[name]}" for name in new if first[name] != new[name]
     )
     note(
         f"{init.name}: its text settings differ from those of {corpus.path} ({differences}); "

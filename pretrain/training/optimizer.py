@@ -59,9 +59,9 @@ def make_optimizer(
     """
     decaying, others = split_weights(model)
     matrices = block_matrices(model) if muon_share else []
-    theirs = {id(weight) for weight, _ in matrices}
+    of_muon = {id(weight) for weight, _ in matrices}
     groups = [
-        {"params": [w for w in decaying if id(w) not in theirs], "weight_decay": weight_decay},
+        {"params": [w for w in decaying if id(w) not in of_muon], "weight_decay": weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
     adam = torch.optim.AdamW(groups, lr=0.0, betas=_BETAS, eps=_EPSILON, fused=True)

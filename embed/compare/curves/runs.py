@@ -144,8 +144,8 @@ def _check_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
     made = trained(point.run)
     if known is None or made is None:
         raise ArtifactError(f"{point.run}: was not made by learning-curve; {_ELSEWHERE}")
-    there = {"method": made.method, "corpus": made.corpus, "seed": made.seed, **made.options}
-    if differ := _differences(known, there, wanted):
+    settings = {"method": made.method, "corpus": made.corpus, "seed": made.seed, **made.options}
+    if differ := _differences(known, settings, wanted):
         raise ArtifactError(f"{point.run}: was made with a different {differ}; {_ELSEWHERE}")
     verify(point.run)
 
@@ -156,16 +156,16 @@ def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> No
     if left is None and (partial / MAKER).exists():
         raise ArtifactError(f"{partial / MAKER}: cannot be read; move {partial} away")
     if left is not None:
-        there = {**left, "method": str(left.get("command")).removeprefix("train-")}
+        settings = {**left, "method": str(left.get("command")).removeprefix("train-")}
         if known is None:
             raise ArtifactError(f"{partial}: was not started by learning-curve; {_ELSEWHERE}")
-        if differ := _differences(known, there, wanted):
+        if differ := _differences(known, settings, wanted):
             raise ArtifactError(f"{partial}: was started with a different {differ}; {_ELSEWHERE}")
     if partial.exists():  # a partial run records its maker
         check_can_start(point.run, left or {}, resume=None if left is None else MAKER)
 
 
-def _differences(known: Any, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _differences(known: Any, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Return the names of settings that differ from ``wanted`` in the record or in the run."""
     plain, recorded = _plain(wanted), _plain(known if isinstance(known, dict) else {})
     return ", ".join(
@@ -173,7 +173,7 @@ def _differences(known: Any, there: Mapping[str, Any], wanted: Mapping[str, Any]
         for name, value in {**dict.fromkeys(recorded), **plain}.items()
         if recorded.get(name) != value
         # None means that the method chooses; settings missing from a run change no vectors
-        or (value is not None and there.get(name, value) != value)
+        or (value is not None and settings.get(name, value) != value)
     )
 
 
