@@ -30,7 +30,7 @@ SVD = "train-svd"
 SPINNING = {f"train-mlm, {spins} spins": spins for spins in (300_000, 30_000, 2_000)}
 OPTIONS = {
     MLM: ["--preset", "mini", "--steps", "20", "--batch", "16", "--pieces", "2000",
-          "--compile", "off", "--dtype", "float32", "--min-count", "50"],
+          "--compile", "off", "--dtype", "float32", "--max-vocabulary", "500"],
     SKIPGRAM: ["--epochs", "20"],
     SVD: [],
 }  # fmt: skip

@@ -71,7 +71,9 @@ def tree(tmp_path_factory):
         shutil.copytree(ROOT / name, tree / name, symlinks=True)  # including compiled kernels
     (tree / "tests").mkdir()
     kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
-    helpers = (f"tests/{name}.py" for name in ("conftest", "limits", "processes", "source"))
+    helpers = (
+        f"tests/{name}.py" for name in ("conftest", "limits", "processes", "run_python", "source")
+    )
     for name in (*kept, *helpers):
         shutil.copy2(ROOT / name, tree / name)
     for _, block in FILES:

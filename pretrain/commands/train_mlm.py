@@ -28,7 +28,7 @@ def _size_options(command: Any) -> Any:
 @click.command("train-mlm", cls=Command)
 @click.argument("corpus")
 @option("--out", type=click.Path(path_type=Path), help="The new run.", group=OUTPUT)
-@click_options(MlmConfig, skip=("max_vocabulary",))
+@click_options(MlmConfig, skip=("dropout",))
 @_size_options
 @seeds_option
 @option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)

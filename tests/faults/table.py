@@ -42,7 +42,7 @@ CALLS = {
         reads=("text.txt",),
         makes=("corpus",),
     ),
-    "corpus-info": Call(words="{inputs}/corpus", reads=("corpus",)),
+    "corpus-info": Call(words="{inputs}/corpus --words 5", reads=("corpus",)),
     "concordance": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "collocates": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "train-svd": Call(words=_TRAINING, reads=("corpus",), makes=("run",)),

@@ -1,5 +1,6 @@
 """Kinds of sets: recognized by their content, refused in doubt, and added by a class and a line."""
 
+import importlib
 import sys
 import types
 
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 
 from firth.cli import main
 from firth.corpora.common.errors import SettingError
+from firth.embed.commands import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import read_rows
 from firth.embed.compare.datasets.head import Match
@@ -147,12 +149,21 @@ class SynonymTask(WordTask):
         return [self._measured(found, "right", Means(np.ones(len(found.items))), None)]
 
 
-def test_a_task_is_a_class_and_a_line(tmp_path, monkeypatch):
+@pytest.fixture
+def compare_again():
+    """Make the command again, with the kinds of that moment, and after the test with ours."""
+    yield lambda: importlib.reload(compare)
+    importlib.reload(compare)
+
+
+def test_a_task_is_a_class_and_a_line(compare_again, tmp_path, monkeypatch):
     module = types.ModuleType("firth.embed.compare.tasks.synonyms")
     module.SynonymTask = SynonymTask
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr("firth.embed.compare.tasks.synonyms", module, raising=False)
     monkeypatch.setitem(KINDS, "synonyms", Kind("synonyms:SynonymTask", "questions and answers"))
+    compare_again()
+    assert "--synonyms (questions and" in CliRunner().invoke(main, ["compare", "--help"]).stdout
     (tmp_path / "run").mkdir()
     WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path / "run")
     (tmp_path / "set.txt").write_text("? a b\n? b c\n")

@@ -4,7 +4,6 @@ import json
 import re
 import signal
 
-import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
@@ -104,21 +103,18 @@ def test_the_runs_vectors_answer_queries(trained):
 
 @pytest.mark.slow
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
-    median = int(np.median(corpus.view(min_count=1, punctuation="drop").counts))
     given = {
         **SMALL, "preset": "2/16/2", "mixer": "attention:bilinear", "positions": "learned",
-        "attention": "4:2", "norm": "post", "dropout": 0.1, "boundary": "sentence",
+        "attention": "4:2", "norm": "post", "boundary": "sentence",
         "mask_rate": "0.3:0.15", "masking": "span", "seed": 7, "steps": 8, "optimizer": "adamw",
-        "init": "none", "min_count": median,
+        "init": "none", "max_vocabulary": 20,
     }  # fmt: skip
     named = {**given, "preset": "tiny", "dim": 16, "heads": 2}
     result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(named))
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "run" / "config.json").read_text())
     assert take(MlmConfig, stored) == MlmConfig(**given)
-    vectors = load_vectors(tmp_path / "run")
-    assert vectors.counts.min() >= median
-    assert 1 < len(vectors) < 40
+    assert load_vectors(tmp_path / "run").matrix.shape == (20, 32)
     first, last = (
         [line for line in read_metrics(tmp_path / "run" / "metrics.jsonl") if "loss" in line][n]
         for n in (0, -1)
@@ -296,7 +292,7 @@ def same_run(out, other):
 @pytest.mark.process
 def test_a_killed_training_resumes_to_the_same_bytes(server, corpus, tmp_path):
     whole, out, partial = (tmp_path / name for name in ("whole", "run", "run.partial"))
-    options = {**SMALL, "steps": 60, "dropout": 0.1}
+    options = {**SMALL, "steps": 60}
     line = ("train-mlm", corpus.path, "--out", out, *as_words(options))
     process = server.python(OFTEN, *line, workdir=corpus.path.parent)
     wait_for(lambda: (partial / "checkpoints" / "step-2").exists(), process)
