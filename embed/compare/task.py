@@ -100,6 +100,7 @@ class Task(ABC):
     metrics: ClassVar[Mapping[str, str]]  # name to what it is, the one to judge by first
     # whether a set may be several files, joined by commas
     several_files: ClassVar[bool] = False
+    inner_files: ClassVar[str] = ""  # pattern of the files of a set that is a folder
     # whether the memory that scoring takes is known before: that of vectors and words
     bounded: ClassVar[bool] = False
     # whether an unknown word is a zero vector in its item; else its item is left out
@@ -161,7 +162,8 @@ class Task(ABC):
             Among them the folder, if it is one.
         """
         names = str(path).split(",") if cls.several_files else [str(path)]
-        return [Path(name.strip()) for name in names if name.strip()]
+        inner = path.glob(cls.inner_files) if cls.inner_files else ()
+        return [*(Path(name.strip()) for name in names if name.strip()), *inner]
 
     @property
     def n_items(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.embed.compare.statistics.estimators import Counts, Means
+from firth.embed.compare.statistics.estimators import Counts, Means, Statistic
 
 _DRAWS = 64  # draws converted to float64 at a time
 _ROWS = 512  # rows of cosines held at a time
@@ -15,7 +15,7 @@ _LEAST_SPREAD = 1e-4  # relative; unit vectors written with five digits vary les
 
 
 @dataclass(frozen=True, eq=False)
-class PairCosines:
+class PairCosines(Statistic):
     """The mean cosine over all pairs of different words.
 
     Ethayarajh 2019, "How contextual are contextualized word representations?", uses it as a
@@ -24,11 +24,6 @@ class PairCosines:
     """
 
     units: Any  # float64 (n, D) or scipy.sparse CSR (n, D), unit length
-
-    @property
-    def n_items(self) -> int:
-        """Number of words."""
-        return int(self.units.shape[0])
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return mean cosines of pairs, from the squared lengths of vector sums."""
@@ -41,30 +36,17 @@ class PairCosines:
                 scores[start : start + _DRAWS] = cosines / (rows.sum(axis=1) ** 2 - copies)
         return scores
 
-    def take(self, chosen: np.ndarray) -> "PairCosines":
-        """Return the statistic restricted to the chosen words."""
-        return PairCosines(self.units[chosen])
-
 
 @dataclass(frozen=True, eq=False)
-class FunctionOfMeans:
+class FunctionOfMeans(Statistic):
     """A score that is a function of the means of a few values per item."""
 
     values: np.ndarray  # float64 (n, m)
     score: Callable[..., np.ndarray]  # m arrays of means, float64 (B,) -> scores, float64 (B,)
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.values)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the scores of weighted means."""
         return self.score(*(Means(column).evaluate(counts) for column in self.values.T))
-
-    def take(self, chosen: np.ndarray) -> "FunctionOfMeans":
-        """Return the statistic restricted to the chosen items."""
-        return FunctionOfMeans(self.values[chosen], self.score)
 
 
 def partition_ratio(units: np.ndarray) -> FunctionOfMeans:

@@ -67,15 +67,12 @@ def train_attention(
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     variants = MARGINS if margin else ((None, 0.0),)
-    best: TrainedAttention | None = None
-    for scale, label_margin in steps(variants):
-        for rate in steps(RATES):
-            network = AttentionNetwork(table, n_labels, scale, seed)
-            found = _train(network, train, dev, rate, label_margin, seed)
-            if best is None or found.selection_key > best.selection_key:
-                best = found
-    assert best is not None
-    return best
+    tried = (
+        _train(AttentionNetwork(table, n_labels, scale, seed), train, dev, rate, of_label, seed)
+        for scale, of_label in steps(variants)
+        for rate in steps(RATES)
+    )
+    return max(tried, key=lambda trained: trained.selection_key)
 
 
 def _train(

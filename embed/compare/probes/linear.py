@@ -39,8 +39,8 @@ def train_linear(
     rows, places = np.unique(train.rows[:, 0], return_inverse=True)
     counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
     loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
-    best: TrainedProbe | None = None
     zero = np.zeros((table.shape[1] + 1) * n_labels)
+    tried = []
     for decay in steps(decays):
         found = minimize(
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
@@ -48,10 +48,8 @@ def train_linear(
         )  # fmt: skip
         predict = _predictor(table, found.x.reshape(-1, n_labels).astype(np.float32))
         accuracy = float((predict(dev.rows) == dev.labels).mean())
-        if best is None or accuracy > best.accuracy:
-            best = TrainedProbe(predict, accuracy, decay, int(found.nit))
-    assert best is not None
-    return best
+        tried.append(TrainedProbe(predict, accuracy, decay, int(found.nit)))
+    return max(tried, key=lambda probe: probe.accuracy)
 
 
 class _Loss:

@@ -35,13 +35,11 @@ def train_window(
     chosen by likelihood, the decay by accuracy.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
-    best: TrainedProbe | None = None
-    for decay in steps(WINDOW_DECAYS):
-        found = _train(table, train, dev, n_labels, decay, seed, _MAX_STEPS, _MAX_EPOCHS)
-        if best is None or found.accuracy > best.accuracy:
-            best = found
-    assert best is not None
-    return best
+    tried = (
+        _train(table, train, dev, n_labels, decay, seed, _MAX_STEPS, _MAX_EPOCHS)
+        for decay in steps(WINDOW_DECAYS)
+    )
+    return max(tried, key=lambda probe: probe.accuracy)
 
 
 def _train(

@@ -1,12 +1,13 @@
 """Effect size and permutation test of word association tests (WEAT)."""
 
-import hashlib
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
+from firth.embed.compare.statistics.bootstrap import key_of
 from firth.embed.compare.statistics.estimators import Counts, Statistic, in_blocks
 
 X, Y, A, B = range(4)  # targets, attributes
@@ -49,11 +50,11 @@ class EffectSize(Statistic):
             return np.full(len(counts), np.nan)
         return in_blocks(counts, self._effect_sizes)
 
-    def take(self, chosen: np.ndarray) -> "EffectSize":
+    def take(self, chosen: np.ndarray) -> Self:
         """Return the statistic restricted to the chosen items."""
         targets = self.lists < A
         cosines = self.cosines[chosen[targets]][:, chosen[~targets]]
-        return EffectSize(cosines, self.lists[chosen])
+        return replace(self, cosines=cosines, lists=self.lists[chosen])
 
     def associations(self, counts: np.ndarray) -> np.ndarray:
         """Return the association of each target word."""
@@ -103,8 +104,7 @@ def permutation_p(x: np.ndarray, y: np.ndarray, key: str) -> float:
 
 def _count_as_high(pooled: np.ndarray, n_x: int, least: float, key: str) -> int:
     """Count the sampled partitions whose sum over X is at least ``least``."""
-    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    generator = np.random.default_rng(int.from_bytes(digest, "little"))
+    generator = np.random.default_rng(key_of(key))
     step, found = max(1, _BLOCK // len(pooled)), 0
     for start in range(0, _DRAWS, step):
         rows = np.tile(pooled, (min(step, _DRAWS - start), 1))

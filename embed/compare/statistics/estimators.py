@@ -5,10 +5,11 @@ the counts of one draw with replacement. Counts of many draws come at once, so a
 few sums over arrays and no item is copied.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
@@ -90,20 +91,29 @@ class UnitCounts:
         return counts
 
 
-class Statistic(Protocol):
-    """The score of one run on one set, as a function of item counts."""
+@dataclass(frozen=True, eq=False)
+class Statistic(ABC):
+    """The score of one run on one set, as a function of item counts.
+
+    Fields are arrays with a row for each item, or settings.
+    """
 
     @property
     def n_items(self) -> int:
         """Number of items, at least one."""
+        return int(getattr(self, fields(self)[0].name).shape[0])
 
+    @abstractmethod
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return one score per replicate, with each item weighted by its count."""
         # counts: int (B, n_items); returns float64 (B,)
 
-    def take(self, chosen: np.ndarray) -> "Statistic":
+    def take(self, chosen: np.ndarray) -> Self:
         """Return the statistic restricted to the chosen items."""
         # chosen: bool (n_items,)
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays = {name: value for name, value in given.items() if hasattr(value, "shape")}
+        return replace(self, **{name: value[chosen] for name, value in arrays.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +122,6 @@ class Means(Statistic):
 
     values: np.ndarray  # float or bool (n,)
 
-    @property
-    def n_items(self) -> int:
-        """Number of values."""
-        return len(self.values)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return weighted means."""
         values = self.values.astype(np.float64)
@@ -124,10 +129,6 @@ class Means(Statistic):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return counts.sums(values) / counts.sizes
         return in_blocks(counts, lambda rows: (rows @ values) / rows.sum(axis=1))
-
-    def take(self, chosen: np.ndarray) -> "Means":
-        """Return the statistic restricted to the chosen items."""
-        return Means(self.values[chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,18 +144,9 @@ class Correlation(Statistic):
     y: np.ndarray  # float (n,), finite
     ranked: bool  # Spearman's rather than Pearson's
 
-    @property
-    def n_items(self) -> int:
-        """Number of pairs of values."""
-        return len(self.x)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return correlations; NaN if either series is constant."""
         return in_blocks(counts, self._of_ranks if self.ranked else self._of_values)
-
-    def take(self, chosen: np.ndarray) -> "Correlation":
-        """Return the statistic restricted to the chosen items."""
-        return Correlation(self.x[chosen], self.y[chosen], self.ranked)
 
     @cached_property
     def _moments(self) -> np.ndarray:
@@ -207,11 +199,6 @@ class Contingency(Statistic):
     clusters: np.ndarray
     measure: Literal["purity", "nmi", "ari"]
 
-    @property
-    def n_items(self) -> int:
-        """Number of clustered items."""
-        return len(self.classes)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the agreement of clusters with classes."""
         return np.mean([start.evaluate(counts) for start in self._starts], axis=0)
@@ -221,9 +208,9 @@ class Contingency(Statistic):
         counts = np.ones((1, self.n_items), np.uint8)
         return np.concatenate([start.evaluate(counts) for start in self._starts])
 
-    def take(self, chosen: np.ndarray) -> "Contingency":
+    def take(self, chosen: np.ndarray) -> Self:
         """Return the statistic of the chosen items; clusters are not recomputed."""
-        return Contingency(self.classes[chosen], self.clusters[..., chosen], self.measure)
+        return replace(self, classes=self.classes[chosen], clusters=self.clusters[..., chosen])
 
     @cached_property
     def _starts(self) -> list["_Clustering"]:
@@ -247,9 +234,9 @@ class SeedMean(Statistic):
         """Return scores averaged over seeds."""
         return np.mean([statistic.evaluate(counts) for statistic in self.statistics], axis=0)
 
-    def take(self, chosen: np.ndarray) -> "SeedMean":
+    def take(self, chosen: np.ndarray) -> Self:
         """Return the statistic restricted to the chosen items."""
-        return SeedMean(tuple(statistic.take(chosen) for statistic in self.statistics))
+        return replace(self, statistics=tuple(each.take(chosen) for each in self.statistics))
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,18 +20,9 @@ class RocArea(Statistic):
     positive: np.ndarray  # bool (n,): items whose values should be high
     values: np.ndarray  # float (n,): finite
 
-    @property
-    def n_items(self) -> int:
-        """Number of values."""
-        return len(self.values)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the areas; NaN if a replicate has only one class."""
         return in_blocks(counts, self._areas)
-
-    def take(self, chosen: np.ndarray) -> "RocArea":
-        """Return the statistic restricted to the chosen items."""
-        return RocArea(self.positive[chosen], self.values[chosen])
 
     @cached_property
     def _order(self) -> tuple[np.ndarray, np.ndarray]:

@@ -19,11 +19,6 @@ class Ratios(Statistic):
     numerators: np.ndarray  # int64 (n,): each item's part
     denominators: np.ndarray  # int64 (n,): each item's part
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.numerators)
-
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return ratios of weighted sums; NaN if the denominator is zero."""
         if isinstance(counts, UnitCounts):
@@ -38,10 +33,6 @@ class Ratios(Statistic):
             return np.asarray(sums[:, 0] / sums[:, 1])
 
         return in_blocks(counts, ratios)
-
-    def take(self, chosen: np.ndarray) -> "Ratios":
-        """Return the statistic restricted to the chosen items."""
-        return Ratios(self.numerators[chosen], self.denominators[chosen])
 
 
 def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]:

@@ -13,6 +13,7 @@ from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.statistics.estimators import Correlation
 from firth.embed.compare.task import Measurement, Task
+from firth.embed.compare.tasks.similarity import why_undefined
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.change_table import read_changes
 
@@ -91,7 +92,7 @@ class ChangeTask(Task):
         ranked: bool,
     ) -> Measurement:
         """Return one rank correlation; undefined if a series is constant."""
-        reason = reason or _why_undefined(judged, values)
+        reason = reason or why_undefined(judged, values, "word", "distances")
         return Measurement(
             task=self.key,
             dataset=self.dataset,
@@ -116,13 +117,3 @@ def _find(
     """Return distance and counts of a word, by its first spelling that was compared."""
     spellings = [form for each in word.spellings for form in (each, each.lower())]
     return next((changes[form] for form in spellings if form in changes), None)
-
-
-def _why_undefined(judged: np.ndarray, values: np.ndarray) -> str | None:
-    """Return why two series have no correlation, or None if they have one."""
-    if len(judged) < 2:
-        return "no word is known" if len(judged) == 0 else "only one word is known"
-    for name, series in (("judgments", judged), ("distances", values)):
-        if (series == series[0]).all():
-            return f"all {name} are equal"
-    return None

@@ -52,6 +52,7 @@ class MinimalPairTask(Task):
     metrics: ClassVar = {
         "accuracy": "share of pairs whose acceptable sentence is more likely; .5 by guessing"
     }
+    inner_files = PAIR_FILES
 
     @classmethod
     def recognize(cls, head: Head) -> Match:
@@ -61,11 +62,6 @@ class MinimalPairTask(Task):
             return cls.recognize(head.of_inner(inner[0])) if inner else Match.NO
         first = head.rows[0].record() if head.rows else None
         return Match.CERTAIN if first and set(FIELDS) & first.keys() else Match.NO
-
-    @classmethod
-    def files(cls, path: Path) -> list[Path]:
-        """Return the file, or the folder with a file for each paradigm."""
-        return [path, *path.glob(PAIR_FILES)]
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "MinimalPairTask":

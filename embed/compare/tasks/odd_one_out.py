@@ -39,6 +39,7 @@ class OddOneOutTask(WordTask):
         "opp": "mean position of the outlier by similarity; 1 if it is always last",
     }
     phrases = True
+    inner_files = TEXT_FILES
 
     @classmethod
     def recognize(cls, head: Head) -> Match:
@@ -48,11 +49,6 @@ class OddOneOutTask(WordTask):
         if any("['" in line or '["' in line for line in head.lines):
             return Match.NO if head.text.startswith("{") else Match.CERTAIN
         return Match.LIKELY if looks_like_topic(head) else Match.NO
-
-    @classmethod
-    def files(cls, path: Path) -> list[Path]:
-        """Return the file, or the folder with its text files."""
-        return [path, *path.glob(TEXT_FILES)]
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "OddOneOutTask":

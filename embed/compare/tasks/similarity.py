@@ -82,12 +82,14 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
     return np.asarray(units[a].multiply(units[b]).sum(axis=1), dtype=np.float64).ravel()
 
 
-def why_undefined(judged: np.ndarray, cosines: np.ndarray) -> str | None:
+def why_undefined(
+    judged: np.ndarray, values: np.ndarray, item: str = "pair", what: str = "cosines"
+) -> str | None:
     """Return why two series have no correlation, or None if they have one."""
-    # judged, cosines: float64 (P,)
+    # judged, values: float64 (P,)
     if len(judged) < 2:
-        return "no pair is known" if len(judged) == 0 else "only one pair is known"
-    for name, values in (("judgments", judged), ("cosines", cosines)):
-        if (values == values[0]).all():
+        return f"{'only one' if len(judged) else 'no'} {item} is known"
+    for name, series in (("judgments", judged), (what, values)):
+        if (series == series[0]).all():
             return f"all {name} are equal"
     return None

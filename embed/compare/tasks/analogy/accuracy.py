@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ class AnalogySet(Task):
         "accuracy_lrcos": "the same with a classifier of the answers' class",
     }
     bounded = True
+    inner_files = TEXT_FILES
 
     @classmethod
     def recognize(cls, head: Head) -> Match:
@@ -34,11 +34,6 @@ class AnalogySet(Task):
         if head.names:
             return cls.recognize(head.of_inner(head.names[0]))
         return Match.LIKELY if looks_like_analogies(head) else Match.NO
-
-    @classmethod
-    def files(cls, path: Path) -> list[Path]:
-        """Return the file, or the folder with its text files."""
-        return [path, *path.glob(TEXT_FILES)]
 
     def _limit(self, n_words: int) -> int:
         """Return the number of candidates."""

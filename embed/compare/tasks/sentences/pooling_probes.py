@@ -147,13 +147,11 @@ def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))
     table, labels = standardized(table.copy(), train), sentences.labels
-    best: MeanProbe | None = None
-    for decay, predictions in _regressions(table, table[train], labels[train]):
-        accuracy = float((predictions[dev] == labels[dev]).mean())
-        if best is None or accuracy > best.accuracy:
-            best = MeanProbe(predictions, accuracy, decay)
-    assert best is not None
-    return best
+    tried = [
+        MeanProbe(predictions, float((predictions[dev] == labels[dev]).mean()), decay)
+        for decay, predictions in _regressions(table, table[train], labels[train])
+    ]
+    return max(tried, key=lambda probe: probe.accuracy)
 
 
 def _regressions(table: Any, train: Any, labels: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
