@@ -183,15 +183,11 @@ def read_evidence() -> dict[str, Any]:
 
 
 def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
-    """Recommend methods and settings for a text.
+    """Recommend methods and settings for a text; raise FirthError if it is too small.
 
-    The most similar evidence sample decides: of the same script, and nearest in size and number
-    of words, both as ratios. A candidate is good at a kind of sets if it is best or not
-    significantly worse: within ``factor`` standard errors, Tukey's studentized range for six
-    equal candidates. The candidate good at most kinds is chosen for these (ties broken by its
-    means relative to the best), then the same for the remaining kinds. Of candidates that differ
-    only in width, those nearest to :meth:`Method.width_for` are considered. Raise FirthError if
-    the text has fewer words than any candidate has dimensions.
+    The sample of the same script, nearest in size and words, decides. A candidate is good at a kind
+    of sets if it is within ``factor`` standard errors of the best (Tukey's studentized range); the
+    one good at most kinds is chosen for these, then the same for the remaining kinds.
     """
     fit = [
         name

@@ -36,11 +36,7 @@ _TICK_SPACING = 0.13  # least distance of two labels, as a share of the axis
 
 
 def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) -> Picture:
-    """Draw every set and metric, and write the picture.
-
-    Solid lines are scores on the items covered by all runs, with bands for their 95 % intervals;
-    dashed lines are scores on all items covered by each run; dotted lines are random vectors.
-    """
+    """Draw every set and metric, and write the picture."""
     picture_kind(path)
     with picture_style():
         return write_figure(_lay_out(document), path, force=force)

@@ -72,11 +72,7 @@ def lay_out(
 
 
 def check_points(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
-    """Raise ArtifactError if anything in ``out`` blocks a run of the curve.
-
-    An existing run belongs to the curve only if :func:`record_runs` recorded it with the same
-    options and text, its own files agree, and their checksums match.
-    """
+    """Raise ArtifactError if anything in ``out`` blocks a run, or was made otherwise."""
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
         raise ArtifactError(f"{out}: not a folder for the runs of a curve; choose another `out`")
     for path in (out / CURVE, out / RECORDS):

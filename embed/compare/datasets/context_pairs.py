@@ -56,16 +56,10 @@ class ContextSet:
 
 
 def read_contexts(path: Path) -> ContextSet:
-    """Read a set of words in context.
+    """Read a set of words in context: SCWS, WiC or CoSimLex, recognized by content.
 
-    - SCWS (Huang et al. 2012): two words, each marked ``<b>word</b>`` in its own context.
-    - WiC (Pilehvar & Camacho-Collados 2019): one word in two sentences, at the space-separated
-      positions i-j, counted from 0. The labels T and F, one per line, are in a second file, named
-      with ``gold`` in place of ``data``.
-    - CoSimLex (Armendariz et al. 2020): two words, both marked ``<strong>word</strong>`` in a first
-      and a second context, with columns named by a header. Judgments are in the same file or, as
-      distributed by SemEval-2020, line by line in a second one, named with ``gold`` in place of
-      ``data``, in the same folder or in a sibling folder ``gold``.
+    Labels of WiC, and judgments of CoSimLex as distributed by SemEval-2020, are in a second file,
+    named with ``gold`` in place of ``data``; that of CoSimLex may be in a sibling folder ``gold``.
     """
     rows = _rows(path, f"no words in context; expected {_FORMS}")
     if "context1" in (name.lower() for name in rows[0].fields):
@@ -92,10 +86,7 @@ def looks_like_contexts(head: Head) -> bool:
 
 
 def parts_of_wic(folder: Path) -> list[Path]:
-    """Return the development part, if any, and the test part of a folder as WiC's is published.
-
-    The development part alone if the test part has no labels.
-    """
+    """Return the labeled parts of a folder of WiC: development, if any, and test."""
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*.data*")):
         first = found.setdefault(path.name.partition(".")[0], path)
@@ -281,11 +272,7 @@ def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterato
 
 
 def _both(row: Row, fields: Mapping[str, str], which: int) -> tuple[Target, Target]:
-    """Return the two targets of a context, matched by the inflected forms that the file gives.
-
-    If that fails and just two words are marked, the one that matches decides which is which;
-    without a match they are taken in text order.
-    """
+    """Return the two targets of a context, matched by inflected form, else in text order."""
     parts = _parts(row, fields[f"context{which}"], which)
     marks = range(1, len(parts), 2)
     forms = [fields.get(f"{word}_context{which}") or fields[word] for word in ("word1", "word2")]

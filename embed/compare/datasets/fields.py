@@ -85,9 +85,8 @@ def read_rows(
 ) -> list[Row]:
     """Read lines, stripped, without comments and, unless ``blank``, without blank lines.
 
-    With ``sections``, ``: name`` lines name the section of the lines below them. With ``fits``,
-    lines are also split, see :func:`cut_rows`. ``nothing`` is what to say is missing if no line
-    is left.
+    ``sections`` names the section above each line; with ``fits``, lines are split by
+    :func:`cut_rows`.
     """
     rows: list[Row] = []
     section = None
@@ -105,10 +104,7 @@ def read_rows(
 
 
 def read_lines(path: Path) -> list[Row]:
-    """Read all lines unchanged, including blank ones and comments.
-
-    Lines end in LF, CRLF or, in a file without LF, CR; a compressed file is decompressed.
-    """
+    """Read all lines unchanged; they end in LF, CRLF or, without any LF, in CR."""
     content = read_bytes(path).replace(b"\r\n", b"\n")
     if b"\n" not in content:
         content = content.replace(b"\r", b"\n")
@@ -163,10 +159,7 @@ def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
 
 
 def is_number(field: str) -> bool:
-    """Return whether a field is a number, with a decimal point or comma.
-
-    Not by float(), which accepts the words "nan" and "infinity".
-    """
+    """Return whether a field is a number; not by float(), which accepts "nan" and "infinity"."""
     return _NUMBER.fullmatch(field) is not None
 
 

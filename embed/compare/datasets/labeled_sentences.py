@@ -104,13 +104,9 @@ def _refuse_disjoint(
 def read_sentences(path: Path, *, fine: bool = False) -> LabeledSentences:
     """Read one file of labeled sentences.
 
-    JSON lines have one of ``label``, ``labels``, ``class``, ``category`` and ``sentiment``, and one
-    of ``text``, ``sentence``, ``question`` and ``review``, in any case. A table has such names in
-    its header, and tabs or commas as delimiters; with commas, fields may be quoted. In two tab-
-    separated columns without a header, the label is the column with fewer distinct values. In any
-    other file a line is the label, white space and the sentence. A label such as ``DESC:manner``
-    (TREC) is cut at the colon, unless ``fine``. Comments (``# ``) are skipped before the first
-    sentence, and everywhere in files whose lines start with the label, unless all lines do so.
+    A table or JSON lines by the names of columns or keys, else a label and a sentence by line. A
+    label such as ``DESC:manner`` (TREC) is cut at the colon, unless ``fine``. Comments (``# ``)
+    before the first sentence are skipped, and all if lines start with the label.
     """
     texts, labels, n_finer = [], [], 0
     for row, label, text in labeled_records(path, f"no sentences; {_EXPECTED}"):

@@ -10,11 +10,7 @@ _SCRIPTS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN")
 
 
 def mismatch_note(listed: Sequence[tuple[int, str, str]]) -> str | None:
-    """Describe how many targets start differently from the listed words; None if none do.
-
-    ``listed`` has the line, the listed word and the target. Some inflected forms differ, such as
-    *went* and *go*; if many do, the wrong words are marked.
-    """
+    """Describe how many targets start differently from the words in (line, word, target)."""
     known = [each for each in listed if all(map(_is_suffixing, each[1:]))]
     unlike = [each for each in known if not _alike(*map(_first_letters, each[1:]))]
     if not unlike:

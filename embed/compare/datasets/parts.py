@@ -48,11 +48,7 @@ def part_paths(files: str) -> list[Path]:
 
 
 def set_name(path: Path) -> str:
-    """Return the name under which a set is shown: its file without endings, or its folder.
-
-    A file that is named for its part only is named with the folder: ``WiC/test`` for
-    ``WiC/test/test.data.txt``.
-    """
+    """Return the name of a set: its folder, or its file without endings, with a folder if generic."""
     if path.is_dir():
         return path.resolve().name
     name = _stem(path)

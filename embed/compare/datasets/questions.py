@@ -54,11 +54,7 @@ def read_questions(path: Path) -> list[Question]:
 
 
 def read_relations(path: Path) -> list[Relation]:
-    """Read analogies as lines of a word and its answers, the form of BATS.
-
-    Gladkova, Drozd & Matsuoka 2016, "Analogy-based detection of morphological and semantic
-    relations with word embeddings".
-    """
+    """Read a word and its answers a line, the form of BATS (Gladkova et al. 2016)."""
     files = text_files(path) if path.is_dir() else [path]
     return [relation for file in files for relation in _file_of_relations(file)]
 

@@ -24,21 +24,13 @@ class MinimalPair:
 
 
 def read_minimal_pairs(path: Path) -> list[MinimalPair]:
-    """Read a file, or a folder with one file per paradigm.
-
-    Warstadt et al. 2020, "BLiMP: The Benchmark of Linguistic Minimal Pairs for English"
-    (arXiv:1912.00582). Sets in other languages use the same form.
-    """
+    """Read a file, or a folder with one file per paradigm, as BLiMP (arXiv:1912.00582)."""
     files = _files(path) if path.is_dir() else [path]
     return [pair for file in files for pair in _pairs(file)]
 
 
 def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[MinimalPair]:
-    """Draw ``limit`` pairs of each paradigm, or all if it is 0.
-
-    The pairs with the smallest keyed hashes are taken, so the draw does not depend on the order
-    of the pairs or on other pairs, and a smaller limit draws a subset.
-    """
+    """Draw ``limit`` pairs of each paradigm by keyed hashes, whatever their order; 0 for all."""
     if limit == 0:
         return list(pairs)
     taken: Counter[str] = Counter()

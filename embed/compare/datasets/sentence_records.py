@@ -65,10 +65,7 @@ def _json_lines(rows: Sequence[Row]) -> Iterator[tuple[Row, str, str]]:
 
 
 def _label_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
-    """Return label and text of an object; None unless it has exactly one of each.
-
-    A label that is a number or a boolean is kept as JSON writes it.
-    """
+    """Return the only label, as JSON writes numbers, and the only text of an object, or None."""
     labels, texts = ([record[n] for n in _among(names, record)] for names in (_LABELS, _TEXTS))
     if len(labels) != 1 or len(texts) != 1 or not isinstance(texts[0], str):
         return None

@@ -55,12 +55,10 @@ def read_parts(files: str) -> Parts[TaggedWords]:
 
 
 def read_tagged(path: Path) -> TaggedWords:
-    """Read one file of labeled words.
+    """Read one file of labeled words, skipping comments and document starts.
 
-    CoNLL-U is recognized by ten tab-separated columns, the first of them a number: the word is
-    FORM, its label UPOS and its head HEAD; multiword tokens and empty nodes are skipped. In any
-    other file the word is the first column and its label the last (CoNLL-2003), separated by tabs
-    or white space. ``-DOCSTART-`` lines, comments and empty sentences are skipped.
+    CoNLL-U gives FORM, UPOS and HEAD without multiword tokens and empty nodes; other files the
+    first column as word and the last as label (CoNLL-2003).
     """
     rows = read_lines(path)
     words, tags, offsets = [], [], [0]

@@ -87,10 +87,7 @@ def looks_english(vocabulary: Iterable[str]) -> bool:
 
 
 def looks_foreign(vocabulary: Iterable[str]) -> bool:
-    """Return whether words in order of frequency are certainly not English.
-
-    Few words say nothing, nor do the first pieces of an encoder, which are special ones.
-    """
+    """Return whether words in order of frequency, enough of them, are certainly not English."""
     frequent = list(islice(vocabulary, _N_FREQUENT))
     enough = 2 * sum(map(str.isalpha, frequent)) >= _N_FREQUENT
     return enough and not looks_english(frequent)
@@ -112,10 +109,8 @@ def find_set(task: str, named: str) -> Path:
 def read_pairs(path: Path) -> list[WordPair]:
     """Read a set of word pairs with scores.
 
-    The words are the first two columns without numbers. The score is the column that a header
-    names so, else the first column of numbers after the words. This covers SimLex-999 (part of
-    speech before the score), MEN with parts of speech at the words, and sets with single
-    judgments after their mean as published.
+    The words are the first two columns without numbers; the score is the column that a header names
+    so, else the first of numbers after the words. Covers SimLex-999 and MEN as published.
     """
     nothing = "no word pairs; expected lines of word, word, score"
     rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing=nothing)
@@ -149,10 +144,7 @@ def _is_pair(fields: Sequence[str], columns: _PairColumns) -> bool:
 
 
 def pairs_name(path: Path) -> str:
-    """Return the name of a set: of its file or, if that names only a part, of its score column.
-
-    A score column names the set if it is letters and a number: ``SimLex999``.
-    """
+    """Return the name of a set: of its file or, if that names a part, of its score column."""
     if names_only_its_part(path):
         rows = read_rows(path, lambda n_fields: n_fields >= 3, nothing="no word pairs")
         columns = _pair_columns(rows)

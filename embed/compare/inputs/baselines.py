@@ -31,11 +31,9 @@ def make_baselines(
 ) -> dict[str, StaticVectors]:
     """Make the baselines of a comparison.
 
-    They cover an item if all runs do and, except for analogies beyond ``restrict``, if any run
-    does. Their words are the ``restrict`` most frequent words of the runs (first the words of the
-    sets that are among these in every run, then by best rank) and the words of the evaluation
-    sets; no other word can change a score. A word outside every run's vocabulary that some run
-    composes from n-grams is outside their vocabulary as well, but has a vector.
+    Their words are those of the sets and the ``restrict`` most frequent of the runs, first the
+    sets' words that are so in every run: they cover an item if all runs do. A word that some run
+    only composes is outside their vocabulary, but has a vector.
     """
     ranks: dict[str, int] = {}
     times: Counter[str] = Counter()

@@ -66,10 +66,7 @@ class WithEncoder:
 
 
 def encoder_of(vectors: StaticVectors, *, trees: bool = False) -> ContextualEncoder | None:
-    """Return the encoder that vectors were pooled from, if any that can read the text.
-
-    ``trees`` tells whether the text has dependency trees, which some encoders need.
-    """
+    """Return the encoder that vectors were pooled from, if it can read text without ``trees``."""
     if not trees and lacks_trees(vectors):
         return None
     return vectors.encoder if isinstance(vectors, WithEncoder) else None

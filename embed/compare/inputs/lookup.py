@@ -45,10 +45,8 @@ def find_words(
 ) -> FoundWords:
     """Look up words as an evaluation set spells them.
 
-    Each text passes through the vectors' own segmentation. It is known if that leaves exactly one
-    word with a vector, either a row of the matrix or one composed from n-grams. With ``phrases``,
-    a text of several known words gets their mean. With ``unknown`` ``zero`` or ``mean``, all
-    unknown texts get that vector.
+    A text is known if the vectors' segmentation leaves one word with a vector or, with ``phrases``,
+    several. Unknown ones get the ``zero`` or ``mean`` vector, if that is asked for.
     """
     search = _Search(vectors)
     rows = {text: search.word(text) for text in dict.fromkeys(texts)}
@@ -75,10 +73,7 @@ def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
-    """Return vectors at unit length; raise ArtifactError if one holds NaN or infinity.
-
-    Rows from V on are taken from ``composed``.
-    """
+    """Return rows at unit length, from V on of ``composed``; raise ArtifactError for NaN."""
     # rows: int64 (n,); composed: float32 (m, D); returns float64 (n, D); CSR if the matrix is
     n_words = vectors.matrix.shape[0]
     inside = rows < n_words

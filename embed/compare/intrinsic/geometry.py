@@ -16,11 +16,9 @@ _LEAST_SPREAD = 1e-4  # relative; unit vectors written with five digits vary les
 
 @dataclass(frozen=True, eq=False)
 class PairCosines(Statistic):
-    """The mean cosine over all pairs of different words.
+    """The mean cosine over all pairs of different words: 0 if directions are spread evenly.
 
-    Ethayarajh 2019, "How contextual are contextualized word representations?", uses it as a
-    measure of anisotropy: 0 if vectors are spread evenly over all directions. Copies of one word
-    in a replicate are not a pair: their cosine is always 1.
+    A measure of anisotropy (Ethayarajh 2019). Copies of one word in a replicate are not a pair.
     """
 
     units: Any  # float64 (n, D) or scipy.sparse CSR (n, D), unit length
@@ -52,9 +50,8 @@ class FunctionOfMeans(Statistic):
 def partition_ratio(units: np.ndarray) -> FunctionOfMeans:
     """Return the least partition function divided by the largest: 1 if isotropic.
 
-    Mu & Viswanath 2018, "All-but-the-top": I = min Z(c) / max Z(c), where Z(c) is the sum over all
-    words of exp(c . v) and c ranges over the eigenvectors of V^T V. Both c and -c are used, since
-    the sign of an eigenvector is arbitrary.
+    Mu & Viswanath 2018, "All-but-the-top", with both signs of each eigenvector, as signs are
+    arbitrary.
     """
     # units: float64 (n, D)
     along = units @ np.linalg.eigh(units.T @ units)[1]

@@ -77,8 +77,7 @@ def measure_geometry(
 ) -> Geometry:
     """Measure the geometry of every run and the agreement of every two runs.
 
-    All measures use the same words: the ``n_words`` most frequent ones shared by all runs, without
-    those that have a zero vector in some run.
+    On the ``n_words`` most frequent words shared by all runs, without zero vectors.
     """
     given = {name: run for name, run in runs.items() if name not in (ONE_HOT, RANDOM)}
     words = shared_words(list(given.values()), n_words)

@@ -13,10 +13,9 @@ _EPSILON = 1e-12  # added to squared lengths, so that a zero vector has a gradie
 
 
 class AttentionNetwork:
-    """Attention weights over the words of a sentence, and label scores of the weighted mean.
+    """Attention weights of words, and label scores of the weighted mean, cosines with ``scale``.
 
-    The scores are a linear map, or, with ``scale``, scaled cosines with one vector per label.
-    Everything starts at zero, which is mean pooling, except these vectors, which ``seed`` draws.
+    All starts at zero, which is mean pooling, but for label vectors of cosines, drawn by ``seed``.
     """
 
     def __init__(self, table: Any, n_labels: int, scale: float | None, seed: int) -> None:
@@ -122,11 +121,7 @@ class _Dense:
 
 
 class _Sparse:
-    """The same for sparse vectors, touching only stored values.
-
-    A cell of a pooled vector sums over the words of its sentence with a value in that dimension;
-    for one-hot vectors, over the occurrences of one word.
-    """
+    """The same for sparse vectors, by the cells of pooled vectors with a stored value."""
 
     def __init__(self, rows: Any, bags: Bags) -> None:
         import torch

@@ -59,11 +59,8 @@ def train_attention(
 ) -> TrainedAttention:
     """Train attention pooling with a label classifier, by AdamW on batches of 64 sentences.
 
-    Each learning rate of RATES trains for up to 12 rounds, until two of them do not improve on
-    ``dev``; a round is one epoch or, for small sets, about 40 batches. The loss is the negative
-    log-likelihood of a softmax or, with ``margin``, of the additive-margin softmax (Wang et al.
-    2018, "Additive margin softmax for face verification", eq. 6): scale times the cosines between
-    the pooled vector and one vector per label, less the margin for the correct label.
+    A rate ends when two rounds do not improve on ``dev``. With ``margin``, the loss is the
+    additive-margin softmax (Wang et al. 2018, eq. 6) over scaled cosines with one vector per label.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     variants = MARGINS if margin else ((None, 0.0),)

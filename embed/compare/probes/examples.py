@@ -72,9 +72,8 @@ def source_note(source: str) -> str:
 def standardized(table: Any, rows: np.ndarray, n_flags: int = 0) -> Any:
     """Standardize vectors over the training words, so that one weight decay suits all.
 
-    Dense vectors get mean 0 and variance 1 per dimension, except the last ``n_flags``, which
-    would otherwise be huge if only one training word has them; the table is changed in place.
-    Sparse vectors are divided by one number, so that their mean squared length is 1.
+    Dense vectors in place, except the last ``n_flags`` columns, which would be huge if rare; sparse
+    ones are divided by one number.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D); rows: int64 (n,), repeated as words are
     shares = np.bincount(rows, minlength=table.shape[0]) / len(rows)

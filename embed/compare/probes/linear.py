@@ -23,13 +23,10 @@ def train_linear(
     *,
     decays: Sequence[float] = LINEAR_DECAYS,
 ) -> TrainedProbe:
-    """Train a linear probe: softmax of a linear map of each word's vector.
+    """Train a linear probe, a softmax of a linear map, by L-BFGS (Liu and Nocedal 1989).
 
-    The loss is the mean negative log-likelihood plus half the decay times the squared weights
-    without the bias. Each decay starts from zero and ends when an iteration of L-BFGS (Liu and
-    Nocedal 1989) lowers the loss by less than a millionth, after 90 at the latest; the decay most
-    accurate on ``dev``, the first of equals, wins. Words with the same vector become one row with
-    label counts, which is the same loss at a fraction of the cost for static vectors.
+    Each decay starts from zero; the most accurate on ``dev`` wins. Words with the same vector
+    become one row with label counts: the same loss, faster.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     from scipy.optimize import minimize

@@ -27,12 +27,8 @@ def train_window(
 ) -> TrainedProbe:
     """Train a network with one hidden layer over the vectors of a word and its neighbors.
 
-    The concatenated vectors, 64 rectified units, softmax; AdamW (Loshchilov and Hutter 2019) on
-    shuffled batches of 1,024, or fewer, at least 32, so that an epoch has 128 steps. Training ends
-    when 128 steps, in whole epochs, lower the mean negative log-likelihood on ``dev`` by less than
-    0.0001, at the latest after 4,096 steps or 8 epochs, whichever is more. Accuracy would end it
-    too early: it does not change while every word still gets the most frequent label. The epoch is
-    chosen by likelihood, the decay by accuracy.
+    64 rectified units, softmax, AdamW. Training ends when 128 steps lower the loss on ``dev`` by
+    less than 0.0001; by accuracy it would end while every word still gets the most frequent label.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
     tried = (

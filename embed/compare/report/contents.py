@@ -71,12 +71,10 @@ class ReportParts:
 def choose_words(
     runs: Sequence[StaticVectors], sets: Sequence[Iterable[str]], n_words: int = N_WORDS
 ) -> list[str]:
-    """Choose words to show by default.
+    """Choose words to show by default, evenly spaced from frequent to rare.
 
-    From the 5,000 most frequent words shared by all runs: two thirds are words of the sets, taken
-    in turn from each set, the rest any words; both evenly spaced from frequent to rare. The 150
-    most frequent words (mostly function words), short ASCII words, words with other characters
-    than letters, and words with a zero vector in some run are left out.
+    Two thirds are words of the sets in turn, the rest any of the 5,000 most frequent shared words,
+    without function words, short ASCII words and zero vectors.
     """
     shared = shared_words(runs, _SHARED)
     likely = [word for word in shared[_FUNCTION_WORDS:] if _is_word(word)]
@@ -106,10 +104,7 @@ def find_asked(
 def find_neighbors(
     runs: Mapping[str, StaticVectors], words: Sequence[str], k: int = 10
 ) -> dict[str, dict[str, list[Neighbor]]]:
-    """Return word -> run -> the k nearest neighbors, for runs that have a vector of the word.
-
-    Damaged vectors have none.
-    """
+    """Return word -> run -> the k nearest neighbors; damaged vectors have none."""
     found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if has_direction(vectors, word)]

@@ -57,11 +57,7 @@ class _RunStyle:
 
 
 def draw_scores(document: Mapping[str, Any], path: Path, *, force: bool = False) -> Picture:
-    """Draw the scores on shared items with their intervals, and write the picture.
-
-    Runs of one method share a color if there are several methods. The same document gives the
-    same SVG bytes. Raise SettingError if there is no score.
-    """
+    """Draw the scores on shared items with their intervals, and write the picture."""
     picture_kind(path)
     blocks = _blocks(document)
     if not blocks:

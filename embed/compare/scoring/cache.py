@@ -38,10 +38,7 @@ _DIGEST = 32  # bytes of SHA-256 at the start of a file, of the rest of it
 def name_contents(
     fingerprints: Mapping[str, str], baselines: Sequence[str], about: Sequence[str]
 ) -> dict[str, str]:
-    """Return cache names of the content of runs and of the baselines made from them.
-
-    ``about`` is what baselines depend on besides the runs. Empty without fingerprints.
-    """
+    """Return cache names of runs, and of baselines made from them and ``about``."""
     if not fingerprints:
         return {}
     made_from = _hash(*fingerprints.values(), *about)
@@ -49,12 +46,7 @@ def name_contents(
 
 
 class MeasurementCache:
-    """Measures one set, or returns the stored measurements of vectors with a content name.
-
-    Per-item values are stored; intervals and tests, which depend on the other runs and options,
-    are computed from them every time. File names hash everything that the content depends on:
-    vectors, set, settings, items, :data:`MEASUREMENTS` and package versions.
-    """
+    """Measures one set, or returns stored per-item measurements of vectors with a content name."""
 
     def __init__(
         self, task: Task, contents: Mapping[str, str], version: int = MEASUREMENTS
@@ -127,10 +119,7 @@ def _read(path: Path) -> list[Measurement] | None:
 
 
 def _packed(measured: Sequence[Measurement]) -> bytes:
-    """Return measurements as an NPZ archive: arrays, and all else as JSON.
-
-    Keys ``remark`` and ``sample`` keep their stored names.
-    """
+    """Return measurements as an NPZ archive: arrays, and all else as JSON."""
     arrays: dict[str, np.ndarray] = {}
     heads = []
     for index, each in enumerate(measured):

@@ -40,9 +40,7 @@ def compare_vectors(
 ) -> Comparison:
     """Score runs, then one-hot and random vectors, and test the difference of every pair.
 
-    ``groups`` names runs that differ only in the seed. Measurements are cached for runs with
-    ``fingerprints``. ``chosen`` says how the settings of runs were chosen, for a note on their
-    scores. ``edges`` are the frequency bands of ``CompareConfig.bands``.
+    ``groups`` names runs that differ only in the seed; runs with ``fingerprints`` are cached.
     """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())

@@ -95,10 +95,7 @@ class SetEvaluation:
     def measure(
         self, threads: int | None = None, progress: Progress = no_progress
     ) -> Iterator[str | None]:
-        """Score every run on the shared items and on all items it covers; yield error or None.
-
-        ``progress`` receives the number of runs scored, with shares of those in progress.
-        """
+        """Score every run on shared items and on all it covers; yield an error or None for each."""
         names = list(self._known)
         shares = dict.fromkeys(names, 0.0)
         reporting = Lock()
@@ -132,11 +129,7 @@ class SetEvaluation:
                     yield self._score(name, shared, result)
 
     def pairs(self) -> Iterator[Pair]:
-        """Test the difference of every two runs.
-
-        Holm's correction is applied separately to methods, each with all its seeds, and to single
-        runs: otherwise many seeds would leave few significant differences.
-        """
+        """Test every two runs, with Holm's correction for methods apart from single seeds."""
         found, groups = self._found[True], self._compared.groups
         members = {run for name, runs in groups.items() if name in found for run in runs}
         yield from self._family([name for name in found if name not in members])

@@ -31,10 +31,7 @@ class HeldOutRow:
 def held_out_losses(
     paths: Mapping[str, Path], groups: Mapping[str, Sequence[str]]
 ) -> Iterator[list[HeldOutRow]]:
-    """Yield the losses of every two or more runs that were measured on the same text.
-
-    In bits per character those of runs that predict the next piece, whatever their pieces are.
-    """
+    """Yield the losses, some in bits per character, of runs measured on the same text."""
     owner = {run: name for name, runs in groups.items() for run in runs}
     comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
     texts: dict[Hashable, tuple[np.ndarray, bool]] = {}  # counts by unit, and whether in bits
@@ -58,11 +55,9 @@ def held_out_losses(
 
 
 def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
-    """Compare runs with the best of them, given their summed losses by seed and unit.
+    """Compare runs with the best, given their summed losses by seed and unit.
 
-    What is hard in a text is hard for all runs, so the error of a difference is that of the
-    differences by unit, which are smaller than the losses. The variances of means over seeds are
-    added to it.
+    The error of a difference is that of the differences by unit, with the variances over seeds.
     """
     # losses: float64 (n_seeds, n) each; counts: float64 (n,)
     means = {run: by_seed.mean(axis=0) for run, by_seed in losses.items()}

@@ -45,10 +45,7 @@ class Note:
 
 
 def gather_notes(found: Iterable[tuple[str, str, str | None, bool, str | None]]) -> list[Note]:
-    """Merge notes, each given as (run, set, section, shared items, text).
-
-    A note on both the shared items and all items of a run is given once, for the shared items.
-    """
+    """Merge notes of (run, set, section, shared items, text); on shared items they count once."""
     places: dict[tuple[str, str, str], tuple[bool, list[str | None]]] = {}
     for run, dataset, section, shared, text in sorted(found, key=lambda each: not each[3]):
         if text is not None:
@@ -109,10 +106,7 @@ def chosen_defaults(run: Run) -> Chosen | None:
 def note_published(
     scores: Iterable[Score], task: Task, chosen: Mapping[str, Chosen], foreign: Collection[str]
 ) -> Iterator[Score]:
-    """Add notes to scores on a published set, all of which are English.
-
-    On runs whose settings were chosen on this very set, and on ``foreign`` ones.
-    """
+    """Add notes to scores of foreign runs, or of settings chosen here, on published sets."""
     name = PUBLISHED.get(words_digest(task)) if chosen or foreign else None
     for score in scores:
         if name is None or score.measured.section is not None:

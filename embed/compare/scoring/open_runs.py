@@ -52,10 +52,7 @@ class Opened:
 
 
 def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -> Opened:
-    """Open runs, with ``starts`` also the words of masked LMs without context.
-
-    Raise ArtifactError if a run is damaged or replaced while it is read.
-    """
+    """Open runs and, with ``starts``, words of masked LMs; raise ArtifactError for damage."""
     named = _named(runs)
     if not named:
         raise SettingError("no run to compare; pass at least one")
@@ -190,10 +187,7 @@ def _name(run: str | os.PathLike[str]) -> str:
 
 
 def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
-    """Add context vectors to the runs that have them, under names that end in ``w+c``.
-
-    Raise SettingError if no run has context vectors.
-    """
+    """Add context vectors to the runs that have them, under names that end in ``w+c``."""
     with_some = {name for name, run in runs.items() if run.contexts is not None}
     new = {name: name for name in runs}
     new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}

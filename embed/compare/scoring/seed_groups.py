@@ -14,11 +14,7 @@ T = TypeVar("T")
 
 
 def seed_groups(runs: Mapping[str, Path]) -> dict[str, tuple[str, ...]]:
-    """Group the runs of a comparison that differ only in the seed, by a name such as ``sg-seed*``.
-
-    Runs of a group have the same method, text and options (options that change no result are
-    ignored). Vectors pooled from encoders are grouped by the training of their encoders.
-    """
+    """Group runs, or pooled ones by their encoders, that differ only in the seed."""
     seeds: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, path in runs.items():
         training = trained(path)
@@ -42,10 +38,7 @@ def first_of_seeds(runs: Mapping[str, T], groups: Mapping[str, Sequence[str]]) -
 
 
 def _without_encoder(run: Path, training: Training) -> tuple[dict[str, Any], int]:
-    """Return options and seed; for a pooled run, those of its encoder's training.
-
-    If the encoder is gone, its fingerprint stays among the options.
-    """
+    """Return options and seed; for a pooled run, those of its encoder's training if it is there."""
     known = training.options.get(ENCODER)
     try:
         encoder = encoder_run(run) if known is not None else None

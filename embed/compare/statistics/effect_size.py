@@ -21,15 +21,10 @@ _ROUNDING = 1e-12  # error of summing cosines in another order
 class EffectSize(Statistic):
     """The difference of two target lists in their association with attribute words.
 
-    Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
-    contain human-like biases", Science 356, supplement. A target word's association is its mean
-    cosine with the words of A minus its mean cosine with the words of B. The effect size is the
-    mean association of X minus that of Y, divided by the standard deviation (n - 1) of both
-    lists together. Its absolute value is at most 2 if X and Y have the same size.
-
-    Items are the words of all four lists, so a draw also draws attributes: one list of pleasant
-    words is as much a choice as one list of flowers. List sizes vary between draws; the score is
-    undefined if one list is empty.
+    Caliskan, Bryson and Narayanan 2017, Science 356, supplement: a target word's association is its
+    mean cosine with A minus that with B; the score is the mean association of X minus that of Y,
+    over the standard deviation (n - 1) of both. Items are the words of all four lists, so
+    attributes are drawn too.
     """
 
     # float64 (n_targets, n_attributes): rows are the words of X and Y in the order of ``lists``
@@ -42,10 +37,7 @@ class EffectSize(Statistic):
         return len(self.lists)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Return effect sizes; NaN if a list is empty or all associations are equal.
-
-        NaN in every replicate if a list has fewer than two words.
-        """
+        """Return effect sizes; NaN if a list has fewer than two words, or associations are equal."""
         if np.bincount(self.lists, minlength=4).min() < 2:
             return np.full(len(counts), np.nan)
         return in_blocks(counts, self._effect_sizes)
@@ -86,12 +78,9 @@ class EffectSize(Statistic):
 def permutation_p(x: np.ndarray, y: np.ndarray, key: str) -> float:
     """Return the one-sided permutation p-value of the associations of X against those of Y.
 
-    Caliskan et al. 2017: if X and Y do not differ, every partition of their words into lists of
-    these sizes is equally likely. p is the share of partitions whose sum over X is at least the
-    observed one, so a p near 1 means that Y is closer to A. Up to 20,000 partitions are
-    enumerated (eight words against eight have 12,870); beyond that 9,999 are sampled and the
-    observed one is added (Phipson & Smyth 2010, "Permutation p-values should never be zero"), so
-    p is at least 0.0001.
+    Caliskan et al. 2017: the share of partitions of both lists whose sum over X is at least the
+    observed one. Up to 20,000 partitions are enumerated; beyond that 9,999 are sampled and the
+    observed one is added (Phipson & Smyth 2010).
     """
     # x, y: float64 (n,), (m,)
     pooled = np.sort(np.concatenate([x, y]))

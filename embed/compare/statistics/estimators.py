@@ -34,11 +34,7 @@ class Counts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class UnitCounts:
-    """Item counts derived from counts of the units that make up each item.
-
-    An item's count is the product of its units' counts, computed on indexing: there may be a
-    hundred times as many items as units. Values of items are summed by unit, which is faster.
-    """
+    """Item counts as products of the counts of the units of each item, computed on indexing."""
 
     drawn: np.ndarray  # uint8 (B, U): how often each unit was drawn
     members: np.ndarray  # int64 (n_items, k): the units of each item
@@ -49,11 +45,7 @@ class UnitCounts:
         return self.sums(np.ones(len(self.members)))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the items' values in each draw, by sums over units.
-
-        For items of two units, each a matrix of their values: with draws ``d`` of units, ``d
-        @ values @ d``. Sums of whole numbers are exact, as those over items are.
-        """
+        """Return the sum of the items' values in each draw, by sums over units; exact for integers."""
         # values: float64 (n_items,); returns float64 (B,)
         n_units, k = self.drawn.shape[1], self.members.shape[1]
         if k > 2:
@@ -135,9 +127,7 @@ class Means(Statistic):
 class Correlation(Statistic):
     """Pearson's correlation of two series, or Spearman's.
 
-    Spearman 1904, "The proof and measurement of association between two things": Pearson's
-    correlation of ranks, where ties share their mean rank. Every replicate is ranked anew, with
-    copies of one item tied.
+    Every replicate is ranked anew, with copies of one item tied at their mean rank.
     """
 
     x: np.ndarray  # float (n,), finite
@@ -182,16 +172,12 @@ class Correlation(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class Contingency(Statistic):
-    """How well clusters agree with classes.
+    """How well clusters agree with classes; the mean over several clusterings.
 
-    - ``purity``: the share of items in the most frequent class of their cluster.
-    - ``nmi``: mutual information divided by the arithmetic mean of both entropies (Strehl & Ghosh
-      2002, "Cluster ensembles"; arithmetic as in scikit-learn).
-    - ``ari``: the share of item pairs on which both partitions agree, adjusted for chance
-      (Hubert & Arabie 1985, "Comparing partitions", eq. 5).
-
-    As in scikit-learn, ``nmi`` is 1 for one class and one cluster, and ``ari`` is 1 if both
-    partitions put all items together or all apart. Of several clusterings it is the mean.
+    ``purity`` is the share of items in the most frequent class of their cluster; ``nmi`` mutual
+    information over the arithmetic mean of both entropies (Strehl & Ghosh 2002), 1 for one class
+    and one cluster; ``ari`` the adjusted Rand index (Hubert & Arabie 1985, eq. 5). All as in
+    scikit-learn.
     """
 
     classes: np.ndarray  # int or str (n,): labels, compared for equality only

@@ -21,10 +21,9 @@ def rank_runs(
     *,
     ranked: bool = True,
 ) -> dict[str, Rank]:
-    """Rank every run with a score against the best.
+    """Rank every run with a score against the best; none unless higher is better.
 
-    ``pairs`` holds (run, run, corrected p); p is None if the test is undefined. Empty if higher
-    scores are not better (``ranked=False``).
+    ``pairs`` holds (run, run, corrected p), with None for an undefined test.
     """
     scored = {run: score for run, score in scores.items() if score is not None} if ranked else {}
     top = max(scored.values(), default=None)

@@ -10,12 +10,7 @@ from firth.embed.compare.statistics.estimators import Counts, Statistic, in_bloc
 
 @dataclass(frozen=True, eq=False)
 class RocArea(Statistic):
-    """How well values separate two classes, over all thresholds.
-
-    The probability that a random positive item has a higher value than a random negative one; ties
-    count one half (Hanley & McNeil 1982, "The meaning and use of the area under a receiver
-    operating characteristic (ROC) curve"; the statistic of Mann & Whitney 1947 as a share).
-    """
+    """How well values separate two classes, over all thresholds (Hanley & McNeil 1982)."""
 
     positive: np.ndarray  # bool (n,): items whose values should be high
     values: np.ndarray  # float (n,): finite

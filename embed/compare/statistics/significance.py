@@ -26,30 +26,15 @@ class Difference:
 def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Difference:
     """Test two runs, or two methods with several seeds, on the same items.
 
-    The interval is the percentile interval of the replicates' differences. Means are tested by
-    sign flips (:func:`sign_flip`), since the bootstrap is too liberal if few items differ: for
-    five questions that only one of the runs answers correctly it gives p = 0.01, but the
-    two-sided probability is 1/16.
+    The interval is the percentile interval of the replicates' differences. Means are tested by sign
+    flips, since the bootstrap is too liberal if few items differ; if items share units, the signs
+    of units are flipped, for each unit column, and p is the maximum of these and of the normal one.
 
-    Correlations and clusterings have no per-item differences. Their p is that of difference /
-    (standard deviation of the replicates' differences) as a standard normal deviate (Efron &
-    Tibshirani 1993, section 12.2 and chapter 15). Counting replicates beyond zero instead could
-    not give less than 2 / (B + 1), too much to survive correction for multiple comparisons. In
-    simulations of equally good runs, p <= 0.05 in 1 to 6 % of cases for Spearman's correlation (4
-    to 353 pairs), 2 to 7 % for Pearson's (4 to 100), and 2 to 8 % for clusterings (45 to 402
-    items), most for mutual information.
-
-    Where items share words (similarity), the replicates of the difference are widened by its own
-    influences.
-
-    If items share units, flipping the sign of each item independently is too liberal. The signs
-    of units are flipped instead, with the differences of all their items, separately for each of
-    the k unit columns; p is the maximum of these and of the normal one.
-
-    With several seeds, the variance is that of the replicates plus that of both means over seeds,
-    and p is that of Student's t with the degrees of freedom of this sum (Satterthwaite 1946, "An
-    approximate distribution of estimates of variance components"); for means the maximum of this
-    and of the sign flips.
+    Other statistics have no per-item differences: their p is that of difference / (standard
+    deviation of the replicates' differences) as a normal deviate (Efron & Tibshirani 1993, section
+    12.2). In simulations of equally good runs, p <= 0.05 in 1 to 8 % of cases. With several seeds,
+    the variance of both means over seeds is added, and p is that of Student's t (Satterthwaite
+    1946).
     """
     # units: int64 (n_items, k)
     difference = a.score - b.score
@@ -72,13 +57,9 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
 def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
     """Return the two-sided sign-flip p of the hypothesis that paired differences have mean zero.
 
-    Fisher 1935, "The Design of Experiments", section 21: if two runs are equally good, each
-    difference is as likely to favor the other run, so all sign assignments are equally likely. If
-    all nonzero differences have the same size, as for right and wrong answers, p is exact
-    (McNemar 1947, "Note on the sampling error of the difference between correlated proportions",
-    by the binomial distribution). Otherwise 9,999 assignments are drawn from a fixed stream, and
-    p is the share of them, including the observed one, whose sum is at least as far from zero
-    (Phipson & Smyth 2010, "Permutation p-values should never be zero").
+    Fisher 1935, section 21; exact by the binomial distribution if all nonzero differences have one
+    size (McNemar 1947), else the share of 9,999 drawn assignments and the observed one whose sum is
+    at least as far from zero (Phipson & Smyth 2010).
     """
     # differences: float64 (n,)
     moved = differences[differences != 0]
@@ -95,12 +76,7 @@ def sign_flip(differences: np.ndarray, *, block: int = 1 << 19) -> float:
 
 
 def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return Holm-corrected p-values; NaN entries stay NaN and are not counted.
-
-    Holm 1979, "A simple sequentially rejective multiple test procedure": the k-th smallest of m
-    is multiplied by m + 1 - k, then made monotone. Rejecting at corrected p <= alpha bounds the
-    family-wise error rate by alpha under any dependence.
-    """
+    """Return Holm-corrected p-values (Holm 1979); NaN entries stay NaN and are not counted."""
     # returns float64 (m,)
     corrected = np.array(p, dtype=np.float64)
     order = np.argsort(corrected)[: np.count_nonzero(~np.isnan(corrected))]  # NaN sorts last

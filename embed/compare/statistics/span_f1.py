@@ -36,13 +36,10 @@ class Ratios(Statistic):
 
 
 def spans(tags: Sequence[str], offsets: np.ndarray) -> set[tuple[int, int, str]]:
-    """Return the entity spans of chunk tags as (start, stop, type).
+    """Return the entity spans of chunk tags (IOB1, IOB2 or IOBES) as (start, stop, type).
 
-    A span begins at ``B-`` or ``S-``, and at any tag whose type differs from the previous tag in
-    its sentence, so IOB1 (where ``B-`` only separates adjacent entities), IOB2 and IOBES are all
-    read correctly. It ends before the next span, before ``O``, after ``E-`` and ``S-``, and at
-    the end of its sentence (Tjong Kim Sang and De Meulder 2003, section 2; Ramshaw and Marcus
-    1995).
+    A span begins at ``B-``, ``S-`` and any new type, and ends before the next span, before ``O``,
+    after ``E-`` and ``S-``, and with its sentence (Tjong Kim Sang and De Meulder 2003).
     """
     # offsets: int64 (n_sentences + 1,)
     found: set[tuple[int, int, str]] = set()

@@ -27,12 +27,7 @@ _SPREAD = 1e-12  # associations closer than this differ only by rounding
 
 @dataclass(frozen=True)
 class AssociationTask(WordTask):
-    """Word embedding association tests, each scored by its effect size.
-
-    Caliskan, Bryson and Narayanan 2017, "Semantics derived automatically from language corpora
-    contain human-like biases", Science 356: 183-186. An item is a word of any of the four
-    lists of a test; a test is scored on its words that have a vector.
-    """
+    """Word embedding association tests, scored by effect size (Caliskan et al. 2017)."""
 
     # several tests are sections; a single one is the whole set
     tests: Sequence[AssociationTest]
@@ -61,10 +56,7 @@ class AssociationTask(WordTask):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Measure the ``effect_size`` of each test, with ``p`` and ``coverage``.
-
-        It is undefined if a list has fewer than two known words.
-        """
+        """Measure the ``effect_size`` of each test of two known words a list, with p."""
         found = self._look_up(vectors, items, unknown)
         return [self._of_test(vectors, found, test, first) for test, first in self._numbered()]
 

@@ -30,12 +30,9 @@ _ONE_AT_A_TIME = Lock()
 
 @dataclass(frozen=True)
 class CategorizationTask(WordTask):
-    """Words with categories, scored by how well k-means recovers these.
+    """Words with categories, scored by how well k-means recovers these from ten starts.
 
-    An item is a word; it is known if it has a vector. There are as many clusters as categories
-    among the words scored. Purity, normalized mutual information and the adjusted Rand index all
-    measure the same clusters, which do not depend on the categories. A score is the mean over ten
-    clusterings from different starts.
+    There are as many clusters as categories among the words scored.
     """
 
     words: Sequence[CategoryWord]  # the set
@@ -85,9 +82,7 @@ def cluster_words(
 ) -> np.ndarray:
     """Cluster unit vectors by k-means from several k-means++ starts; return every clustering.
 
-    For unit vectors, Euclidean distance orders as the cosine does. Each start has its own stream
-    of random numbers, by ``key`` and its number. Zero vectors stay zero and go to the cluster with
-    the shortest mean.
+    Each start has its own random stream, by ``key`` and its number.
     """
     # units: float64 (n, D), dense or CSR; returns int64 (starts, n)
     import warnings

@@ -22,11 +22,7 @@ _NO_CHANGE = "has no change of words"
 
 @dataclass(frozen=True)
 class ChangeTask(Task):
-    """Words with the degree of their change, scored by Spearman's correlation with distances.
-
-    The form of subtask 2 of SemEval-2020 Task 1 (Schlechtweg et al. 2020). Runs of ``firth
-    change`` are scored on the words that they compared, other runs on none.
-    """
+    """Words graded by change, scored by Spearman's correlation (SemEval-2020 Task 1)."""
 
     dataset: str  # name of the set
     words: Sequence[GradedWord]  # the set

@@ -36,9 +36,7 @@ _NO_SCORES = "has no sentence scores"
 class MinimalPairTask(Task):
     """Pairs of sentences, scored by how often the grammatical one is more likely.
 
-    Warstadt et al. 2020 (arXiv:1912.00582), by pseudo-log-likelihood (Salazar et al. 2020,
-    arXiv:1910.14659). An item is a pair. Runs that score sentences are scored on all pairs, other
-    runs on none. A tie counts one half, so constant scores give exactly .5.
+    Warstadt et al. 2020, by pseudo-log-likelihood (Salazar et al. 2020). A tie counts one half.
     """
 
     dataset: str  # name of the set

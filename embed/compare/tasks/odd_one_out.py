@@ -25,10 +25,8 @@ _DIGITS = 12  # so that sums of the same cosines in another order tie
 class OddOneOutTask(WordTask):
     """Groups of words with outliers, scored by the outlier's rank in compactness.
 
-    Camacho-Collados & Navigli 2016, "Find the word that does not belong: A Framework for an
-    Intrinsic Evaluation of Word Vector Representations". An item is a group with one of its
-    outliers; it is known if all these words have a vector. A phrase (words joined by underscores or
-    spaces) that is not in the vocabulary is the mean of its words.
+    Camacho-Collados & Navigli 2016; an item is a group with one of its outliers. A phrase that is
+    not in the vocabulary is the mean of its words.
     """
 
     topics: Sequence[Topic]  # the set
@@ -71,11 +69,7 @@ class OddOneOutTask(WordTask):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Rank the outlier of each item by compactness.
-
-        ``accuracy`` is the share of outliers found, ``opp`` the mean of their positions as shares
-        of the last position (outlier position percentage, here from 0 to 1).
-        """
+        """Rank the outlier of each item; ``opp`` is the mean position as a share of the last."""
         found = self._look_up(vectors, items, unknown)
         rows = (finite_units(vectors, row[row >= 0], found.composed) for row in found.places)
         positions = np.array([outlier_position(each) for each in rows], dtype=np.float64)
@@ -99,11 +93,7 @@ class OddOneOutTask(WordTask):
 
 
 def outlier_position(units: Any) -> float:
-    """Return the share of words less compact than the last: 1 if it is the clear outlier.
-
-    The compactness of a word is the mean cosine of all pairs of the *other* words (their section
-    2): without the outlier, the rest is most compact. Ties do not count; NaN if all words tie.
-    """
+    """Return the share of words less compact than the last, without ties; NaN if all tie."""
     # units: float64 (n + 1, D), dense or CSR; unit vectors or zero, the outlier last
     cosines = units @ units.T
     cosines = cosines if isinstance(cosines, np.ndarray) else cosines.toarray()

@@ -30,10 +30,7 @@ METRICS = {"spearman": True, "pearson": False}  # name to whether values are ran
 
 @dataclass(frozen=True)
 class SimilarityTask(WordTask):
-    """Word pairs, scored by Spearman's and Pearson's correlation of cosines and judgments.
-
-    An item is a pair; it is known if both words have a vector.
-    """
+    """Word pairs, scored by correlations of cosines and judgments."""
 
     pairs: Sequence[WordPair]  # the set
     key = "similarity"

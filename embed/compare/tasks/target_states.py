@@ -22,11 +22,7 @@ def target_states(
     layers: Sequence[int],
     at_once: int = WORDS_AT_ONCE,
 ) -> np.ndarray:
-    """Return the state of each target in its context, summed over its words.
-
-    Each context is encoded once. Memory: the states of ``at_once`` words, or of the longest
-    context, and of the targets.
-    """
+    """Return the state of each target, summed over its words; each context is encoded once."""
     # returns float32 (n_targets, D)
     found = _find(encoder, targets)
     owners: dict[tuple[str, ...], list[int]] = {}

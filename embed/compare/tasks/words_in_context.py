@@ -63,11 +63,9 @@ _STATIC = "scored with static vectors, which ignore the context"
 
 @dataclass(frozen=True)
 class ContextsTask(WordTask):
-    """Pairs of words in context, scored by cosines.
+    """Pairs of words in context, scored by cosines of states, or of static vectors.
 
-    With an encoder a word is the state of its occurrence, otherwise its static vector. An item is
-    a pair; in CoSimLex, a pair in one of its two contexts. It is known if the encoder covers both
-    targets or, without an encoder, if both listed words have a vector.
+    An item is a pair; in CoSimLex, a pair in one of its two contexts.
     """
 
     contexts: ContextSet  # the set
@@ -116,10 +114,7 @@ class ContextsTask(WordTask):
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ContextsTask":
-        """Read a set of words in context; for WiC possibly ``DEV,TEST``.
-
-        Prints a note about targets that do not look like the listed words.
-        """
+        """Read a set of words in context, for WiC possibly ``DEV,TEST``, printing notes."""
         files = cls.parts(path)
         if path.is_dir():
             note(f"{path}: {', then '.join(str(file) for file in files)}")
@@ -144,11 +139,7 @@ class ContextsTask(WordTask):
         return [(pair.a, pair.b) for pair in self.contexts.pairs]
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
-        """Return the pairs with known words; in CoSimLex for both contexts or neither.
-
-        An encoder covers a word whose pieces are all known. It has a state for every
-        word, so all pairs are known unless unknown words are skipped.
-        """
+        """Return the pairs with known words; in CoSimLex for both contexts or neither."""
         encoder = encoder_of(vectors)
         if encoder is None:
             return super().known(vectors, unknown)
@@ -161,13 +152,7 @@ class ContextsTask(WordTask):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Compare cosines with judgments.
-
-        SCWS: ``spearman`` and ``pearson``. CoSimLex: ``change``, the uncentered correlation of the
-        changes of judgments and cosines between the contexts, then the same two. WiC: ``auc`` for
-        separating same from different meanings, and ``accuracy`` by a threshold that is never
-        chosen on the pairs it is applied to.
-        """
+        """Compare cosines with judgments; a threshold is never chosen on the pairs it judges."""
         encoder = encoder_of(vectors)
         if encoder is None:
             found = self._look_up(vectors, items, unknown)
@@ -315,12 +300,7 @@ def _not_finite(vectors: StaticVectors, target: Target) -> ArtifactError:
 
 
 def _changes(values: np.ndarray) -> np.ndarray:
-    """Return each value minus that of the same pair in its other context.
-
-    Every pair thus has its change in both directions. These sum to zero in every draw of pairs, so
-    their correlation is the uncentered one, sum(x y) / sqrt(sum(x x) sum(y y)), of the changes
-    from the first context to the second.
-    """
+    """Return each value minus that in the other context, so that draws of pairs sum to zero."""
     by_pair = values.reshape(-1, 2)
     return np.asarray((by_pair - by_pair[:, ::-1]).ravel())
 

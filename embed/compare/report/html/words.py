@@ -42,12 +42,7 @@ def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
 
 
 def rotated(found: WordMap, like: WordMap) -> WordMap:
-    """Rotate and mirror a map to bring its words closest to those of another.
-
-    Orthogonal Procrustes (Schönemann 1966): the orthogonal Q with the least squared error of
-    ``found Q - like`` is Q = U V', where ``found' like`` = U S V' is the singular value
-    decomposition. Distances on the map do not change. Returned unchanged if the words differ.
-    """
+    """Rotate and mirror a map to bring its words closest to another's (Schönemann 1966)."""
     if found.words != like.words:
         return found
     left, _, right = np.linalg.svd(found.places.T @ like.places)
@@ -73,10 +68,7 @@ def neighbor_view(neighbors: Neighbors, unknown: Sequence[str] = ()) -> dict[str
 def context_view(
     contexts: Mapping[str, Sequence[ContextAnswer | str] | str], neighbors: Neighbors
 ) -> dict[str, Any]:
-    """Lay out the neighbors of words in their sentences, beside their static neighbors.
-
-    Strings are reasons why a run or a sentence has none.
-    """
+    """Lay out the neighbors of words in their sentences, or why not, beside static neighbors."""
     every = [
         (run, each)
         for run, found in contexts.items()

@@ -73,10 +73,7 @@ def accuracies(
     first: int = 0,
     sections: bool = False,
 ) -> list[Measurement]:
-    """Return accuracies over the whole set and, if wanted, its sections.
-
-    ``names`` has the section of each item, ``first`` the number of the first of them.
-    """
+    """Return accuracies over the whole set and, if wanted, its sections, named by item."""
     parts = [(None, np.ones(len(names), dtype=bool)), *(_sections(names) if sections else ())]
     return [
         _measured(scored, metric, section, part, first, reason)

@@ -30,13 +30,10 @@ from firth.embed.protocols import StaticVectors
 
 @dataclass(frozen=True)
 class AnalogyTask(AnalogySet):
-    """Analogy questions, scored by accuracy.
+    """Analogy questions, scored by accuracy: whether the fourth word scores strictly best.
 
-    An item is a question, known if its four words are among the ``restrict`` most frequent ones.
-    These are also the candidate answers, with or without the words of the question. The answer is
-    correct if the fourth word scores strictly best. Each of the first three words may also be an
-    unknown word with a composed vector; the answer may not. If unknown words get a vector, every
-    question is scored, and one whose fourth word is not a candidate counts as wrong.
+    A question is known if its words are among the ``restrict`` most frequent, the candidates; the
+    first three may also be composed. If unknown words get a vector, all questions are scored.
     """
 
     dataset: str  # name of the set

@@ -28,13 +28,9 @@ from firth.embed.protocols import StaticVectors
 class RelationTask(AnalogySet):
     """Relations, scored as questions from pairs of lines and, by LRCos, line by line.
 
-    The first items are the questions: every ordered pair of lines of a section, "the word of one
-    line is to its first answer as the word of the other is to which word?"; all answers of the
-    other line are correct. The lines themselves, the items of LRCos, follow. A question is known if
-    its three words, and a line if its word, are among the ``restrict`` most frequent or have a
-    composed vector, and at least one correct answer is among the most frequent. The prediction is
-    correct if a correct answer scores above every other word. If unknown words get a vector,
-    everything is scored.
+    First the questions, every ordered pair of lines of a section, for which all answers of the
+    other line are correct; then the lines, the items of LRCos. One is known if its words are among
+    the ``restrict`` most frequent or composed, and a correct answer is among the most frequent.
     """
 
     dataset: str  # name of the set

@@ -51,14 +51,11 @@ def correct_by_lrcos(
 ) -> np.ndarray:
     """Return which lines LRCos answers correctly.
 
-    Drozd, Gladkova & Matsuoka 2016, "Word Embeddings, Analogies, and Machine Learning: Beyond King
-    - Man + Woman = Queen": the answer to a word maximizes P(d is an answer) cos(d, word). P is a
-    logistic regression, trained on all other lines of the section: their first known answers
-    against their words and as many random words, with unit vectors, balanced classes and
-    scikit-learn's default regularization. In a section of one line, the nearest word is the answer.
-
-    A linear classifier is a weighted sum of products with its training examples, so the cosines
-    with the examples are all it needs.
+    Drozd, Gladkova & Matsuoka 2016, "Word Embeddings, Analogies, and Machine Learning": the answer
+    to a word maximizes P(d is an answer) cos(d, word). P is a logistic regression on the other
+    lines of the section, with balanced classes and scikit-learn's default regularization; the
+    cosines with its examples are all it needs. In a section of one line, the nearest word is the
+    answer.
     """
     # words: int64 (L,); answers: rows int64 (A,) per line; composed: float32 (n, D), dense or CSR;
     # returns bool (L,)
@@ -126,9 +123,7 @@ def _fit_each(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return slopes (n, r) and intercepts (n,) of n regressions, each on the examples it uses.
 
-    All descend together, by Newton steps with the Hessian of one more regression, on all examples,
-    from which leaving out a line differs little. What has not converged, or diverged to NaN, is
-    fitted on its own. A regression on one class stays zero.
+    By Newton steps with one Hessian on all examples; what does not converge is fitted alone.
     """
     # features: float64 (E, r); labels: bool (E,); used: bool (E, n)
     inputs = np.column_stack([features, np.ones(len(features))])
@@ -154,10 +149,7 @@ def _fit_each(
 
 
 def _balanced(used: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return weights that give both classes of each column's examples the same sum.
-
-    Zero for a column with one class.
-    """
+    """Return weights that give both classes of a column the same sum; zero for one class."""
     # used: bool (E, n); labels: bool (E,); returns float64 (E, n)
     classes = [used & labels[:, None], used & ~labels[:, None]]
     sizes = [members.sum(axis=0) for members in classes]

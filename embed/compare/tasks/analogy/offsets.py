@@ -30,13 +30,9 @@ def correct_by_offset(
 ) -> np.ndarray:
     """Return which analogy questions are answered correctly by each of BY_OFFSET.
 
-    Levy & Goldberg 2014, "Linguistic Regularities in Sparse and Explicit Word Representations":
-    3CosAdd (their eq. 3) maximizes cos(d, b) - cos(d, a) + cos(d, c), 3CosMul (eq. 4)
-    cos(d, b) cos(d, c) / (cos(d, a) + 0.001) with cosines shifted to (x + 1) / 2, and PairDirection
-    (eq. 2, from Mikolov, Yih & Zweig 2013) cos(d - c, b - a) with unit vectors. All follow from the
-    cosines between candidates and the distinct question words, so one matrix product serves all
-    questions: with p = b - a, cos(d - c, p) = (d p - c p) / (|d - c| |p|), and |d - c| follows
-    from the cosine of d and c.
+    Levy & Goldberg 2014: 3CosAdd (eq. 3), 3CosMul (eq. 4, epsilon 0.001, cosines shifted to (x + 1)
+    / 2) and PairDirection (eq. 2), cos(d - c, b - a) with unit vectors. All follow from cosines:
+    with p = b - a, cos(d - c, p) = (d p - c p) / (|d - c| |p|).
     """
     # questions: int64 (Q, 3), the rows of a, b and c; answers: rows int64 (A,) per question;
     # composed: float32 (n, D), dense or CSR; returns bool (3, Q)
@@ -78,10 +74,7 @@ def _split(rows: np.ndarray, size: int) -> list[np.ndarray]:
 def _marks(
     excluded: np.ndarray, answers: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return candidates to exclude or to reward, their offsets by question, and which are answers.
-
-    They ascend; an answer that is excluded is only excluded.
-    """
+    """Return candidates to exclude or reward, ascending, offsets, and which are answers."""
     # excluded: int64 (Q, k); returns int64 (M,), int64 (Q + 1,), bool (M,)
     n_excluded, lengths = excluded.shape[1], [len(rows) for rows in answers]
     numbers = np.arange(len(answers))

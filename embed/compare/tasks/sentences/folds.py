@@ -13,10 +13,7 @@ from firth.embed.compare.tasks.sentences.items import SentenceSet
 
 
 def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:
-    """Read a file and divide it into folds; each is the test part once, the others train.
-
-    Of the training sentences of a fold, a tenth is held out to choose hyperparameters.
-    """
+    """Read a file and divide it into folds; each is the test part once, the others train."""
     every, _ = read_training_parts([path], fine=config.fine_labels)
     n_different = len(set(every.texts))
     if n_different < 2 * config.folds:
@@ -39,11 +36,7 @@ def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:
 
 
 def fold_numbers(sentences: LabeledSentences, folds: int, seed: int) -> np.ndarray:
-    """Deal the sentences of each label, shuffled, to the folds in turn.
-
-    Sizes of folds, and of each label in them, differ by one at most. Copies of a sentence are dealt
-    as one, so that none is tested by probes trained on it.
-    """
+    """Deal the sentences of each label, shuffled, to the folds in turn, copies as one."""
     # returns int64 (n,)
     first: dict[str, int] = {}
     copies = np.array([first.setdefault(text, len(first)) for text in sentences.texts])

@@ -15,9 +15,8 @@ _LISTED = 10  # labels that a note lists
 
 @dataclass(frozen=True, eq=False)
 class SentenceSet:
-    """All sentences of a set: TRAIN, DEV if given, then TEST.
+    """All sentences of a set: TRAIN, DEV if given, else a tenth of TRAIN by the seed, then TEST.
 
-    Without DEV, a tenth of the training sentences, drawn by the seed, is held out in its place.
     With ``fold``, TEST are those sentences of the training file.
     """
 

@@ -75,9 +75,8 @@ def pool_sentences(
 ) -> Iterator[tuple[SentenceSet, PooledSentences]]:
     """Encode sentences, train a probe on the means of each source, and yield every fold.
 
-    The layers of an encoder are tried one by one, keeping only means; the best of each fold is then
-    encoded again, once for all folds that it is best for. With ``static_too`` the static vectors of
-    an encoder are also tried, but never chosen as the source.
+    Only means of layers are kept; the best layer is encoded again. With ``static_too`` the static
+    vectors of an encoder are also tried, but never chosen.
     """
     look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, folds[0].texts))
     progress(0)
@@ -139,11 +138,7 @@ def _look_up(
 
 
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
-    """Train a multinomial logistic regression, which has one optimum, so no seed.
-
-    The decay is the one of MEAN_DECAYS most accurate on the development part, the strongest of
-    equals.
-    """
+    """Train multinomial logistic regressions; keep the most accurate, strongest decay."""
     # table: float32 (n_sentences, D) or scipy.sparse CSR (n_sentences, D)
     train, dev = (sentences.places(role) for role in (TRAIN, DEV))
     table, labels = standardized(table.copy(), train), sentences.labels

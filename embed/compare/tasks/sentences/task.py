@@ -34,12 +34,9 @@ from firth.embed.vectors.one_thread import ONE_THREAD
 
 @dataclass(frozen=True, eq=False)
 class SentencesTask(Task):
-    """Labeled sentences; an item is a sentence of the test part, or of a file without parts.
+    """Labeled sentences; an item is one of the test part, or of a file to cross-validate.
 
-    Every run is scored on every sentence: runs with an encoder by the states of the layer best on
-    the development part, others by their static vectors. Probes are trained on the training part,
-    and hyperparameters are chosen on the development part. A file without parts is cross-validated:
-    each fold is scored by probes trained on the others.
+    Runs are scored by the layer best on the development part, or by static vectors.
     """
 
     dataset: str  # name of the set
@@ -62,10 +59,7 @@ class SentencesTask(Task):
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SentencesTask":
-        """Read the parts of a set, joined by commas, or a file to divide into folds.
-
-        Prints notes on coarse and unseen labels and on shared sentences.
-        """
+        """Read the parts of a set, or a file to divide into folds, printing notes."""
         if "," in str(path):
             parts = read_sentence_parts(str(path), fine=config.fine_labels)
             folds = [SentenceSet(parts, config.seed)]
@@ -112,11 +106,7 @@ class SentencesTask(Task):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Train probes, score every fold, and print the time taken.
-
-        ``accuracy`` is that of the mean probe, and with ``layers`` also of every source, as a
-        section; ``accuracy_attention`` and ``accuracy_attention_margin`` pool by attention.
-        """
+        """Train probes, score every fold by mean and by attention, and print the time taken."""
         # items: bool (n_items,)
         started, text = thread_time(), ""
         # by metric and section: bool (n_items,)

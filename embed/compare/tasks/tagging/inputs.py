@@ -80,8 +80,7 @@ def state_inputs(
 ) -> Inputs:
     """Encode words in their sentences; a word of several parts is the mean of their states.
 
-    With ``heads``, the sentences have dependency trees, which some encoders need.
-    Memory: the table, and the states of ``at_once`` words.
+    With ``heads``, the sentences have trees. Memory: the table and the states of ``at_once`` words.
     """
     # offsets: int64 (n_sentences + 1,); heads: int64 (n_words,), signed distances
     parts = _split(encoder, words)

@@ -17,10 +17,7 @@ _RARELY = 0.05  # share of a word's occurrences below which a label may be an an
 
 @dataclass(frozen=True, eq=False)
 class TaggingSet:
-    """All words of a set: TRAIN, DEV if given, then TEST.
-
-    Without DEV, a tenth of the training sentences, drawn by the seed, is held out in its place.
-    """
+    """All words: TRAIN, DEV if given, else a tenth of TRAIN's sentences by the seed, then TEST."""
 
     parts: Parts[TaggedWords]  # the files
     seed: int  # of the sentences held out, and of the control task
@@ -76,10 +73,9 @@ class TaggingSet:
 
     @cached_property
     def control(self) -> np.ndarray:
-        """The control task's label of each word, int64 (n_words,).
+        """The control task's random label of each lowercased word, int64 (n_words,).
 
-        Each lowercased word has one random label for all its occurrences, drawn with the label
-        frequencies of TRAIN (Hewitt and Liang 2019, section 2.1): only memorization can predict it.
+        Drawn as frequent as in TRAIN (Hewitt and Liang 2019, 2.1): only memorization predicts it.
         """
         counts = Counter(self.parts.train.tags)
         ends = np.cumsum([counts[tag] for tag in self.classes]) / len(self.parts.train.tags)
@@ -89,10 +85,7 @@ class TaggingSet:
 
     @cached_property
     def ambiguous(self) -> np.ndarray:
-        """Whether a word has several labels in TRAIN, bool (n_words,).
-
-        Words are lowercased; labels of less than a twentieth of a word's occurrences do not count.
-        """
+        """Whether a lowercased word has several labels, none rare, in TRAIN, bool (n_words,)."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for word, tag in zip(self._lower, self.parts.train.tags, strict=False):
             counts[word][tag] += 1

@@ -50,9 +50,7 @@ _LISTED = 10  # labels that a note lists
 class TaggingTask(Task):
     """Labeled words; an item is a word of the test part.
 
-    Every run is scored on every word: runs with an encoder by the states of the layer best on the
-    development part, others by their static vectors. Probes are trained on the training part, and
-    hyperparameters are chosen on the development part.
+    Runs are scored by the layer best on the development part, or by static vectors.
     """
 
     dataset: str  # name of the set
