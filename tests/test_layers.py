@@ -39,6 +39,7 @@ embed.compare.statistics embed.compare.datasets embed.compare.probes embed.compa
 embed.compare.task
 embed.compare.tasks embed.compare.intrinsic
 embed.compare.scoring
+embed.compare.report.document
 embed.compare.curves embed.compare.pooling_weights
 embed.compare.report
 embed.compare.api embed.compare.recommend

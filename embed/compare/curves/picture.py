@@ -14,8 +14,9 @@ from firth.corpora.artifacts.figures import (
     write_figure,
 )
 from firth.corpora.common.console import human
-from firth.embed.compare.curves.table import CurveGroup, group_curve_results
+from firth.embed.compare.curves.table import Points, by_point
 from firth.embed.compare.inputs.baselines import RANDOM
+from firth.embed.compare.report.document import ResultGroup, group_results
 
 _STYLES = tuple(
     zip(COLORS, "os^Dv", strict=False)
@@ -44,21 +45,20 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:
     """Lay out panels of equal size in rows, below one legend."""
-    groups = group_curve_results(document)
-    pairs = list(zip(groups[::2], groups[1::2], strict=True))
-    across = min(_ACROSS, len(pairs))
-    down = math.ceil(len(pairs) / across)
+    groups = group_results(document)
+    across = min(_ACROSS, len(groups))
+    down = math.ceil(len(groups) / across)
     width = _LEFT + across * (_PANEL[0] + _GAPS[0]) - _GAPS[0] + _RIGHT
     height = _ABOVE + down * (_PANEL[1] + _GAPS[1]) - _GAPS[1] + _BELOW
     figure = new_figure(width, height)
-    for number, (shared, own) in enumerate(pairs):
+    for number, group in enumerate(groups):
         row, column = divmod(number, across)
         left = _LEFT + column * (_PANEL[0] + _GAPS[0])
         top = _ABOVE + row * (_PANEL[1] + _GAPS[1])
         axes = figure.add_axes(
             (left / width, 1 - (top + _PANEL[1]) / height, _PANEL[0] / width, _PANEL[1] / height)
         )
-        _draw(axes, shared, own, document["methods"], document["sizes"])
+        _draw(axes, group, document["methods"], document["sizes"])
     _add_legend(figure)
     return figure
 
@@ -77,10 +77,9 @@ def _add_legend(figure: Any) -> None:
         )  # fmt: skip
 
 
-def _draw(
-    axes: Any, shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
-) -> None:
+def _draw(axes: Any, group: ResultGroup, methods: Sequence[str], sizes: Sequence[int]) -> None:
     """Draw the lines of one set and metric."""
+    shared, own = by_point(group.results), by_point(group.own)
     for number, method in enumerate(methods):
         color, marker = _STYLES[number % len(_STYLES)]
         scores, lows, highs = (_numbers(shared, method, sizes, n) for n in ("score", "low", "high"))
@@ -93,7 +92,7 @@ def _draw(
             axes.vlines(sizes, lows, highs, color=color)
         every = _numbers(own, method, sizes, "score")
         axes.plot(sizes, every, color=color, linestyle=_OWN, linewidth=1)
-    random = shared.results.get((RANDOM, None), {"score": None})["score"]
+    random = shared.get((RANDOM, None), {"score": None})["score"]
     if random is not None:
         axes.axhline(random, color=_GRAY, linestyle=_RANDOM, linewidth=1)
     axes.set_xscale("log")
@@ -103,7 +102,7 @@ def _draw(
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("tokens")
-    axes.set_title(_title(shared), loc="left", fontsize=9, parse_math=False)
+    axes.set_title(_title(group), loc="left", fontsize=9, parse_math=False)
 
 
 def _tick_names(sizes: Sequence[int]) -> list[str]:
@@ -117,13 +116,13 @@ def _tick_names(sizes: Sequence[int]) -> list[str]:
     return names[::-1]
 
 
-def _numbers(group: CurveGroup, method: str, sizes: Sequence[int], name: str) -> list[float]:
+def _numbers(points: Points, method: str, sizes: Sequence[int], name: str) -> list[float]:
     """Return one field of each size; NaN, which leaves a gap, if missing."""
-    found = [group.results.get((method, tokens), {}).get(name) for tokens in sizes]
+    found = [points.get((method, tokens), {}).get(name) for tokens in sizes]
     return [math.nan if number is None else number for number in found]
 
 
-def _title(group: CurveGroup) -> str:
+def _title(group: ResultGroup) -> str:
     """Return a title: set, metric, and the number of shared items."""
     n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
     few = any("remark" in entry for entry in group.results.values())

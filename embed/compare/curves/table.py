@@ -1,13 +1,12 @@
 """Print a learning curve as tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
-from itertools import groupby
 from typing import Any
 
 from firth.corpora.common.console import bare, print_table
 from firth.corpora.common.display import html_table
+from firth.embed.compare.report.document import ResultGroup, group_results
 from firth.embed.compare.scoring.notes import FEW_MARK
 
 _MAX_WIDTH = 100  # characters
@@ -18,39 +17,12 @@ _LINES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class CurveGroup:
-    """Results of one metric on one set or section, on shared items or on all items of each run."""
-
-    task: str
-    dataset: str
-    section: str | None  # None for the whole set
-    metric: str
-    shared: bool  # on the items covered by all runs
-    items_total: int  # items of the set
-    # (method, training tokens) -> entry; tokens are None for baselines
-    results: Mapping[tuple[str, int | None], Mapping[str, Any]]
-
-    @property
-    def about(self) -> str:
-        """The set, and its section if it is one."""
-        return ", ".join(filter(None, (self.dataset, self.section)))
+Points = Mapping[tuple[str, int | None], Mapping[str, Any]]  # entries by method and tokens
 
 
-def group_curve_results(document: Mapping[str, Any]) -> list[CurveGroup]:
-    """Group the results of a learning curve by set, section, metric and choice of items."""
-
-    def what(entry: Mapping[str, Any]) -> tuple[str, str, str | None, str, bool, int]:
-        return (
-            entry["task"], entry["dataset"], entry.get("section"), entry["metric"],
-            entry["shared_items"], entry["items_total"],
-        )  # fmt: skip
-
-    return [
-        CurveGroup(*group, {(entry["method"], entry["tokens"]): entry for entry in entries})
-        # adjacent entries only: two sets may share a name
-        for group, entries in groupby(document["results"], key=what)
-    ]
+def by_point(results: Mapping[str, Mapping[str, Any]]) -> Points:
+    """Return results by method and training tokens, which are None for baselines."""
+    return {(entry["method"], entry["tokens"]): entry for entry in results.values()}
 
 
 def print_curve(document: Mapping[str, Any]) -> None:
@@ -74,10 +46,9 @@ def html_curve(document: Mapping[str, Any]) -> str:
 
 def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]], str]]:
     """Yield title, headings with rows, and the baselines' scores of every set and metric."""
-    groups = group_curve_results(document)
-    for shared, own in zip(groups[::2], groups[1::2], strict=True):
-        title = f"{shared.about}, {shared.metric} ({shared.items_total:,} items)"
-        yield title, _table(shared, own, document["methods"], document["sizes"]), _baselines(shared)
+    for group in group_results(document):
+        title = f"{group.about}, {group.metric} ({group.items_total:,} items)"
+        yield title, _table(group, document["methods"], document["sizes"]), _baselines(group)
 
 
 def _legend(document: Mapping[str, Any]) -> list[str]:
@@ -86,44 +57,34 @@ def _legend(document: Mapping[str, Any]) -> list[str]:
     return [*_LINES, *([f"{FEW_MARK} {'; '.join(few)}"] if few else [])]
 
 
-def _table(
-    shared: CurveGroup, own: CurveGroup, methods: Sequence[str], sizes: Sequence[int]
-) -> list[list[str]]:
+def _table(group: ResultGroup, methods: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:
     """Return headings and rows: tokens, items, and one cell per method; shared items first."""
     table = [["tokens", "items", *methods]]
-    for group in (shared, own):
-        if group.shared or len({entry["items_used"] for entry in _of_runs(own)}) > 1:
+    for name, results in (("all", group.results), ("own", group.own)):
+        of_runs = [entry for entry in results.values() if entry["tokens"] is not None]
+        if name == "all" or len({entry["items_used"] for entry in of_runs}) > 1:
+            points = by_point(results)
             table += [
                 [
                     f"{tokens:,}",
-                    _items(group, tokens),
-                    *(_cell(group, method, tokens) for method in methods),
+                    f"{name} {_items([e for e in of_runs if e['tokens'] == tokens])}",
+                    *(_score(points.get((method, tokens))) for method in methods),
                 ]
                 for tokens in sizes
             ]
     return table
 
 
-def _of_runs(group: CurveGroup) -> list[Mapping[str, Any]]:
-    """Return the results of runs, without the baselines."""
-    return [entry for (_, tokens), entry in group.results.items() if tokens is not None]
+def _items(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Format the number of items that scores are based on, or its range."""
+    used = sorted({entry["items_used"] for entry in entries})
+    return "-".join(f"{n:,}" for n in used[:1] + used[1:][-1:])
 
 
-def _items(group: CurveGroup, tokens: int) -> str:
-    """Format the number of items that a row's scores are based on."""
-    used = sorted({entry["items_used"] for entry in _of_runs(group) if entry["tokens"] == tokens})
-    return (
-        f"{'all' if group.shared else 'own'} {'-'.join(f'{n:,}' for n in used[:1] + used[1:][-1:])}"
-    )
-
-
-def _baselines(group: CurveGroup) -> str:
+def _baselines(group: ResultGroup) -> str:
     """Format the baselines' scores on shared items."""
-    return ", ".join(
-        f"{method} {_score(entry).strip()}"
-        for (method, tokens), entry in group.results.items()
-        if tokens is None
-    )
+    baselines = (entry for entry in group.results.values() if entry["tokens"] is None)
+    return ", ".join(f"{entry['method']} {_score(entry).strip()}" for entry in baselines)
 
 
 def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
@@ -138,14 +99,10 @@ def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:
     yield [[*row[:2], *(row[n] for n in chosen)] for row in table]
 
 
-def _cell(group: CurveGroup, method: str, tokens: int) -> str:
-    """Format a score; a dash if nothing was trained."""
-    entry = group.results.get((method, tokens))
-    return "-" if entry is None else _score(entry)
-
-
-def _score(entry: Mapping[str, Any]) -> str:
-    """Format a score with deviation and interval: `` 0.512 ±.008 [.440 .580]``."""
+def _score(entry: Mapping[str, Any] | None) -> str:
+    """Format a score as `` 0.512 ±.008 [.440 .580]``; a dash if nothing was trained."""
+    if entry is None:
+        return "-"
     if entry["score"] is None:
         return "undefined"
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])

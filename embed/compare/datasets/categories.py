@@ -40,7 +40,7 @@ class _Columns:
 
 
 def read_categories(path: Path) -> list[CategoryWord]:
-    """Read words and categories: named by a header, or word, category, or number, category, word."""
+    """Read words and categories, by a header, else word, category or number, category, word."""
     words, named = _categories(path, read_rows(path, nothing=f"no words; {_EXPECTED}"))
     if not named:
         _refuse_swapped_columns(path, words)

@@ -48,7 +48,7 @@ def part_paths(files: str) -> list[Path]:
 
 
 def set_name(path: Path) -> str:
-    """Return the name of a set: its folder, or its file without endings, with a folder if generic."""
+    """Return the name of a set: its folder, or its file without endings, in a folder if vague."""
     if path.is_dir():
         return path.resolve().name
     name = _stem(path)

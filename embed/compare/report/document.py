@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -140,14 +140,26 @@ class ResultGroup:
         found = [result.get("chance") for result in self.results.values()]
         return next((chance for chance in found if chance is not None), None)
 
+    @property
+    def about(self) -> str:
+        """The set, and its section if it is one."""
+        return ", ".join(filter(None, (self.dataset, self.section)))
+
+    @property
+    def items_total(self) -> int:
+        """Number of items of the set or section."""
+        return max(int(result["items_total"]) for result in self.results.values())
+
+    def rank(self, runs: Iterable[str]) -> dict[str, Rank]:
+        """Rank some rows with a score; empty if the metric is not ranked."""
+        scores = {run: self.results[run]["score"] for run in runs}
+        pairs = [(a, b, entry["p"]) for (a, b), entry in self.pairs.items()]
+        return rank_runs(scores, pairs, ranked=self.ranked)
+
     @cached_property
     def ranking(self) -> Mapping[str, Rank]:
-        """Rank of every row with a score; empty if the metric is not ranked."""
-        return rank_runs(
-            {run: result["score"] for run, result in self.results.items()},
-            [(a, b, entry["p"]) for (a, b), entry in self.pairs.items()],
-            ranked=self.ranked,
-        )
+        """Rank of every row with a score."""
+        return self.rank(self.results)
 
     @property
     def best(self) -> frozenset[str]:
@@ -176,12 +188,16 @@ class ResultGroup:
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:
     """Return the rows of tables: groups with several scored seeds, and all other runs."""
-    owner = _owners(document)
-    return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in document["runs"]))
+    results = {result["run"]: {"run": result["run"]} for result in document["results"]}
+    runs = document.get("runs", results.values())  # a learning curve has rows only
+    owner = {
+        seed: run["run"] for run in runs if run["run"] in results for seed in run.get("seeds", ())
+    }
+    return list(dict.fromkeys(owner.get(run["run"], run["run"]) for run in runs))
 
 
 def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
-    """Group the results of a comparison by set, section and metric."""
+    """Group the results of a comparison or a learning curve by set, section and metric."""
     rows = set(rows_of(document))
     shared: dict[_Key, dict[str, Mapping[str, Any]]] = {}
     own: dict[_Key, dict[str, Mapping[str, Any]]] = {}
@@ -190,24 +206,13 @@ def group_results(document: Mapping[str, Any]) -> list[ResultGroup]:
             part = shared if result["shared_items"] else own
             part.setdefault(key, {})[result["run"]] = result
     pairs: dict[_Key, dict[tuple[str, str], Mapping[str, Any]]] = {}
-    for key, pair in _numbered(document["pairs"], "a", "b"):
+    for key, pair in _numbered(document.get("pairs", ()), "a", "b"):
         if {pair["a"], pair["b"]} <= rows:
             pairs.setdefault(key, {})[pair["a"], pair["b"]] = pair
     return [
         ResultGroup(*key, results, own.get(key, {}), pairs.get(key, {}))
         for key, results in shared.items()
     ]
-
-
-def _owners(document: Mapping[str, Any]) -> dict[str, str]:
-    """Map each seed's run to the row of its group."""
-    scored = {result["run"] for result in document["results"]}
-    return {
-        one: run["run"]
-        for run in document["runs"]
-        if run["run"] in scored
-        for one in run.get("seeds", ())
-    }
 
 
 def _numbered(

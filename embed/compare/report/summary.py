@@ -8,7 +8,7 @@ from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
 from firth.embed.compare.report.explanations import skill
 from firth.embed.compare.report.names import short_names
-from firth.embed.compare.statistics.ranking import ALPHA, Rank, rank_runs
+from firth.embed.compare.statistics.ranking import ALPHA, Rank
 
 LEGEND = (
     "by the first metric of each set; better and worse mean a significant difference on the same "
@@ -69,7 +69,7 @@ def _outcome(group: ResultGroup, runs: Sequence[str], names: Mapping[str, str]) 
     """Return which runs score highest, and how the others compare with these and baselines."""
     scores = _scores(group, runs)
     p = {frozenset(pair): entry["p"] for pair, entry in group.pairs.items()}
-    ranks = rank_runs(scores, [(a, b, entry["p"]) for (a, b), entry in group.pairs.items()])
+    ranks = group.rank(scores)
     best = [names[run] for run in scores if ranks[run] is Rank.BEST]
     lists: dict[str, list[str]] = {}
     if len(scores) == 1:

@@ -37,7 +37,7 @@ class EffectSize(Statistic):
         return len(self.lists)
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Return effect sizes; NaN if a list has fewer than two words, or associations are equal."""
+        """Return effect sizes; NaN if a list has fewer than two words, or all are equal."""
         if np.bincount(self.lists, minlength=4).min() < 2:
             return np.full(len(counts), np.nan)
         return in_blocks(counts, self._effect_sizes)

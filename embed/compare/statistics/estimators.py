@@ -45,7 +45,7 @@ class UnitCounts:
         return self.sums(np.ones(len(self.members)))
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum of the items' values in each draw, by sums over units; exact for integers."""
+        """Return the sum of the items' values in each draw, by sums over units."""
         # values: float64 (n_items,); returns float64 (B,)
         n_units, k = self.drawn.shape[1], self.members.shape[1]
         if k > 2:

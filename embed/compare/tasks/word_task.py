@@ -1,6 +1,6 @@
 """The base of tasks that look words up: which items are known, and which words are composed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,13 +34,8 @@ class ItemRows:
     def take(self, chosen: np.ndarray) -> "ItemRows":
         """Return some of the items."""
         # chosen: bool (n,)
-        return ItemRows(
-            self.items[chosen],
-            self.places[chosen],
-            self.composed,
-            self.has_composed[chosen],
-            self.has_zero[chosen],
-        )
+        names = ("items", "places", "has_composed", "has_zero")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 @dataclass(frozen=True)

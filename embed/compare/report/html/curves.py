@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from firth.corpora.common.console import human
-from firth.embed.compare.curves.table import CurveGroup, group_curve_results
+from firth.embed.compare.curves.table import Points, by_point
 from firth.embed.compare.inputs.baselines import RANDOM
+from firth.embed.compare.report.document import ResultGroup, group_results
 from firth.embed.compare.report.html.scale import Scale, colors_of, scale_of
 
 _WIDE, _HIGH = 360, 230
@@ -25,35 +26,33 @@ def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "colors": colors,
         "wide": _WIDE, "high": _HIGH, "left": _LEFT, "right": _RIGHT,
         "ticks": list(_ticks(places)),
-        "charts": [_chart(g, colors, places) for g in group_curve_results(document) if g.shared],
+        "charts": [_chart(group, colors, places) for group in group_results(document)],
     }  # fmt: skip
 
 
 def _chart(
-    group: CurveGroup, colors: Mapping[str, str], places: Mapping[int, float]
+    group: ResultGroup, colors: Mapping[str, str], places: Mapping[int, float]
 ) -> dict[str, Any]:
     """Lay out the lines and the table of one set and metric."""
-    scale = scale_of(list(group.results.values()))
-    chance = group.results.get((RANDOM, None), {"score": None})["score"]
+    scale, points = scale_of(list(group.results.values())), by_point(group.results)
+    chance = points.get((RANDOM, None), {"score": None})["score"]
     return {
         "dataset": group.about,
         "metric": group.metric,
         "scores": [(score, _y(score, scale)) for score in _round_scores(scale)],
         "lines": [
-            _line(group, scale, method, places) | {"color": colors[method]} for method in colors
+            _line(points, scale, method, places) | {"color": colors[method]} for method in colors
         ],
         "chance": None if chance is None else _y(chance, scale),
         "items_used": max((entry["items_used"] for entry in group.results.values()), default=0),
         "items_total": group.items_total,
-        "rows": {size: [group.results.get((method, size)) for method in colors] for size in places},
+        "rows": {size: [points.get((method, size)) for method in colors] for size in places},
     }
 
 
-def _line(
-    group: CurveGroup, scale: Scale, method: str, places: Mapping[int, float]
-) -> dict[str, Any]:
+def _line(points: Points, scale: Scale, method: str, places: Mapping[int, float]) -> dict[str, Any]:
     """Return the points of one method and the outline of its intervals."""
-    found = [(x, group.results.get((method, size))) for size, x in places.items()]
+    found = [(x, points.get((method, size))) for size, x in places.items()]
     scored = [(x, entry) for x, entry in found if entry and entry["score"] is not None]
     ends = [(x, entry) for x, entry in scored if entry["low"] is not None]
     above = [(x, _y(entry["high"], scale)) for x, entry in ends]

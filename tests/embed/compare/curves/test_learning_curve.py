@@ -23,8 +23,9 @@ from firth.embed.compare.curves.document import to_document
 from firth.embed.compare.curves.learning_curve import take_samples
 from firth.embed.compare.curves.picture import draw_curve
 from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
-from firth.embed.compare.curves.table import group_curve_results, print_curve
+from firth.embed.compare.curves.table import by_point, print_curve
 from firth.embed.compare.report.contents import ReportParts
+from firth.embed.compare.report.document import group_results
 from firth.embed.compare.report.html.page import make_page
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.open_runs import open_runs
@@ -468,16 +469,15 @@ def test_the_document_is_json(document):
 
 def test_two_sets_of_one_name_are_separate_groups(document):
     twice = {**document, "results": document["results"] * 2}
-    assert len(group_curve_results(twice)) == 2 * len(group_curve_results(document)) == 8
+    assert len(group_results(twice)) == 2 * len(group_results(document)) == 4
 
 
 def test_tests_of_associations_are_separate_groups(corpus, tmp_path):
     found = curve_of(corpus, tmp_path, task="association", text=ASSOCIATIONS)
-    groups = group_curve_results(found)
+    groups = group_results(found)
     assert {group.about for group in groups} == {"set, one", "set, two"}
-    assert all(a.about == b.about for a, b in zip(groups[::2], groups[1::2], strict=True))
     n_rows = len(found["methods"]) * len(found["sizes"]) + 2  # of the baselines
-    assert {len(group.results) for group in groups} == {n_rows}
+    assert {len(results) for group in groups for results in (group.results, group.own)} == {n_rows}
 
 
 def printed(document, capsys):
@@ -488,13 +488,14 @@ def printed(document, capsys):
 
 def test_the_table_has_a_row_per_size_and_a_column_per_method(document, capsys):
     lines = printed(document, capsys)
-    shared, own, *_ = group_curve_results(document)
+    group, *_ = group_results(document)
     assert lines[0] == "pairs, spearman (7 items)"
     assert lines[2].split() == ["tokens", "items", "this", "that"]
-    for panel, start in ((shared, 4), (own, 7)):
+    for name, results, start in (("all", group.results, 4), ("own", group.own, 7)):
+        points = by_point(results)
         for line, tokens in zip(lines[start:], document["sizes"], strict=False):
-            this, that = (panel.results[method, tokens] for method in ("this", "that"))
-            items = f"{'all' if panel.shared else 'own'} {this['items_used']}"
+            this, that = (points[method, tokens] for method in ("this", "that"))
+            items = f"{name} {this['items_used']}"
             scores = " +".join(rf"{entry['score']:.3f}~ \[.*\]" for entry in (this, that))
             assert re.match(rf" {tokens:,} +{items} +{scores} *$", line)
     assert lines[-1] == "~ fewer than 30 items, so intervals and tests are rough"

@@ -76,7 +76,8 @@ def all_parts(svd="out/svd", sg="out/sg", word="king"):
         "methods": [word, "svd"],
         "sizes": [1_000, 4_000],
         "results": [
-            {"method": method, "tokens": tokens, "task": "similarity", "dataset": word,
+            {"run": f"{method} {tokens}", "method": method, "tokens": tokens,
+             "task": "similarity", "dataset": word,
              "metric": "spearman", "score": 0.2, "low": 0.1, "high": 0.3, "items_used": 9,
              "items_total": 10, "shared_items": shared}
             for shared in (True, False)
