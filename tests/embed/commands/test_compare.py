@@ -289,10 +289,7 @@ def test_vectors_that_are_not_finite_print_one_line_and_keep_other_scores(tmp_pa
 def test_no_run_and_a_wrong_option_are_usage_errors(run):
     assert firth().exit_code == 2
     done = firth(run, "--restrict", "-1")
-    assert (done.exit_code, done.stderr) == (
-        1,
-        "Error: --restrict must be at least 0, got -1\n",
-    )
+    assert (done.exit_code, done.stderr) == (1, "Error: --restrict must be at least 0, got -1\n")
 
 
 def test_help_starts_with_the_summary_and_shows_an_example():

@@ -64,8 +64,7 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
         WordVectors(view.words, matrix, counts=view.counts).save(partial)
         settled = {**asdict(options), "epochs": 5}
         write_json(
-            partial / "config.json",
-            {"method": method, **settled, "text": corpus.text.to_json()},
+            partial / "config.json", {"method": method, **settled, "text": corpus.text.to_json()}
         )
         write_json(partial / "provenance.json", {"corpus": corpus.fingerprint})
     return out

@@ -97,22 +97,13 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
     [
         ("# nothing\n", f": contains no association tests; {EXPECTED}"),
         ("flowers, insects\n", f":1: 'flowers, insects' is not a list; {EXPECTED}"),
-        (
-            f"{LINES}target: a, b\n",
-            f":5: 'target: a, b' is not a list; {EXPECTED}",
-        ),
+        (f"{LINES}target: a, b\n", f":5: 'target: a, b' is not a list; {EXPECTED}"),
         ("word list: a, b\n", f":1: 'word list: a, b' is not a list; {EXPECTED}"),
         ("# no words\n\ntarg1\tX\n", ":3: the list 'X' needs at least 2 words, got 0"),
         ("target X: a, ,\n", ":1: the list 'X' needs at least 2 words, got 1"),
-        (
-            "target X: a, b\n\nattribute A: c, b\n",
-            ":3: 'b' is in 'X' and again in 'A'; remove one",
-        ),
+        ("target X: a, b\n\nattribute A: c, b\n", ":3: 'b' is in 'X' and again in 'A'; remove one"),
         ("target X: a, b, a\n", ":1: 'a' is in 'X' and again in 'X'; remove one"),
-        (
-            "target X: a, b\ntarget X: c, d\n",
-            ":2: two lists are named 'X'; rename one",
-        ),
+        ("target X: a, b\ntarget X: c, d\n", ":2: two lists are named 'X'; rename one"),
         (
             f"{LINES}target Z: i, j\n",
             (
@@ -138,34 +129,19 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
             ":1: 'target X: a, b' precedes the first ': name' line; name every test",
         ),
         (f":\n{LINES}", ":1: ':' is an empty test name; correct it"),
-        (
-            f": one\n{LINES}: one\n{LINES}",
-            ":6: ': one' is a repeated test name; correct it",
-        ),
-        (
-            '{"targets":\n {"X": ["a", "b"],}}',
-            ":2: not valid JSON; correct the line",
-        ),
+        (f": one\n{LINES}: one\n{LINES}", ":6: ': one' is a repeated test name; correct it"),
+        ('{"targets":\n {"X": ["a", "b"],}}', ":2: not valid JSON; correct the line"),
         (
             '{"targets": {"X": ["a", "b"], "X": ["c", "d"]}}',
             ": the key 'X' appears twice; rename one",
         ),
         ('{"flowers": ["a", "b"]}', f": flowers: not an association test; {FORMS}"),
-        (
-            '{"targets": {"X": ["a", "b"]}, "colour": 1}',
-            f": not an association test; {FORMS}",
-        ),
+        ('{"targets": {"X": ["a", "b"]}, "colour": 1}', f": not an association test; {FORMS}"),
         ('{"targets": [["a", "b"]]}', f": 'targets' does not map names to lists; {FORMS}"),
         ('{"targets": {"X": ["a", 1]}}', f": 'X' is not a list of words; {FORMS}"),
-        (
-            '{"one": {"targ1": {"category": "X"}}}',
-            f": one: 'X' is not a list of words; {FORMS}",
-        ),
+        ('{"one": {"targ1": {"category": "X"}}}', f": one: 'X' is not a list of words; {FORMS}"),
         ('{"targ1": ["a", "b"]}', f": 'targ1' does not map names to lists; {FORMS}"),
-        (
-            '{"one": {"targets": {"X": ["a"]}}}',
-            ": one: the list 'X' needs at least 2 words, got 1",
-        ),
+        ('{"one": {"targets": {"X": ["a"]}}}', ": one: the list 'X' needs at least 2 words, got 1"),
         ('{"targets": ' * 100_000, ":1: not valid JSON; correct the line"),
         ("{}", ": contains no association tests; " + FORMS),
     ],

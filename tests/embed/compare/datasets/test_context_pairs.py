@@ -127,9 +127,7 @@ def test_a_word_may_start_like_a_comment(tmp_path, word):
     assert (pair.a, pair.first.parts) == (word, ("", word, "a"))
 
 
-def test_judgments_in_a_second_file_match_words_that_start_like_a_comment(
-    tmp_path,
-):
+def test_judgments_in_a_second_file_match_words_that_start_like_a_comment(tmp_path):
     header, row = (line.rsplit("\t", 2)[0] for line in COSIMLEX.splitlines())
     data = written(tmp_path, f"{header}\n{row}\n#{row.replace('men', '#man')}\n", "data_en.tsv")
     written(tmp_path, "sim1\tsim2\n1\t2\n3\t4\n", "gold_en.tsv")
@@ -189,18 +187,9 @@ def test_mismatched_labels_are_refused(tmp_path, gold, what):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (
-            SCWS + SCWS.replace("<b>Money</b>", "Money"),
-            f":2: context 2 has no marked word; {MARK}",
-        ),
-        (
-            SCWS.replace("</b> of", "of"),
-            f":1: context 1 has an unclosed mark; {MARK}",
-        ),
-        (
-            SCWS.replace("<b> bank", "</b> bank"),
-            f":1: context 1 has an unclosed mark; {MARK}",
-        ),
+        (SCWS + SCWS.replace("<b>Money</b>", "Money"), f":2: context 2 has no marked word; {MARK}"),
+        (SCWS.replace("</b> of", "of"), f":1: context 1 has an unclosed mark; {MARK}"),
+        (SCWS.replace("<b> bank", "</b> bank"), f":1: context 1 has an unclosed mark; {MARK}"),
         (
             SCWS.replace("bank </b>", "</b>"),
             ":1: context 1 has an empty mark; mark the target as <b>word</b>",
@@ -224,18 +213,9 @@ def test_mismatched_labels_are_refused(tmp_path, gold, what):
             ":2: 'man\\tsea' has fewer fields than the header; separate fields by tabs",
         ),
         (HEADER, ":1: no line follows the header"),
-        (
-            HEADER.replace("sim1", "mean"),
-            f":1: the header needs {COLUMNS}",
-        ),
-        (
-            "cup\tmug\t9.0\n",
-            f":1: 'cup\\tmug\\t9.0' is of no known form; expected {FORMS}",
-        ),
-        (
-            "# nothing\n",
-            f": contains no words in context; expected {FORMS}",
-        ),
+        (HEADER.replace("sim1", "mean"), f":1: the header needs {COLUMNS}"),
+        ("cup\tmug\t9.0\n", f":1: 'cup\\tmug\\t9.0' is of no known form; expected {FORMS}"),
+        ("# nothing\n", f": contains no words in context; expected {FORMS}"),
     ],
 )
 def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
@@ -255,16 +235,8 @@ def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
             "2-1",
             ":2: 'I run' has 2 words, none at 2; correct the position, which counts from 0",
         ),
-        (
-            "\tI run",
-            "",
-            f":2: 'run\\tV\\t1-1\\tThey ran home' is not {WIC_FIELDS}",
-        ),
-        (
-            "1-1",
-            "1",
-            f":2: 'run\\tV\\t1\\tI run\\tThey ran home' is not {WIC_FIELDS}",
-        ),
+        ("\tI run", "", f":2: 'run\\tV\\t1-1\\tThey ran home' is not {WIC_FIELDS}"),
+        ("1-1", "1", f":2: 'run\\tV\\t1\\tI run\\tThey ran home' is not {WIC_FIELDS}"),
     ],
 )
 def test_positions_outside_the_sentence_are_refused_with_the_line(tmp_path, old, new, what):

@@ -109,10 +109,7 @@ def test_a_pair_of_equal_sentences_is_kept(tmp_path):
                 "sentence_good; add it"
             ),
         ),
-        (
-            line(PAIRS[0], UID=7),
-            "{path}:1: the UID 7 is not a paradigm name; correct it",
-        ),
+        (line(PAIRS[0], UID=7), "{path}:1: the UID 7 is not a paradigm name; correct it"),
         (
             line(PAIRS[0], sentence_bad="caf\udce9"),
             "{path}:1: sentence_bad contains half a surrogate pair; correct it",

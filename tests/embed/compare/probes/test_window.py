@@ -154,9 +154,7 @@ def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
     def trained(loss):
         epochs.clear()
         monkeypatch.setattr(
-            window_probe._Network,
-            "mean_loss",
-            lambda *_: epochs.append(0) or loss(len(epochs)),
+            window_probe._Network, "mean_loss", lambda *_: epochs.append(0) or loss(len(epochs))
         )
         window_probe._train(table, train, train, 4, 0.01, 1, max_steps=256, max_epochs=1)
         return len(epochs)

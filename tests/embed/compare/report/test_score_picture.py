@@ -128,11 +128,7 @@ def test_control_characters_keep_the_svg_well_formed(tmp_path):
 
 
 def test_a_run_without_a_result_is_shown_as_not_scored(tmp_path):
-    rows = [
-        result("out/svd", 0.5),
-        result("out/sg", 0.5),
-        result("out/svd", 0.5, metric="pearson"),
-    ]
+    rows = [result("out/svd", 0.5), result("out/sg", 0.5), result("out/svd", 0.5, metric="pearson")]
     assert texts(drawn(tmp_path, document(*rows))).count("not scored") == 1
 
 

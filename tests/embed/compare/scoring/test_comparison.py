@@ -453,11 +453,7 @@ def test_all_items_are_shared_if_unknown_words_get_a_vector(all_sets, unknown):
 def test_restrict_0_uses_all_questions(all_sets):
     used = {}
     for restrict in (30, 60, 0):
-        config = CompareConfig(
-            sets=of_kind(all_sets, "analogy"),
-            restrict=restrict,
-            replicates=100,
-        )
+        config = CompareConfig(sets=of_kind(all_sets, "analogy"), restrict=restrict, replicates=100)
         found = compared({"mine": noisy(1)}, config)
         used[restrict] = {(s.run, len(s.measured.items), s.score) for s in found.scores}
 
@@ -478,17 +474,11 @@ def test_the_same_comparison_gives_the_same_json(all_sets):
 
 @pytest.mark.slow
 def test_adding_a_run_or_set_changes_no_interval(all_sets):
-    alone = compared(
-        {"a": noisy(1)},
-        CompareConfig(sets=of_kind(all_sets, "categorization")),
-    )
+    alone = compared({"a": noisy(1)}, CompareConfig(sets=of_kind(all_sets, "categorization")))
     among = compared(
         {"b": noisy(2), "a": noisy(1)},
         CompareConfig(
-            sets=(
-                *of_kind(all_sets, "similarity"),
-                *of_kind(all_sets, "categorization"),
-            )
+            sets=(*of_kind(all_sets, "similarity"), *of_kind(all_sets, "categorization"))
         ),
     )
 

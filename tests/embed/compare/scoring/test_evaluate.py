@@ -340,11 +340,7 @@ def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
 def test_a_nan_mean_vector_does_not_affect_other_runs(config):
     broken = noisy(2, WORDS[:30])
     broken.matrix[29] = np.nan
-    means = CompareConfig(
-        sets=of_kind(config, "similarity"),
-        unknown="mean",
-        replicates=200,
-    )
+    means = CompareConfig(sets=of_kind(config, "similarity"), unknown="mean", replicates=200)
 
     found = compare_vectors({"good": noisy(1), "broken": broken}, read_tasks(means), means)
 

@@ -75,10 +75,7 @@ def test_runs_that_differ_only_in_the_seed_form_a_group(corpus, svd, tmp_path):
 
 
 def test_options_that_change_no_result_are_ignored(svd):
-    runs = {
-        "a-seed1": svd("a"),
-        "a-seed2": svd("b", seed=2, threads=2, memory="1G", device="cpu"),
-    }
+    runs = {"a-seed1": svd("a"), "a-seed2": svd("b", seed=2, threads=2, memory="1G", device="cpu")}
     assert seed_groups(runs) == {"a-seed*": ("a-seed1", "a-seed2")}
 
 
