@@ -78,12 +78,6 @@ def test_mean_cosine_is_the_same_for_sparse_and_dense_vectors():
     np.testing.assert_allclose(found, PairCosines(units).evaluate(counts), rtol=0, atol=1e-12)
 
 
-def test_mean_cosine_of_one_hot_vectors_is_exactly_zero_in_every_draw():
-    found = PairCosines(scipy.sparse.identity(50, format="csr")).evaluate(draws(50))
-
-    assert found.tolist() == [0.0] * 31
-
-
 @pytest.mark.parametrize("shift", [0.0, 2.0])
 def test_partition_ratio_matches_the_definition(shift):
     units = directions(40, 6, shift=shift)
@@ -91,24 +85,6 @@ def test_partition_ratio_matches_the_definition(shift):
     found = partition_ratio(units).evaluate(np.ones((1, 40), np.uint8))
 
     assert found[0] == pytest.approx(naive_partition_ratio(units), abs=1e-12)
-
-
-def test_partition_ratio_of_one_direction_is_hand_worked():
-    # all words are e: Z(e) = n e^1, Z(-e) = n e^-1
-    units = np.tile([[0.6, 0.8]], (5, 1))
-
-    [found] = partition_ratio(units).evaluate(np.ones((1, 5), np.uint8))
-
-    assert found == pytest.approx(math.exp(-2), abs=1e-12)
-
-
-def test_partition_ratio_does_not_depend_on_the_sign_of_axes():
-    units = directions(60, 5, shift=1.0)
-    signs = np.array([-1, 1, -1, -1, 1])
-
-    a, b = (partition_ratio(each).evaluate(draws(60)) for each in (units, units * signs))
-
-    np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
 
 
 def test_skewness_matches_that_of_repeated_values():

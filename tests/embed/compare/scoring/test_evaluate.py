@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
-from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind
@@ -295,23 +295,6 @@ def test_words_without_a_row_are_the_rarest(config):
     known = int(task.known(half).sum())
     assert 0 < known < 60
     assert totals == {None: (known, 60), "known": (known, known), "unknown": (0, 60 - known)}
-
-
-def test_a_malformed_set_does_not_affect_others(config, tmp_path):
-    bad = tmp_path / "bad.tsv"
-    bad.write_text("bam\tban\t3\nbam\tban\n")
-    both = CompareConfig(sets=(f"similarity={bad}", *of_kind(config, "similarity")))
-
-    tasks, failures = readable_tasks(both)
-
-    assert [task.dataset for task in tasks] == ["pairs"]
-    [failure] = failures
-    assert failure.startswith(f"{bad}:2: ")
-    with pytest.raises(SourceError) as raised:
-        readable_tasks(CompareConfig(sets=(f"similarity={bad}",)))
-    assert str(raised.value) == failure
-    with pytest.raises(SourceError):
-        read_tasks(both)
 
 
 class Composing(WordVectors):

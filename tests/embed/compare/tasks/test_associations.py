@@ -14,8 +14,7 @@ from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.comparison import compare_vectors
-from firth.embed.compare.statistics.bootstrap import draw_counts, resample
-from firth.embed.compare.statistics.effect_size import EffectSize, permutation_p
+from firth.embed.compare.statistics.effect_size import permutation_p
 from firth.embed.compare.tasks.associations import AssociationTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score
@@ -102,7 +101,7 @@ def test_a_hand_worked_association_test():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_effect_size_and_p_match_the_definition(seed, sparse):
     lists, by_word = planted(seed, size=2 + seed % 4)
     x, y, a, b = (words for _, words in lists)
@@ -116,7 +115,7 @@ def test_effect_size_and_p_match_the_definition(seed, sparse):
     assert found.p == pytest.approx(naive_p(s_x, s_y))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_replicate_is_the_score_with_items_repeated(seed):
     rng = np.random.default_rng(seed)
     lists, by_word = planted(seed, size=4)
@@ -154,29 +153,6 @@ def test_taking_words_equals_measuring_them():
     assert score(part) == pytest.approx(score(some)) != pytest.approx(score(whole))
     assert (part.p, part.coverage, part.items_total) == (None, None, 19)
     assert some.coverage == {"X": [5, 6], "Y": [4, 6], "A": [5, 6], "B": [5, 6]}
-
-
-def test_swapped_targets_change_only_the_sign():
-    lists, by_word = planted(1, noise=0.5)
-    x, y, a, b = lists
-
-    [found] = ask(task_of(weat(lists)), vectors_of(by_word))
-    [turned] = ask(task_of(weat((y, x, a, b))), vectors_of(by_word))
-    [both] = ask(task_of(weat((y, x, b, a))), vectors_of(by_word))
-
-    assert score(found) == pytest.approx(-score(turned)) == pytest.approx(score(both))
-    assert found.p < 0.05 < 0.95 < turned.p
-    assert found.p == both.p
-
-
-def test_the_effect_size_stays_below_two():
-    lists, by_word = planted(0, noise=1e-4, size=8)
-
-    [found] = ask(task_of(weat(lists)), vectors_of(by_word))
-
-    # all of X alike, all of Y alike: 2 sqrt((n - 1) / n) for n targets
-    assert score(found) == pytest.approx(2 * np.sqrt(15 / 16), abs=1e-3)
-    assert found.p == pytest.approx(1 / 12_870)
 
 
 def test_unknown_words_are_dropped_from_their_list():
@@ -267,35 +243,6 @@ def test_permutations_depend_on_the_key_not_on_the_order():
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 9_999))
     assert p == permutation_p(x[::-1], y[::-1], "a") != permutation_p(x, y, "b")
     assert permutation_p(x + 9, y, "a") == 1 / 10_000
-
-
-def test_p_is_calibrated_under_the_null_hypothesis():
-    rng = np.random.default_rng(8)
-    found = [permutation_p(rng.normal(size=5), rng.normal(size=5), "a") for _ in range(2_000)]
-
-    # 100 of 2,000 at 5 %, deviation 10: outside in 1 of 10^6 seeds
-    assert 51 < np.sum(np.array(found) <= 0.05) < 149
-
-
-def test_the_interval_covers_the_effect_size_of_more_words():
-    # words of one kind are endless; drawing X and Y alone held it in 89 to 93 of 100
-    rng = np.random.default_rng(9)
-
-    def sample(size):
-        units = rng.normal(size=(4 * size, 30))
-        units[:, 0] += np.repeat([1, -1, 2, -2], size)
-        units /= np.linalg.norm(units, axis=1, keepdims=True)
-        lists = np.repeat(np.arange(4, dtype=np.int8), size)
-        return EffectSize(units[: 2 * size] @ units[2 * size :].T, lists)
-
-    truth = float(sample(800).evaluate(np.ones((1, 3_200)))[0])
-    held = 0
-    for trial in range(60):
-        replicates = resample(sample(8), draw_counts(32, 200, trial, "set")).replicates
-        low, high = np.nanquantile(replicates, [0.025, 0.975])
-        held += low <= truth <= high
-    # of 60 at 95 % fewer than 48 in 1 of 10^5 seeds
-    assert held >= 48
 
 
 def test_measurements_are_cached_and_reused(tmp_path, monkeypatch):

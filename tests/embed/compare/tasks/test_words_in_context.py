@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
+from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
 from firth.embed.compare.inputs.encoder_access import WithEncoder
-from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.statistics.bootstrap import draw_counts
 from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.thresholds import right_by_halves
@@ -331,15 +330,6 @@ def test_both_contexts_of_a_pair_are_drawn_together():
         assert replicate == pytest.approx(times @ (judged * found) / norm)
 
 
-def test_change_does_not_depend_on_the_order_of_contexts():
-    swapped = ContextsTask(
-        "set", ContextSet("cosimlex", [COSIMLEX.contexts.pairs[k] for k in (1, 0, 2, 3, 5, 4)])
-    )
-    vectors = with_encoder(Echo())
-
-    assert scores(swapped, vectors)["change"] == pytest.approx(scores(COSIMLEX, vectors)["change"])
-
-
 def test_auc_is_the_share_of_ordered_pairs():
     encoder = Echo()
     a, b, c, d = cosines_in_context(WIC, encoder, weight=1.5)
@@ -406,20 +396,6 @@ def test_a_development_part_is_refused_where_nothing_is_chosen(tmp_path):
         f"{path}: the form scws has nothing to choose on a development part; pass only the file "
         "to score"
     )
-    with pytest.raises(SettingError, match=r"'a,b,c': got 3 files; expected FILE or DEV,TEST"):
-        ContextsTask.read(Path("a,b,c"), CompareConfig())
-
-
-def test_contexts_read_in_windows_are_noted():
-    class Short(Echo):
-        def n_windows(self, sentences):
-            return np.array([1 + (len(words) > 3) for words in sentences])
-
-    for each in ask(SCWS, with_encoder(Short())):
-        assert each.note == (
-            "5 of 7 sentences are longer than the encoder's input and are read in overlapping "
-            "windows"
-        )
 
 
 def test_long_contexts_of_both_parts_are_counted_once(monkeypatch):
@@ -536,7 +512,7 @@ def test_items_are_the_listed_words_of_each_pair(tmp_path):
     assert repr(task) == repr(ContextsTask.read(path, CompareConfig()))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_auc_matches_its_definition_in_every_draw(seed):
     rng = np.random.default_rng(seed)
     positive = rng.random(12) < 0.4
@@ -557,24 +533,3 @@ def test_auc_of_a_subset_is_the_auc_of_its_items():
     [found] = area.take(np.array([False, True, True, False])).evaluate(np.ones((1, 2), np.uint8))
 
     assert found == 1.0
-
-
-def test_a_comparison_with_static_vectors_uses_items_known_to_both():
-    encoder = Echo()
-    words = ["bank", "money", "cup", "mug"]
-    static = WordVectors(words, RNG.normal(size=(4, 5)).astype(np.float32))
-
-    found = compare_vectors(
-        {"static": static, "in context": with_encoder(encoder, words)}, [SCWS], CompareConfig()
-    )
-
-    used = {
-        (each.run, each.shared): len(each.measured.items)
-        for each in found.scores
-        if each.measured.metric == "spearman"
-    }
-    assert used["static", True] == used["in context", True] == 3
-    assert (used["static", False], used["in context", False]) == (3, 4)
-    assert found.failures == []
-    pairs = {(pair.a, pair.b) for pair in found.pairs if pair.metric == "spearman"}
-    assert ("static", "in context") in pairs

@@ -17,9 +17,7 @@ from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.probes import attention_pooling
-from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.frequency_bands import frequency_bands
-from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
 from firth.embed.compare.tasks.sentences.inputs import (
     mean_pool,
@@ -354,18 +352,6 @@ def test_a_sentence_that_the_encoder_drops_is_still_scored(files, vectors, tmp_p
 
     assert len(ask(task, WithEncoder(vectors, Layers))[0].items) == 60
     assert split_sentence(Layers().words, "\x00") == []
-
-
-@pytest.mark.slow
-def test_a_comparison_reads_the_sentences_option(files, vectors):
-    config = CompareConfig(sets=(f"sentences={','.join(map(str, files))}",), replicates=100)
-
-    found = compare_vectors({"apart": vectors}, read_tasks(config), config)
-
-    shown = {(s.run, s.measured.metric): s.score for s in found.scores if s.shared}
-    assert set(shown) == {(r, m) for r in ("apart", "one-hot", "random") for m in METRICS}
-    assert shown["apart", "accuracy"] > 0.8
-    assert not found.failures
 
 
 def test_the_fingerprint_depends_on_seed_and_labels(files, tmp_path):
