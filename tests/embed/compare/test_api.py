@@ -12,6 +12,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
 from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.refusals import message_of
 
 WORDS = ["cat", "dog", "car", "bus", "tree", "lake"]
 
@@ -119,9 +120,7 @@ def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
     with new_artifact(tmp_path / "a", {"command": "a"}, force=True) as partial:
         WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
     config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
-    with pytest.raises(ArtifactError) as caught:
-        compare([a], config)
-    assert str(caught.value) == (
+    assert message_of(ArtifactError, compare, [a], config) == (
         f"{tmp_path / 'a'}: was replaced after these vectors were opened; reopen it"
     )
 
@@ -137,9 +136,10 @@ def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
 def test_two_runs_of_one_name_are_refused(compared, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
-    with pytest.raises(SettingError) as caught:
-        compare([a.in_memory("svd"), a.in_memory("svd")], config)
-    assert str(caught.value) == "two runs are named 'svd'; pass a mapping of names to runs"
+    assert (
+        message_of(SettingError, compare, [a.in_memory("svd"), a.in_memory("svd")], config)
+        == "two runs are named 'svd'; pass a mapping of names to runs"
+    )
 
 
 def test_vectors_stand_for_their_run(compared, tmp_path):

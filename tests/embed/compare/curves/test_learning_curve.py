@@ -32,6 +32,7 @@ from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.runs.run import trained
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import read_task
+from tests.embed.compare.refusals import message_of
 
 SIZES = [300, 1_000]
 PAIRS = "w1\tw2\t9\nw1\tw3\t7\nw2\tw5\t5\nw4\tw1\t3\nw3\tw200\t2\nw150\tw180\t1\nw2\tnowhere\t4\n"
@@ -296,9 +297,7 @@ def test_a_damaged_run_is_refused_before_training(corpus, tmp_path):
     curve_of(corpus, tmp_path, sizes=[])
     vectors = tmp_path / "that-all" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-4])
-    with pytest.raises(ArtifactError) as refused:
-        curve_of(corpus, tmp_path, sizes=[300])
-    assert str(refused.value) == (
+    assert message_of(ArtifactError, curve_of, corpus, tmp_path, sizes=[300]) == (
         f"{vectors}: checksum mismatch, the file is damaged; recreate that-all"
     )
     assert runs_in(tmp_path) == {"this-all", "that-all"}

@@ -12,23 +12,21 @@ from firth.embed.compare.datasets.association_tests import (
     WordList,
     read_associations,
 )
+from tests.embed.compare.datasets.set_files import WORDS, write
+from tests.embed.compare.refusals import message_of
 
-WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 NAMES = ("Flowers", "insects & co", "pleasant", "un pleasant")
 LINES = "target X: a, b\ntarget Y: c, d\nattribute A: e, f\nattribute B: g, h\n"
 LISTS = (("X", "a", "b"), ("Y", "c", "d"), ("A", "e", "f"), ("B", "g", "h"))
 SMALL = tuple(WordList(name, tuple(words)) for name, *words in LISTS)
 EXPECTED = "expected 'target NAME: word, word, ...' or 'attribute NAME: word, word, ...'"
+TOO_MANY = (
+    "list too many; a test has two target and two attribute lists; start another test with ': name'"
+)
 FORMS = (
     'expected {"targets": {"NAME": [...], "NAME": [...]}, "attributes": {"NAME": [...], '
     '"NAME": [...]}}'
 )
-
-
-def write(folder, text, name="tests.txt"):
-    path = folder / name
-    path.write_bytes(text.encode("utf-8"))
-    return path
 
 
 def as_json(lists):
@@ -106,17 +104,11 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
         ("target X: a, b\ntarget X: c, d\n", ":2: two lists are named 'X'; rename one"),
         (
             f"{LINES}target Z: i, j\n",
-            (
-                ":5: 'Z' is one target list too many; a test has two target and two attribute "
-                "lists; start another test with ': name'"
-            ),
+            f":5: 'Z' is one target {TOO_MANY}",
         ),
         (
             "targ1\tX\ta\tb\ntarg1\tY\tc\td\n",
-            (
-                ":2: 'Y' is one targ1 list too many; a test has two target and two attribute "
-                "lists; start another test with ': name'"
-            ),
+            f":2: 'Y' is one targ1 {TOO_MANY}",
         ),
         (LINES.rsplit("attribute", 1)[0], ": the test has no second attribute list; add it"),
         (
@@ -149,10 +141,7 @@ def test_the_first_list_of_a_role_is_x_or_a_in_any_order(tmp_path):
 def test_malformed_files_are_refused(tmp_path, text, message):
     path = write(tmp_path, text)
 
-    with pytest.raises(SourceError) as error:
-        read_associations(path)
-
-    assert str(error.value) == f"{path}{message}"
+    assert message_of(SourceError, read_associations, path) == f"{path}{message}"
 
 
 def test_json_may_be_compressed(tmp_path):

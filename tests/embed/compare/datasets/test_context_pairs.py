@@ -6,6 +6,7 @@ import pytest
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.context_pairs import PairInContext, Target, read_contexts
+from tests.embed.compare.refusals import message_of
 
 SCWS = (
     "1\tbank\tn\tmoney\tn\tBy the <b> bank </b> of a river .\tHis <b>Money</b> is gone"
@@ -160,10 +161,8 @@ def test_labels_are_found_by_file_name(tmp_path):
     assert read_contexts(written(tmp_path, WIC, "mine.tsv")).form == "wic"
     data = written(tmp_path, WIC, "dev.data.txt")
     gold = tmp_path / "dev.gold.txt"
-    with pytest.raises(SourceError) as caught:
-        read_contexts(data)
     assert (
-        str(caught.value)
+        message_of(SourceError, read_contexts, data)
         == f"{data}: a WiC set needs its labels T and F in {gold}, which does not exist"
     )
 
@@ -178,10 +177,9 @@ def test_labels_are_found_by_file_name(tmp_path):
 def test_mismatched_labels_are_refused(tmp_path, gold, what):
     data = labeled(tmp_path, WIC, gold)
 
-    with pytest.raises(SourceError) as caught:
-        read_contexts(data)
-
-    assert str(caught.value) == what.format(data=data, gold=tmp_path / "test.gold.txt")
+    assert message_of(SourceError, read_contexts, data) == what.format(
+        data=data, gold=tmp_path / "test.gold.txt"
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,62 +188,31 @@ def test_mismatched_labels_are_refused(tmp_path, gold, what):
         (SCWS + SCWS.replace("<b>Money</b>", "Money"), f":2: context 2 has no marked word; {MARK}"),
         (SCWS.replace("</b> of", "of"), f":1: context 1 has an unclosed mark; {MARK}"),
         (SCWS.replace("<b> bank", "</b> bank"), f":1: context 1 has an unclosed mark; {MARK}"),
-        (
-            SCWS.replace("bank </b>", "</b>"),
-            ":1: context 1 has an empty mark; mark the target as <b>word</b>",
-        ),
-        (
-            SCWS.replace("river", "<b>river</b>"),
-            ":1: context 1 has 2 marked words; mark only the target",
-        ),
+        (SCWS.replace("bank </b>", "</b>"), f":1: context 1 has an empty mark; {MARK}"),
+        (SCWS.replace("river", "<b>river</b>"),
+         ":1: context 1 has 2 marked words; mark only the target"),
         (SCWS.replace("3.5", "nan"), ":1: 'nan' is not a judgment; expected a number"),
-        (
-            SCWS + "2\tbank\n",
-            ":2: '2\\tbank' is not id, word, pos, word, pos, context, context, mean, tab-separated",
-        ),
-        (
-            COSIMLEX.replace("The <strong>men</strong>", "The men"),
-            ":2: context 1 has 1 marked words, not just 'man' and 'sea'; mark these two",
-        ),
+        (SCWS + "2\tbank\n",
+         r":2: '2\tbank' is not id, word, pos, word, pos, context, context, mean, tab-separated"),
+        (COSIMLEX.replace("The <strong>men</strong>", "The men"),
+         ":2: context 1 has 1 marked words, not just 'man' and 'sea'; mark these two"),
         (COSIMLEX.replace("2.27", "high"), ":2: 'high' is not a judgment; expected a number"),
-        (
-            HEADER + "man\tsea\n",
-            ":2: 'man\\tsea' has fewer fields than the header; separate fields by tabs",
-        ),
+        (HEADER + "man\tsea\n",
+         r":2: 'man\tsea' has fewer fields than the header; separate fields by tabs"),
         (HEADER, ":1: no line follows the header"),
         (HEADER.replace("sim1", "mean"), f":1: the header needs {COLUMNS}"),
-        ("cup\tmug\t9.0\n", f":1: 'cup\\tmug\\t9.0' is of no known form; expected {FORMS}"),
+        ("cup\tmug\t9.0\n", rf":1: 'cup\tmug\t9.0' is of no known form; expected {FORMS}"),
         ("# nothing\n", f": contains no words in context; expected {FORMS}"),
+        (WIC.replace("1-1", "2-1"),
+         ":2: 'I run' has 2 words, none at 2; correct the position, which counts from 0"),
+        (WIC.replace("\tI run", ""), rf":2: 'run\tV\t1-1\tThey ran home' is not {WIC_FIELDS}"),
+        (WIC.replace("1-1", "1"), rf":2: 'run\tV\t1\tI run\tThey ran home' is not {WIC_FIELDS}"),
     ],
-)
+)  # fmt: skip
 def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
-    path = written(tmp_path, text)
+    path = labeled(tmp_path, text, "T\nF\n")  # of WiC; the others have no labels
 
-    with pytest.raises(SourceError) as caught:
-        read_contexts(path)
-
-    assert str(caught.value) == f"{path}{what}"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "what"),
-    [
-        (
-            "1-1",
-            "2-1",
-            ":2: 'I run' has 2 words, none at 2; correct the position, which counts from 0",
-        ),
-        ("\tI run", "", f":2: 'run\\tV\\t1-1\\tThey ran home' is not {WIC_FIELDS}"),
-        ("1-1", "1", f":2: 'run\\tV\\t1\\tI run\\tThey ran home' is not {WIC_FIELDS}"),
-    ],
-)
-def test_positions_outside_the_sentence_are_refused_with_the_line(tmp_path, old, new, what):
-    path = labeled(tmp_path, WIC.replace(old, new), "T\nF\n")
-
-    with pytest.raises(SourceError) as caught:
-        read_contexts(path)
-
-    assert str(caught.value) == f"{path}{what}"
+    assert message_of(SourceError, read_contexts, path) == f"{path}{what}"
 
 
 def test_a_compressed_set_is_read(tmp_path):

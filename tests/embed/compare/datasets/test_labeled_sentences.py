@@ -10,6 +10,7 @@ from firth.embed.compare.datasets.labeled_sentences import (
     read_sentences,
     read_training_parts,
 )
+from tests.embed.compare.refusals import message_of
 
 TEXTS, LABELS = ("a good film", 'so, "bad"'), ("1", "0")
 
@@ -155,10 +156,7 @@ def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
 def test_malformed_files_are_refused_in_one_line(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
-    with pytest.raises(SourceError) as caught:
-        read_sentences(path)
-
-    assert str(caught.value) == f"{path}{message}"
+    assert message_of(SourceError, read_sentences, path) == f"{path}{message}"
 
 
 def test_a_missing_file_is_refused(tmp_path):
@@ -184,10 +182,7 @@ def test_a_missing_file_is_refused(tmp_path):
 def test_sets_without_learnable_labels_are_refused(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
-    with pytest.raises(SourceError) as caught:
-        read_training_parts([path])
-
-    assert str(caught.value) == f"{path}{message}"
+    assert message_of(SourceError, read_training_parts, [path]) == f"{path}{message}"
 
 
 def test_a_set_is_named_after_its_test_file_without_endings(tmp_path):
@@ -205,17 +200,14 @@ def test_parts_that_share_no_label_are_refused(tmp_path, files):
     train = write(tmp_path / "t", "1 a\n0 b\n1 c\n0 d\n")
     other = write(tmp_path / "x", "pos e\n")
 
-    with pytest.raises(SourceError) as caught:
-        read_sentence_parts(files.format(train=train, other=other))
-
-    assert str(caught.value) == (
+    assert message_of(SourceError, read_sentence_parts, files.format(train=train, other=other)) == (
         f"{other}: shares no label with {train} (here 'pos', there '1'); pass parts of one set"
     )
 
 
 @pytest.mark.parametrize("files", ["a", "a,,b", "a,b,c,d"])
 def test_one_or_four_files_are_refused(files):
-    with pytest.raises(SettingError) as caught:
-        read_sentence_parts(files)
-
-    assert str(caught.value) == f"{files!r}: expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
+    assert (
+        message_of(SettingError, read_sentence_parts, files)
+        == f"{files!r}: expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
+    )

@@ -6,16 +6,10 @@ from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.outlier_groups import Topic, read_topics
+from tests.embed.compare.datasets.set_files import WORDS, write
 
-WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 CATS = Topic("cats", ("tiger", "lion"), ("dog", "New York"))
 LISTS = "\"['dog', 'New York', '']\",\"['tiger', 'lion']\""
-
-
-def write(folder, text, name="cats.txt"):
-    path = folder / name
-    path.write_bytes(text.encode("utf-8"))
-    return path
 
 
 @pytest.mark.slow
@@ -34,7 +28,7 @@ def test_tables_and_plain_files_give_the_same_topics(
     row = delimiter.join(["0", "cats", f'"{outliers!r}"', f'"{group!r}"'])
     folder = tmp_path_factory.mktemp("sets")
     table = write(folder, f"{mark}{row}{end}", "table.csv")
-    plain = write(folder, mark + end.join([*group, "", *outliers, ""]))
+    plain = write(folder, mark + end.join([*group, "", *outliers, ""]), "cats.txt")
 
     assert read_topics(table) == read_topics(plain) == read_topics(folder)
     assert read_topics(plain) == [Topic("cats", tuple(group), tuple(outliers))]
@@ -52,26 +46,17 @@ def test_tables_and_plain_files_give_the_same_topics(
     ],
 )
 def test_published_forms_are_distinguished(tmp_path, text):
-    assert read_topics(write(tmp_path, text)) == [CATS]
+    assert read_topics(write(tmp_path, text, "cats.txt")) == [CATS]
+
+
+EXPECTED = "expected words, a blank line and outliers, one per line"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "",
-            (
-                ": contains no outliers below a blank line; expected words, a blank line and "
-                "outliers, one per line"
-            ),
-        ),
-        (
-            "a\nb\n\nc\n\nd\n",
-            (
-                ":6: 'd' follows a second blank line; expected words, a blank line and outliers, "
-                "one per line"
-            ),
-        ),
+        ("", f": contains no outliers below a blank line; {EXPECTED}"),
+        ("a\nb\n\nc\n\nd\n", f":6: 'd' follows a second blank line; {EXPECTED}"),
         (
             "a\n\nb\n",
             ": has 1 words and 1 outliers; a topic needs at least two words and one outlier",
@@ -102,7 +87,7 @@ def test_published_forms_are_distinguished(tmp_path, text):
     ],
 )
 def test_malformed_topics_are_refused(tmp_path, text, message):
-    path = write(tmp_path, text)
+    path = write(tmp_path, text, "cats.txt")
 
     with pytest.raises(SourceError) as error:
         read_topics(path)

@@ -12,6 +12,7 @@ from firth.embed.compare.datasets.word_pairs import read_pairs
 from firth.embed.compare.statistics.span_f1 import are_entities, spans
 from firth.embed.compare.tasks.words_in_context import ContextsTask
 from tests.embed.compare.measuring import read_task
+from tests.embed.compare.refusals import message_of
 
 # Our own sentences with the columns, marks, spacing and line ends of the published files.
 WIC_DATA = (
@@ -114,9 +115,10 @@ def test_mismatched_judgments_are_refused(tmp_path):
         read_contexts(data)
 
     gold = written(tmp_path / "gold_en.tsv", SEMEVAL_GOLD + "1\t2\t1\n")
-    with pytest.raises(SourceError) as caught:
-        read_contexts(data)
-    assert str(caught.value) == f"{gold}: has 3 lines for the 2 lines of {data}"
+    assert (
+        message_of(SourceError, read_contexts, data)
+        == f"{gold}: has 3 lines for the 2 lines of {data}"
+    )
 
 
 def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):

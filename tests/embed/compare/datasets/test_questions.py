@@ -12,15 +12,10 @@ from firth.embed.compare.datasets.questions import (
     read_questions,
     read_relations,
 )
+from tests.embed.compare.datasets.set_files import WORDS, write
+from tests.embed.compare.refusals import message_of
 
-WORDS = st.text(st.characters(categories=["L"]), min_size=1, max_size=8)
 DELIMITERS = ["\t", ";", ",", ", ", " ", "  ", "\t\t"]
-
-
-def write(folder, text, name="set.txt"):
-    path = folder / name
-    path.write_bytes(text.encode("utf-8"))
-    return path
 
 
 @pytest.mark.slow
@@ -43,33 +38,22 @@ def test_questions_are_read_as_written(tmp_path_factory, questions, cut, delimit
     ]
 
 
+FOUR, SECTION = "is not four words separated by", "start a section with ':' and a comment with '#'"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (": empty\n", ": contains no analogy questions; expected lines of four words"),
-        (
-            ": s\na b c d\na b c\n",
-            (
-                ":3: 'a b c' is not four words separated by spaces; "
-                "correct it, or start a section with ':' and a comment with '#'"
-            ),
-        ),
-        (
-            "a\tb\tc\td\na\tb\tc\td\te\n",
-            (
-                ":2: 'a\\tb\\tc\\td\\te' is not four words separated by tabs; "
-                "correct it, or start a section with ':' and a comment with '#'"
-            ),
-        ),
+        (": s\na b c d\na b c\n", f":3: 'a b c' {FOUR} spaces; correct it, or {SECTION}"),
+        ("a\tb\tc\td\na\tb\tc\td\te\n",
+         rf":2: 'a\tb\tc\td\te' {FOUR} tabs; correct it, or {SECTION}"),
     ],
-)
+)  # fmt: skip
 def test_malformed_questions_are_refused(tmp_path, text, message):
     path = write(tmp_path, text)
 
-    with pytest.raises(SourceError) as error:
-        read_questions(path)
-
-    assert str(error.value) == f"{path}{message}"
+    assert message_of(SourceError, read_questions, path) == f"{path}{message}"
 
 
 def test_quoted_lines_are_shortened(tmp_path):
@@ -144,44 +128,21 @@ def test_headings_in_a_file_of_relations_are_sections(tmp_path):
     assert [line.section for line in read_relations(path)] == ["set", "plural"]
 
 
+ANSWERS = "is not a word and its answers, answer/answer, separated by"
+FIX = "correct it, or start a comment with '#'"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("# notes\n", ": contains no analogies; expected lines of word TAB answer/answer"),
-        (
-            "cat\tcats\ndog\n",
-            (
-                ":2: 'dog' is not a word and its answers, answer/answer, separated by tabs; "
-                "correct it, or start a comment with '#'"
-            ),
-        ),
-        (
-            "cat\tcats\ndog\t/\n",
-            (
-                ":2: 'dog\\t/' is not a word and its answers, answer/answer, separated by tabs; "
-                "correct it, or start a comment with '#'"
-            ),
-        ),
-        (
-            "cat cats\na b c d\n",
-            (
-                ":2: 'a b c d' is not a word and its answers, answer/answer, separated by spaces; "
-                "correct it, or start a comment with '#'"
-            ),
-        ),
-        (
-            "cat cats\n\u2028\n",
-            (
-                ":2: '\\u2028' is not a word and its answers, answer/answer, separated by spaces; "
-                "correct it, or start a comment with '#'"
-            ),
-        ),
+        ("cat\tcats\ndog\n", f":2: 'dog' {ANSWERS} tabs; {FIX}"),
+        ("cat\tcats\ndog\t/\n", rf":2: 'dog\t/' {ANSWERS} tabs; {FIX}"),
+        ("cat cats\na b c d\n", f":2: 'a b c d' {ANSWERS} spaces; {FIX}"),
+        ("cat cats\n\u2028\n", rf":2: '\u2028' {ANSWERS} spaces; {FIX}"),
     ],
 )
 def test_malformed_relations_are_refused(tmp_path, text, message):
     path = write(tmp_path, text)
 
-    with pytest.raises(SourceError) as error:
-        read_relations(tmp_path)
-
-    assert str(error.value) == f"{path}{message}"
+    assert message_of(SourceError, read_relations, tmp_path) == f"{path}{message}"

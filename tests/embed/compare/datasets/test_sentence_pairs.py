@@ -12,6 +12,7 @@ from firth.embed.compare.datasets.sentence_pairs import (
     read_minimal_pairs,
     sample_pairs,
 )
+from tests.embed.compare.refusals import message_of
 
 PAIRS = [
     MinimalPair("agreement", "The dogs bark.", "The dogs barks."),
@@ -70,58 +71,33 @@ def test_a_pair_of_equal_sentences_is_kept(tmp_path):
     assert read_minimal_pairs(path) == [MinimalPair("p", "I see.", "I see.")]
 
 
+OBJECT = "is not a JSON object with sentence_good, sentence_bad and UID; correct it"
+NO_BAD, NO_GOOD = (
+    '{"sentence_good": "I eat.", "sentence_bad": " "}',
+    '{"sentence_good": 3, "sentence_bad": "I eat."}',
+)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "{path}: contains no pairs; expected a JSON object on each line"),
-        (
-            line(PAIRS[0]) + "\nThe dogs bark.\tThe dogs barks.\n",
-            (
-                "{path}:2: 'The dogs bark.\\tThe dogs barks.' is not a JSON object with "
-                "sentence_good, sentence_bad and UID; correct it"
-            ),
-        ),
-        (
-            '["I eat.", "I devour."]',
-            (
-                '{path}:1: \'["I eat.", "I devour."]\' is not a JSON object with sentence_good, '
-                "sentence_bad and UID; correct it"
-            ),
-        ),
-        (
-            "[" * 100_000,
-            (
-                "{path}:1: '" + "[" * 59 + "…' is not a JSON object with sentence_good, "
-                "sentence_bad and UID; correct it"
-            ),
-        ),
-        (
-            '{"sentence_good": "I eat.", "sentence_bad": " "}',
-            (
-                '{path}:1: \'{{"sentence_good": "I eat.", "sentence_bad": " "}}\' has no '
-                "sentence_bad; add it"
-            ),
-        ),
-        (
-            '{"sentence_good": 3, "sentence_bad": "I eat."}',
-            (
-                '{path}:1: \'{{"sentence_good": 3, "sentence_bad": "I eat."}}\' has no '
-                "sentence_good; add it"
-            ),
-        ),
-        (line(PAIRS[0], UID=7), "{path}:1: the UID 7 is not a paradigm name; correct it"),
+        ("", ": contains no pairs; expected a JSON object on each line"),
+        (line(PAIRS[0]) + "\nIt bark.\tIt barks.\n", rf":2: 'It bark.\tIt barks.' {OBJECT}"),
+        ('["I eat.", "I devour."]', f':1: \'["I eat.", "I devour."]\' {OBJECT}'),
+        ("[" * 100_000, ":1: '" + "[" * 59 + f"…' {OBJECT}"),
+        (NO_BAD, f":1: '{NO_BAD}' has no sentence_bad; add it"),
+        (NO_GOOD, f":1: '{NO_GOOD}' has no sentence_good; add it"),
+        (line(PAIRS[0], UID=7), ":1: the UID 7 is not a paradigm name; correct it"),
         (
             line(PAIRS[0], sentence_bad="caf\udce9"),
-            "{path}:1: sentence_bad contains half a surrogate pair; correct it",
+            ":1: sentence_bad contains half a surrogate pair; correct it",
         ),
     ],
 )
 def test_malformed_lines_are_refused(tmp_path, text, message):
     path = tmp_path / "set.jsonl"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(SourceError) as error:
-        read_minimal_pairs(path)
-    assert str(error.value) == message.format(path=path)
+    assert message_of(SourceError, read_minimal_pairs, path) == f"{path}{message}"
 
 
 def test_missing_and_truncated_files_are_refused(tmp_path):
@@ -134,9 +110,7 @@ def test_missing_and_truncated_files_are_refused(tmp_path):
     ]:
         if path == tmp_path:
             cut.rename(tmp_path / "cut")  # no such file beside it
-        with pytest.raises(SourceError) as error:
-            read_minimal_pairs(path)
-        assert str(error.value) == message
+        assert message_of(SourceError, read_minimal_pairs, path) == message
         if path == tmp_path:
             (tmp_path / "cut").rename(cut)
 

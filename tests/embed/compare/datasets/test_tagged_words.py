@@ -9,6 +9,7 @@ import pytest
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
 from firth.embed.compare.statistics.span_f1 import are_entities, span_f1, spans
+from tests.embed.compare.refusals import message_of
 
 TAIL = "\t_" * 6
 
@@ -88,10 +89,7 @@ def test_malformed_lines_are_refused(tmp_path, text, line, message):
     path = tmp_path / "set"
     path.write_text(text)
 
-    with pytest.raises(SourceError) as error:
-        read_tagged(path)
-
-    assert str(error.value) == f"{path}:{line}: {message}"
+    assert message_of(SourceError, read_tagged, path) == f"{path}:{line}: {message}"
 
 
 def test_files_without_words_or_text_are_refused(tmp_path):
@@ -116,19 +114,14 @@ def test_files_without_words_or_text_are_refused(tmp_path):
         ),
         (tmp_path / "gone", f"{tmp_path / 'gone'}: no such evaluation set"),
     ):
-        with pytest.raises(SourceError) as error:
-            read_tagged(path)
-        assert str(error.value) == message
+        assert message_of(SourceError, read_tagged, path) == message
 
 
 def test_a_last_column_with_too_many_values_is_refused(tmp_path):
     path = tmp_path / "words"
     path.write_text("".join(f"w w{number}\n" for number in range(1001)))
 
-    with pytest.raises(SourceError) as error:
-        read_tagged(path)
-
-    assert str(error.value) == (
+    assert message_of(SourceError, read_tagged, path) == (
         f"{path}: the last column has 1,001 different labels; pass files whose last column is the "
         "label"
     )
@@ -151,9 +144,7 @@ def test_parts_must_belong_to_one_set(tmp_path):
         ("a", SettingError, f"'a': {no_files}"),
         ("a,,b", SettingError, f"'a,,b': {no_files}"),
     ):
-        with pytest.raises(kind) as error:
-            read_parts(files)
-        assert str(error.value) == message
+        assert message_of(kind, read_parts, files) == message
     assert read_parts(f"{one},{one},{two}").dev.words == ["a"]
 
 

@@ -11,6 +11,7 @@ from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.contextual.in_context import nearest_in_context
 from firth.embed.vectors.onehot import random_vectors
 from firth.pretrain.inference.attention_weights import attend
+from tests.embed.compare.refusals import message_of
 from tests.pretrain.small_run import small_run
 
 
@@ -117,6 +118,7 @@ def test_an_encoder_is_opened_once_for_all_examples(opened, run, example, monkey
 
 @pytest.mark.parametrize("text", ["a [] b", "a [ ] b", "a [b", "b] [a]", "[[a]]"])
 def test_empty_or_unbalanced_brackets_are_refused(text):
-    with pytest.raises(SettingError) as refused:
-        check_brackets(["fine [here]", text])
-    assert str(refused.value) == f"`example={text!r}`: brackets go around words; write [word]"
+    assert (
+        message_of(SettingError, check_brackets, ["fine [here]", text])
+        == f"`example={text!r}`: brackets go around words; write [word]"
+    )

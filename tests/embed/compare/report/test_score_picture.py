@@ -9,6 +9,7 @@ import pytest
 from firth.corpora.artifacts.figures import text_width
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.compare.report.score_picture import draw_scores
+from tests.embed.compare.refusals import message_of
 
 pytest.importorskip("matplotlib")
 BLUE, VERMILLION, GREY = "#0072b2", "#d55e00", "#767676"
@@ -224,15 +225,17 @@ def test_pictures_are_1000_pixels_wide(tmp_path):
 
 def test_a_document_without_scores_is_refused(tmp_path):
     out = tmp_path / "a.svg"
-    with pytest.raises(SettingError) as refusal:
-        draw_scores(document(), out)
-    assert str(refusal.value) == f"{out}: there is no score to draw"
+    assert (
+        message_of(SettingError, draw_scores, document(), out)
+        == f"{out}: there is no score to draw"
+    )
     assert not out.exists()
 
 
 def test_an_existing_picture_is_not_overwritten_without_force(tmp_path):
     out = tmp_path / "a.svg"
     out.write_text("mine")
-    with pytest.raises(ArtifactError) as refusal:
-        draw_scores(document(result("out/svd", 0.5)), out)
-    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
+    assert (
+        message_of(ArtifactError, draw_scores, document(result("out/svd", 0.5)), out)
+        == f"{out}: already exists; choose another OUT or pass `force=True`"
+    )

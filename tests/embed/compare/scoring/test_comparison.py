@@ -16,6 +16,7 @@ from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind, score
+from tests.embed.compare.refusals import message_of
 
 WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
 
@@ -466,7 +467,4 @@ def test_baselines_merge_the_vocabularies():
     ],
 )
 def test_options_out_of_range_are_refused(options, message):
-    with pytest.raises(SettingError) as error:
-        CompareConfig(**options)
-
-    assert str(error.value) == message
+    assert message_of(SettingError, CompareConfig, **options) == message

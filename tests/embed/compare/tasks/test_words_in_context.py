@@ -21,6 +21,7 @@ from firth.embed.compare.tasks.words_in_context import ContextsTask, pooled_laye
 from firth.embed.contextual.in_context import parse_context
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
+from tests.embed.compare.refusals import message_of
 
 RNG = np.random.default_rng(3)
 
@@ -390,9 +391,7 @@ def test_a_development_part_is_refused_where_nothing_is_chosen(tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("1\tA\tn\tb\tn\t<b>A</b>\tx <b>bs</b>\t1\n", encoding="utf-8")
 
-    with pytest.raises(SourceError) as caught:
-        ContextsTask.read(Path(f"{path},{path}"), CompareConfig())
-    assert str(caught.value) == (
+    assert message_of(SourceError, ContextsTask.read, Path(f"{path},{path}"), CompareConfig()) == (
         f"{path}: the form scws has nothing to choose on a development part; pass only the file "
         "to score"
     )
@@ -493,10 +492,7 @@ def test_a_state_that_is_not_finite_is_refused():
     encoder = Echo()
     encoder.table["mug"] = np.full(4, np.nan)
 
-    with pytest.raises(ArtifactError) as caught:
-        ask(SCWS, with_encoder(encoder))
-
-    assert str(caught.value) == (
+    assert message_of(ArtifactError, ask, SCWS, with_encoder(encoder)) == (
         "vectors: the state of 'mug' in its context holds NaN or infinity; train the run again"
     )
 

@@ -37,6 +37,7 @@ from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.query.word_map import WordMap
 from firth.embed.vectors.neighbors import Neighbor, nearest
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.compare.refusals import message_of
 from tests.embed.compare.report.report_pages import all_parts, pair, result, small_document
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror='a()'>\"&\x00\x1b[31m\u202e"
@@ -151,9 +152,10 @@ def test_the_same_input_gives_the_same_bytes_read_from_json_or_not(tmp_path):
 def test_a_report_replaces_a_file_only_with_force(tmp_path):
     out = tmp_path / "report.html"
     write_report(small_document(), ReportParts(), out)
-    with pytest.raises(ArtifactError) as refused:
-        write_report(small_document(), ReportParts(), out)
-    assert str(refused.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
+    assert (
+        message_of(ArtifactError, write_report, small_document(), ReportParts(), out)
+        == f"{out}: already exists; choose another OUT or pass `force=True`"
+    )
     write_report(small_document(), all_parts(), out, force=True)
     assert out.read_text(encoding="utf-8") == make_page(small_document(), all_parts())
     assert list(tmp_path.iterdir()) == [out]
