@@ -61,30 +61,11 @@ def test_json_gives_every_run_and_both_baselines(run, pairs):
     assert baselines == [
         {"run": name, "method": name, "fingerprint": None} for name in ("one-hot", "random")
     ]
-    results = found["results"]
-    assert [(e["shared_items"], e["metric"], e["run"]) for e in results] == [
-        (shared, metric, name)
-        for shared in (True, False)
-        for metric in ("spearman", "pearson")
-        for name in (str(run), "one-hot", "random")
-    ]
-    assert results[0] == {
-        "run": str(run),
-        "task": "similarity",
-        "dataset": "paare-ä",
-        "metric": "spearman",
-        "score": pytest.approx(1.0),
-        "low": results[0]["low"],
-        "high": results[0]["high"],
-        "items_used": 3,
-        "items_total": 4,
-        "unknown": "skip",
-        "shared_items": True,
-        "remark": "fewer than 30 items, so intervals and tests are rough",
-        "few": "items",
-    }
-    assert results[1]["score"] is None
-    assert results[1]["reason"] == "all cosines are equal"
+    shown, undefined, *_ = found["results"]
+    assert (shown["run"], shown["metric"]) == (str(run), "spearman")
+    assert (shown["score"], shown["items_used"]) == (pytest.approx(1.0), 3)
+    assert shown["remark"] == "fewer than 30 items, so intervals and tests are rough"
+    assert (undefined["score"], undefined["reason"]) == (None, "all cosines are equal")
 
 
 def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):

@@ -162,16 +162,6 @@ def test_json_counts_items_with_composed_words(run):
     assert results[0]["score"] is not None
 
 
-def test_a_line_below_the_table_counts_items_with_composed_words(run):
-    done = firth(run[0], run[1])
-
-    assert done.exit_code == 0, done.output
-    assert (
-        "composed: run on pairs: 2 of 3 items have a word composed of n-grams, pieces or parts"
-        in done.stdout.splitlines()
-    )
-
-
 def test_baselines_cover_shared_items_in_any_spelling():
     words = ["Athens", "Greece", "Oslo", "Norway"]
     runs = {

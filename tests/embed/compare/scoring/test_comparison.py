@@ -17,20 +17,11 @@ from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind, score
 from tests.embed.compare.refusals import message_of
-
-WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
+from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets
 
 
 def vectors_of(*words):
     return WordVectors(list(words), np.eye(len(words), 3, dtype=np.float32))
-
-
-def noisy(seed, words=WORDS, dim=6):
-    """Vectors that share a component with those of every other seed."""
-    common = dict(zip(WORDS, np.random.default_rng(0).normal(size=(len(WORDS), dim)), strict=True))
-    noise = np.random.default_rng(seed).normal(size=(len(words), dim))
-    rows = [common[word] + each for word, each in zip(words, noise, strict=True)]
-    return WordVectors(list(words), np.array(rows, dtype=np.float32))
 
 
 @pytest.fixture
@@ -44,36 +35,8 @@ def sets(tmp_path):
 
 @pytest.fixture
 def all_sets(tmp_path):
-    """A set for each task over WORDS, each of some dozens of items."""
-    names = ("pairs.tsv", "questions.txt", "kinds.csv", "odd", "biases.txt")
-    pairs, questions, kinds, odd, biases = (tmp_path / name for name in names)
-    rng = np.random.default_rng(3)
-    common = noisy(0)
-    lines = []
-    for _ in range(40):
-        a, b = rng.choice(len(WORDS), size=2, replace=False)
-        judged = common.matrix[a] @ common.matrix[b] + rng.normal()
-        lines.append(f"{WORDS[a]}\t{WORDS[b]}\t{judged:.3f}\n")
-    pairs.write_text("".join(lines))
-    chosen = [rng.choice(WORDS, size=4, replace=False) for _ in range(40)]
-    questions.write_text("".join(" ".join(words) + "\n" for words in chosen))
-    kinds.write_text("".join(f"{word},{word[0]}\n" for word in WORDS))
-    odd.mkdir()
-    for place in range(20):
-        *group, outlier = rng.choice(WORDS, size=5, replace=False)
-        (odd / f"{place:02}.txt").write_text("\n".join([*group, "", outlier]) + "\n")
-    roles = ("targ1", "targ2", "attr1", "attr2")
-    biases.write_text("".join("\t".join([r, r, *WORDS[n::4]]) + "\n" for n, r in enumerate(roles)))
-    return CompareConfig(
-        sets=(
-            f"similarity={pairs}",
-            f"analogy={questions}",
-            f"categorization={kinds}",
-            f"odd-one-out={odd}",
-            f"association={biases}",
-        ),
-        replicates=200,
-    )
+    """A set for each task over WORDS."""
+    return planted_sets(tmp_path)
 
 
 def compared(runs, config):
@@ -142,7 +105,7 @@ def test_every_task_reads_its_set(all_sets):
     read = read_tasks(all_sets)
 
     assert [(task.dataset, task.n_items) for task in read] == [
-        ("pairs", 40),
+        ("pairs", 60),
         ("questions", 40),
         ("kinds", 60),
         ("odd", 20),
@@ -206,7 +169,7 @@ def test_baselines_can_be_chosen(tiny, sets, asked):
 
 
 def test_baselines_cover_what_any_run_covers(all_sets):
-    runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
+    runs = {"left": noisy(1, WORDS[:50]), "right": noisy(2, WORDS[10:])}
     tasks = read_tasks(all_sets)
 
     found = compare_vectors(runs, tasks, all_sets)
@@ -252,7 +215,7 @@ def test_baselines_cover_shared_items_with_restricted_analogies(tmp_path):
 
 @pytest.mark.slow
 def test_scores_are_those_of_the_task(all_sets):
-    runs = {"left": noisy(1, WORDS[:40]), "right": noisy(2, WORDS[20:])}
+    runs = {"left": noisy(1, WORDS[:50]), "right": noisy(2, WORDS[10:])}
     tasks = read_tasks(all_sets)
 
     found = compare_vectors(runs, tasks, all_sets)

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,51 +20,20 @@ from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind
-
-WORDS = ["".join(letters) for letters in itertools.product("bdfgkl", "aeiou", "mn")]
-
-
-def noisy(seed, words=WORDS, noise=1.0):
-    """Vectors that share a component with those of every other seed."""
-    common = np.random.default_rng(0).normal(size=(len(WORDS), 6))
-    own = np.random.default_rng(seed).normal(size=(len(WORDS), 6))
-    rows = (common + noise * own).astype(np.float32)
-    chosen = [WORDS.index(word) for word in words]
-    return WordVectors(list(words), rows[chosen])
+from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets, write
 
 
 @pytest.fixture
 def config(tmp_path):
-    """A set of every kind over WORDS."""
-    rng = np.random.default_rng(3)
-    common = noisy(0, noise=0.0).matrix
-    two = [rng.choice(len(WORDS), size=2, replace=False) for _ in range(60)]
-    write(
-        tmp_path / "pairs.tsv",
-        (f"{WORDS[a]}\t{WORDS[b]}\t{common[a] @ common[b] + rng.normal():.3f}" for a, b in two),
-    )
-    write(
-        tmp_path / "questions.txt",
-        (" ".join(rng.choice(WORDS, size=4, replace=False)) for _ in range(40)),
-    )
-    write(tmp_path / "kinds.csv", (f"{word},{word[0]}" for word in WORDS))
-    (tmp_path / "odd").mkdir()
-    for place in range(20):
-        *group, outlier = rng.choice(WORDS, size=5, replace=False)
-        write(tmp_path / "odd" / f"{place:02}.txt", [*group, "", outlier])
-    return CompareConfig(
-        sets=(
-            f"similarity={tmp_path / 'pairs.tsv'}",
-            f"analogy={tmp_path / 'questions.txt'}",
-            f"categorization={tmp_path / 'kinds.csv'}",
-            f"odd-one-out={tmp_path / 'odd'}",
-        ),
-        replicates=200,
-    )
+    """Sets of four kinds over WORDS."""
+    planted = planted_sets(tmp_path)
+    return replace(planted, sets=planted.sets[:4])
 
 
-def write(path: Path, lines) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines))
+@pytest.fixture
+def one(config):
+    """The set of pairs alone."""
+    return replace(config, sets=config.sets[:1])
 
 
 def document(runs, config, **further):
@@ -204,11 +174,11 @@ def test_seeds_that_cover_different_items_have_no_mean(config):
             )
 
 
-def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config):
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, one):
     edges = {"two": 2, "rest": sys.maxsize}
     pairs = Path(of_kind(config, "similarity")[0].partition("=")[2])
     write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
-    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
+    one = replace(one, bands=True)
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
     found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}, edges=edges)
@@ -244,9 +214,9 @@ def test_the_items_of_a_topic_are_drawn_together(config):
     assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
 
 
-def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
+def test_bands_split_a_set_by_the_rarest_word_of_each_item(one):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
-    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
+    one = replace(one, bands=True)
     [task] = read_tasks(one)
     run = noisy(1)
 
@@ -281,10 +251,10 @@ def test_bands_split_a_set_by_the_rarest_word_of_each_item(config):
         start = stop
 
 
-def test_words_without_a_row_are_the_rarest(config):
+def test_words_without_a_row_are_the_rarest(one):
     edges = {"known": 1_000, "unknown": sys.maxsize}
     half = noisy(1, WORDS[:30])
-    one = CompareConfig(sets=of_kind(config, "similarity"), bands=True, replicates=200)
+    one = replace(one, bands=True)
     [task] = read_tasks(one)
 
     found = compare_vectors({"half": half}, [task], one, edges=edges)
@@ -320,10 +290,10 @@ def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
     ]
 
 
-def test_a_nan_mean_vector_does_not_affect_other_runs(config):
+def test_a_nan_mean_vector_does_not_affect_other_runs(one):
     broken = noisy(2, WORDS[:30])
     broken.matrix[29] = np.nan
-    means = CompareConfig(sets=of_kind(config, "similarity"), unknown="mean", replicates=200)
+    means = replace(one, unknown="mean")
 
     found = compare_vectors({"good": noisy(1), "broken": broken}, read_tasks(means), means)
 
@@ -335,17 +305,7 @@ def test_a_nan_mean_vector_does_not_affect_other_runs(config):
 @pytest.mark.slow
 def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypatch):
     runs = {"one": noisy(1), "two": noisy(2, WORDS[:50])}
-    sections = CompareConfig(
-        sets=(
-            *of_kind(config, "similarity"),
-            *of_kind(config, "analogy"),
-            *of_kind(config, "categorization"),
-            *of_kind(config, "odd-one-out"),
-        ),
-        sections=True,
-        bands=True,
-        replicates=200,
-    )
+    sections = replace(config, sections=True, bands=True)
     names = {"one": "0123", "two": "4567"}
     plain = document(runs, sections)
     assert not (fresh_cache / FOLDER).exists()
@@ -359,8 +319,7 @@ def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypa
     assert list((fresh_cache / FOLDER).glob("*.npz"))
 
 
-def test_cache_entries_are_used_only_for_the_same_run_set_and_items(config, fresh_cache):
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
+def test_cache_entries_are_used_only_for_the_same_run_set_and_items(one, fresh_cache):
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
     assert document({"mine": noisy(2)}, one, fingerprints={"mine": "4567"}) != first
@@ -387,8 +346,7 @@ def test_another_version_is_measured_again(config, fresh_cache):
 @pytest.mark.parametrize(
     "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
 )
-def test_a_damaged_cache_entry_is_measured_again(config, fresh_cache, damage):
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
+def test_a_damaged_cache_entry_is_measured_again(one, fresh_cache, damage):
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
     for file in (fresh_cache / FOLDER).iterdir():
@@ -398,18 +356,16 @@ def test_a_damaged_cache_entry_is_measured_again(config, fresh_cache, damage):
     assert document({"mine": noisy(1)}, one, fingerprints=names) == first
 
 
-def test_an_unwritable_cache_is_ignored(config, tmp_path, monkeypatch):
+def test_an_unwritable_cache_is_ignored(one, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file"))
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
 
     kept = document({"mine": noisy(1)}, one, fingerprints={"mine": "0123"})
 
     assert kept == document({"mine": noisy(1)}, one)
 
 
-def test_least_recently_used_entries_are_evicted(config, fresh_cache):
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
+def test_least_recently_used_entries_are_evicted(one, fresh_cache):
     kept = {}
     for number in range(4):
         before = set(kept.values())
@@ -432,8 +388,7 @@ def test_least_recently_used_entries_are_evicted(config, fresh_cache):
 
 
 @pytest.mark.parametrize("change", ["unknown", "seed", "others", "contexts"])
-def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
+def test_changes_of_a_run_or_set_miss_the_cache(one, fresh_cache, change):
     half = noisy(1, WORDS[:40])
     document({"half": half}, one, fingerprints={"half": "0123"})
 
@@ -446,13 +401,12 @@ def test_changes_of_a_run_or_set_miss_the_cache(config, fresh_cache, change):
         others, names = {"half": half, "all": noisy(2)}, names | {"all": "4567"}
     else:
         others, names = {"half": noisy(3, WORDS[:40])}, {"half": "0123 with contexts"}
-    second = CompareConfig(sets=of_kind(config, "similarity"), replicates=200, **options)
+    second = replace(one, **options)
 
     assert document(others, second, fingerprints=names) == document(others, second)
 
 
-def test_baselines_are_cached_only_if_all_runs_are(config, fresh_cache):
-    one = CompareConfig(sets=of_kind(config, "similarity"), replicates=200)
+def test_baselines_are_cached_only_if_all_runs_are(one, fresh_cache):
     runs = {"half": noisy(1, WORDS[:40]), "file": noisy(2, WORDS[:40])}
 
     document(runs, one, fingerprints={"half": "0123"})

@@ -10,7 +10,7 @@ import scipy.sparse
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from firth.embed.compare.datasets.categories import CategoryWord
-from firth.embed.compare.statistics.bootstrap import key_of, resample
+from firth.embed.compare.statistics.bootstrap import key_of
 from firth.embed.compare.tasks.categorization import CategorizationTask, cluster_words
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import ask, score, scores
@@ -81,25 +81,6 @@ def test_a_start_depends_on_seed_set_and_its_number_only():
     np.testing.assert_array_equal(clusterings(1, "set")[:3], cluster_words(unit, 5, key, starts=3))
     assert (clusterings(1, "set") != clusterings(2, "set")).any()
     assert (clusterings(1, "set") != clusterings(1, "other")).any()
-
-
-def test_scores_of_other_seeds_lie_within_the_interval_that_their_starts_give():
-    # The deviation of a mean over ten starts is estimated from ten: F(9, 11) at 1 in 1,000 for 12
-    # seeds, sqrt(6) to either side. Items are held fixed by counting each once.
-    task, vectors = planted_words(noise=2.5)
-    seeds = [replace(task, seed=seed) for seed in range(12)]
-    starts = [ask(each, vectors)[2].statistic.once() for each in seeds]
-    between = np.std([each.mean() for each in starts], ddof=1)
-
-    by_starts = by_starts_of(ask(task, vectors)[2].statistic)
-
-    assert between > 0
-    assert between / np.sqrt(6) < by_starts.std() < between * np.sqrt(6)
-
-
-def by_starts_of(statistic):
-    """Deviations of the replicates in which every item is drawn once."""
-    return resample(statistic, np.ones((2_000, statistic.n_items), np.uint8)).replicates
 
 
 def test_clusters_are_deterministic_and_the_same_for_sparse_vectors():

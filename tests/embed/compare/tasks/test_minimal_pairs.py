@@ -1,13 +1,11 @@
 """Minimal pairs: ties, hand-worked scores, paradigms, and runs without scores."""
 
-import gzip
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
@@ -32,11 +30,10 @@ TASK = MinimalPairTask("set", [*AGREEMENT, *ISLANDS], sections=True)
 
 @dataclass
 class Scorer:
-    """Scores sentences from a table, others by a constant; records its calls."""
+    """Scores sentences from a table, others by a constant."""
 
     table: dict[str, float] = field(default_factory=dict)
     constant: float = -9.0
-    calls: list = field(default_factory=list)
 
     n_layers = 1
 
@@ -50,7 +47,6 @@ class Scorer:
         return [] if text == "?!" else text.split()
 
     def score(self, sentences, *, left_to_right_in_words=True):
-        self.calls.append(left_to_right_in_words)
         return np.array([self.table.get(" ".join(words), self.constant) for words in sentences])
 
 
@@ -69,18 +65,6 @@ def test_equal_scores_give_accuracy_one_half():
         assert score(measured) == 0.5
         resampled = resample(measured.statistic, draw_counts(len(measured.items), 200, 1, "set"))
         assert interval(resampled) == (0.5, 0.5)
-
-
-def test_constant_logits_give_accuracy_one_half_on_pairs_of_equal_length():
-    encoder = small_encoder()
-    with torch.no_grad():
-        for weight in encoder.model.parameters():
-            weight.zero_()
-    pairs = [MinimalPair("order", f"the {a} saw", f"saw the {a}") for a in ("king", "queen", "axe")]
-
-    [measured] = ask(MinimalPairTask("set", pairs), WithEncoder(static(), lambda: encoder))
-
-    assert measured.statistic.values.tolist() == [0.5, 0.5, 0.5]
 
 
 def test_a_hand_worked_set():
@@ -111,13 +95,6 @@ def test_an_encoder_prefers_the_sentence_it_scores_higher(within):
     expected = [float(alone(pair.good) > alone(pair.bad)) for pair in pairs]
     assert measured.statistic.values.tolist() == expected
     assert 0 < sum(expected) < len(expected)
-
-
-@pytest.mark.parametrize("within", [True, False])
-def test_the_option_to_hide_the_rest_of_a_word_reaches_the_scorer(within):
-    scorer = Scorer()
-    ask(MinimalPairTask("set", ISLANDS, left_to_right_in_words=within), with_scorer(scorer))
-    assert scorer.calls == [within]
 
 
 def test_rounding_differences_are_ties():
@@ -226,9 +203,3 @@ def test_a_limit_applies_to_each_paradigm(tmp_path):
     assert (every.dataset, every.n_items, some.n_items) == ("blimp", 30, 8)
     assert not some.left_to_right_in_words
     assert [pair.paradigm for pair in some.pairs].count("a") == 4
-
-
-def test_a_compressed_set_is_named_without_endings(tmp_path):
-    path = tmp_path / "blimp.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
-    assert read_task("minimal-pairs", path, CompareConfig()).dataset == "blimp"

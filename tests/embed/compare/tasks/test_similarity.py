@@ -51,30 +51,6 @@ def test_both_correlations_match_their_definitions(pairs):
         assert found["pearson"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_correlations_of_a_hand_worked_set(tiny):
-    # cosines with man: woman 0, king 3 / sqrt 10, queen sqrt 1/2, apple -sqrt 1/2
-    pairs = [("woman", 1.0), ("king", 3.0), ("queen", 4.0), ("apple", 2.0)]
-    task = SimilarityTask("set", [WordPair("man", word, judged) for word, judged in pairs])
-
-    found = scores(task, tiny)
-
-    # ranks 1 3 4 2 beside 2 4 3 1: differences 1 1 1 1, so 1 - 6 * 4 / (4 * 15)
-    assert found["spearman"] == pytest.approx(0.6)
-    cosines = np.array([0.0, 3 / 10**0.5, 0.5**0.5, -(0.5**0.5)])
-    expected = np.array([-1.5, 0.5, 1.5, -0.5]) @ (cosines - cosines.mean())
-    expected /= (5 * ((cosines - cosines.mean()) ** 2).sum()) ** 0.5
-    assert found["pearson"] == pytest.approx(expected, abs=1e-6)
-
-
-def test_scores_are_compared_as_numbers(tmp_path, tiny):
-    path = tmp_path / "set.tsv"
-    path.write_text("man\tapple\t2.0\nman\twoman\t9\nman\tking\t10.0\n")
-
-    assert scores(SimilarityTask.read(path, CompareConfig()), tiny)["spearman"] == pytest.approx(
-        1.0
-    )
-
-
 @pytest.mark.parametrize(
     ("pairs", "used", "reason"),
     [
