@@ -15,6 +15,11 @@ from tests.embed.compare.refusals import message_of
 TEXTS, LABELS = ("a good film", 'so, "bad"'), ("1", "0")
 
 
+FORMS = "expected lines of a label and a sentence, a table with a header, or JSON lines"
+OBJECT = (
+    "is not a JSON object with one of label, labels, class, category, sentiment and one of text, "
+    "sentence, question, review; correct it"
+)
 NOT_UTF8 = (
     "is not UTF-8; convert the evaluation set to UTF-8, or pass its encoding, such as "
     "`encoding=latin-1`"
@@ -65,39 +70,31 @@ def test_all_forms_give_the_same_sentences(tmp_path, content):
         assert (found.texts, found.labels) == (TEXTS, LABELS)
 
 
-def test_the_label_column_is_the_one_with_fewer_values(tmp_path):
-    behind = write(tmp_path / "behind", "good\tyes\nfine\tyes\n#bad\tno\n")
+@pytest.mark.parametrize(
+    ("content", "labels", "texts"),
+    [
+        ("good\tyes\nfine\tyes\n#bad\tno\n", ("yes", "yes", "no"), ("good", "fine", "#bad")),
+        ("0 a label , text , and so on\n1 fine\n", ("0", "1"),
+         ("a label , text , and so on", "fine")),
+        ("# good\n# bad\n", ("#", "#"), ("good", "bad")),
+        ("# one tag\tyes\nother\tyes\n# two\tno\n", ("yes", "yes", "no"),
+         ("# one tag", "other", "# two")),
+        ('{"label": true, "text": "a"}\n{"label": false, "text": "b"}\n', ("true", "false"),
+         ("a", "b")),
+        ("label,text\n1,a\u2028b\x0cc\n0,fine\n", ("1", "0"), ("a b c", "fine")),
+        ("DESC:manner How ?\nNUM:date When ?\n4:x Why\n", ("DESC", "NUM", "4:x"),
+         ("How ?", "When ?", "Why")),
+    ],
+    ids=[
+        "the column with fewer values is the label", "a sentence with column names is no header",
+        "all start like comments", "a tab follows", "boolean", "line separators in a cell",
+        "fine labels",
+    ],
+)  # fmt: skip
+def test_labels_are_told_from_texts(tmp_path, content, labels, texts):
+    found = read_sentences(write(tmp_path / "set", content))
 
-    assert read_sentences(behind).labels == ("yes", "yes", "no")
-    assert read_sentences(behind).texts == ("good", "fine", "#bad")
-
-
-def test_a_first_sentence_with_column_names_and_commas_is_not_a_header(tmp_path):
-    found = read_sentences(write(tmp_path / "set", "0 a label , text , and so on\n1 fine\n"))
-
-    assert found.texts == ("a label , text , and so on", "fine")
-
-
-def test_comment_like_lines_are_kept_if_all_are_or_a_tab_follows(tmp_path):
-    signs = read_sentences(write(tmp_path / "signs", "# good\n# bad\n"))
-    tweets = read_sentences(write(tmp_path / "tweets", "# one tag\tyes\nother\tyes\n# two\tno\n"))
-
-    assert (signs.labels, signs.texts) == (("#", "#"), ("good", "bad"))
-    assert tweets.texts == ("# one tag", "other", "# two")
-
-
-def test_a_json_boolean_is_a_label_as_written(tmp_path):
-    found = read_sentences(
-        write(tmp_path / "set", '{"label": true, "text": "a"}\n{"label": false, "text": "b"}\n')
-    )
-
-    assert found.labels == ("true", "false")
-
-
-def test_unicode_line_separators_do_not_split_a_cell(tmp_path):
-    found = read_sentences(write(tmp_path / "set", "label,text\n1,a\u2028b\x0cc\n0,fine\n"))
-
-    assert (found.labels, found.texts) == (("1", "0"), ("a b c", "fine"))
+    assert (found.labels, found.texts) == (labels, texts)
 
 
 def test_a_csv_record_is_reported_at_its_first_line(tmp_path):
@@ -107,24 +104,13 @@ def test_a_csv_record_is_reported_at_its_first_line(tmp_path):
         read_sentences(write(tmp_path / "set", content))
 
 
-def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
-    found = read_sentences(
-        write(tmp_path / "trec", "DESC:manner How ?\nNUM:date When ?\n4:x Why\n")
-    )
-
-    assert found.labels == ("DESC", "NUM", "4:x")
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", (": contains no sentences; expected lines of a label and a sentence, a table with a "
-         "header, or JSON lines")),
-        ("text\tlabel\n", (": contains no sentences below its header; expected lines of a label "
-         "and a sentence, a table with a header, or JSON lines")),
+        ("", f": contains no sentences; {FORMS}"),
+        ("text\tlabel\n", f": contains no sentences below its header; {FORMS}"),
         ("1 good\n0\n", ":2: '0' has no text; give both, or remove the line"),
-        ("text,label\ngood,1\nbad,\n", (":3: 'bad' has no label; give both, or remove the "
-         "line")),
+        ("text,label\ngood,1\nbad,\n", ":3: 'bad' has no label; give both, or remove the line"),
         ("1\tgood\n0 bad\n", (":2: '0 bad' has 1 columns, not a label and a sentence separated by "
          "a tab; correct it, or add a header")),
         ("label\ttext\n1\tgood\tfilm\n", (":2: '1 good film' has 3 columns, but the header "
@@ -133,16 +119,12 @@ def test_fine_trec_labels_are_cut_to_coarse_ones(tmp_path):
          "among label, labels, class, category, sentiment; name exactly one column so")),
         ("label,Text,question\n1,good,fine\n", (": the header names label, Text, question, 2 "
          "of them among text, sentence, question, review; name exactly one column so")),
-        ('{"label": 1, "text": "good"}\n{"label": 1}\n', (":2: '{\"label\": 1}' is not a JSON "
-         "object with one of label, labels, class, category, sentiment and one of text, sentence, "
-         "question, review; correct it")),
-        ('{"label": ' + "[" * 100_000, (":1: '{\"label\": " + "[" * 49 + "…' is not a JSON "
-         "object with one of label, labels, class, category, sentiment and one of text, sentence, "
-         "question, review; correct it")),
+        ('{"label": 1, "text": "good"}\n{"label": 1}\n', f":2: '{{\"label\": 1}}' {OBJECT}"),
+        ('{"label": ' + "[" * 100_000, ":1: '{\"label\": " + "[" * 49 + f"…' {OBJECT}"),
         ('{"label": 1, "text": "a \\ud800 b"}\n', (":1: 'a \\ud800 b' contains half a surrogate "
          "pair; correct it")),
-        ('\n{"label": "\\udfff", "text": "a"}\n', (":2: '\\udfff' contains half a surrogate "
-         "pair; correct it")),
+        ('\n{"label": "\\udfff", "text": "a"}\n',
+         r":2: '\udfff' contains half a surrogate pair; correct it"),
         (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 " + NOT_UTF8),
         ('label,text\n1,"good\n', ":2: is not valid CSV (unexpected end of data); correct it"),
         (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 " + NOT_UTF8),
@@ -169,14 +151,13 @@ def test_a_missing_file_is_refused(tmp_path):
     [
         ("1 good\n1 fine\n", (": all 2 sentences have the label '1'; a probe needs at least "
          "two labels")),
-        ("".join(f"{n} good\n" for n in range(1001)) * 2, (": contains 1,001 labels for 2,002 "
-         "sentences, such as '0'; expected lines of a label and a sentence, a table with a header, "
-         "or JSON lines")),
-        ("3,good a\n4,bad b\n3,fine c\n", (": contains 3 labels for 3 sentences, such as '3,good'; "
-         "expected lines of a label and a sentence, a table with a header, or JSON lines")),
-        ("the a\nthe b\nthe c\nthe d\na e\nso f\n", (": 2 of its 3 labels have only one sentence, "
-         "such as 'a'; expected lines of a label and a sentence, a table with a header, or JSON "
-         "lines")),
+        ("".join(f"{n} good\n" for n in range(1001)) * 2, (
+         ": contains 1,001 labels for 2,002 sentences, "
+         f"such as '0'; {FORMS}")),
+        ("3,good a\n4,bad b\n3,fine c\n",
+         f": contains 3 labels for 3 sentences, such as '3,good'; {FORMS}"),
+        ("the a\nthe b\nthe c\nthe d\na e\nso f\n",
+         f": 2 of its 3 labels have only one sentence, such as 'a'; {FORMS}"),
     ],
 )  # fmt: skip
 def test_sets_without_learnable_labels_are_refused(tmp_path, content, message):

@@ -26,6 +26,16 @@ def pair(a, b, difference, p, **more):
     } | more  # fmt: skip
 
 
+def plain_document(rows, pairs=()):
+    """A document of these results, all of runs of one method."""
+    runs = dict.fromkeys(row["run"] for row in rows)
+    return {
+        "runs": [{"run": run, "method": "m", "fingerprint": None} for run in runs],
+        "results": rows,
+        "pairs": list(pairs),
+    }
+
+
 def small_document(svd="out/svd", sg="out/sg", dataset="ws353"):
     """Two runs and a baseline: one set, whole and in a band, and intrinsic measures."""
     rows = ((svd, 0.5, 0.4, 0.6), (sg, 0.45, 0.3, 0.55), ("random", -0.02, -0.1, 0.1))

@@ -38,7 +38,13 @@ from firth.embed.query.word_map import WordMap
 from firth.embed.vectors.neighbors import Neighbor, nearest
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.refusals import message_of
-from tests.embed.compare.report.report_pages import all_parts, pair, result, small_document
+from tests.embed.compare.report.report_pages import (
+    all_parts,
+    pair,
+    plain_document,
+    result,
+    small_document,
+)
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror='a()'>\"&\x00\x1b[31m\u202e"
 
@@ -85,10 +91,18 @@ def rows_with(page, name):
     rows = re.findall(r"<tr[^>]*>.*?</tr>", page, re.DOTALL)
     of_run = '<th scope="row"><span class="run">'
     return [
-        " ".join(re.sub(r"<[^>]+>", " ", row).split())
-        for row in rows
-        if re.search(f"{of_run}(?:(?!</th>).)*<bdi>{name}</bdi>", row)
+        text_in(row) for row in rows if re.search(f"{of_run}(?:(?!</th>).)*<bdi>{name}</bdi>", row)
     ]
+
+
+def text_in(part):
+    """The text of a part of a page."""
+    return " ".join(re.sub(r"<[^>]+>", " ", part).split())
+
+
+def page_of_rows(rows, pairs=()):
+    """A page of these results alone."""
+    return make_page(plain_document(rows, pairs), ReportParts())
 
 
 def on_one_line(page):
@@ -178,7 +192,7 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     document["summary"] = ["No significant difference between svd and sg.", "More."]
     page = make_page(document, all_parts())
     first = page[page.index('id="summary"') : page.index('id="neighbors"')]
-    shown = " ".join(re.sub(r"<[^>]+>", " ", first).split())
+    shown = text_in(first)
 
     assert "a.txt, &lt;b&gt; and 7 more , 9,876 tokens in 1 document to learn from" in shown
     assert "svd SVD of co-occurrence counts, 300 dimensions" in shown
@@ -233,12 +247,11 @@ def test_best_and_statistically_tied_runs_are_marked():
     rows = [result(run, score) for run, score in (("a", 0.5), ("b", 0.4), ("c", 0.3), ("d", 0.2))]
     rows.append(result("e", None, reason="all cosines are equal"))
     pairs = [pair("a", "b", 0.1, 0.051), pair("c", "a", -0.2, 0.05), pair("a", "d", 0.3, None)]
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abcde"]
-    [group] = group_results({"runs": runs, "results": rows, "pairs": pairs})
+    [group] = group_results(plain_document(rows, pairs))
 
     assert (group.best, group.equals, group.untested) == ({"a"}, {"b"}, {"d"})
     assert group.worse == {"c", "d"}
-    page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+    page = page_of_rows(rows, pairs)
     shown = [rows_with(page, name)[0] for name in "abcde"]
     marks = ["0.500 best", "0.400 = best", "0.300", "0.200 no test", "undefined all cosines are"]
     for row, mark, other in zip(shown, marks, "abcde", strict=True):
@@ -248,9 +261,8 @@ def test_best_and_statistically_tied_runs_are_marked():
 def test_unranked_metrics_have_no_best_run():
     more = {"ranked": False, "metric": "effect_size"}
     rows = [result("a", 1.5, 1.2, 1.8, p=0.012, **more), result("b", 0.1, 0.0, 0.2, p=0.4, **more)]
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     pairs = [pair("a", "b", 1.4, 0.001, metric="effect_size")]
-    document = {"runs": runs, "results": rows, "pairs": pairs}
+    document = plain_document(rows, pairs)
     [group] = group_results(document)
     assert (group.best, group.equals, group.untested, group.worse) == (frozenset(),) * 4
     page = make_page(document, ReportParts())
@@ -276,10 +288,9 @@ def test_runs_that_differ_only_in_the_seed_are_one_row():
 
 def test_sets_with_the_same_name_are_numbered():
     rows = [result("a", 0.5), result("a", 0.1), result("a", 0.2, section="family")]
-    document = {"runs": [{"run": "a", "method": "m", "fingerprint": None}], "results": rows}
-    groups = group_results(document | {"pairs": []})
+    groups = group_results(plain_document(rows))
     assert [(p.number, p.section) for p in groups] == [(0, None), (1, None), (0, "family")]
-    page = make_page(document | {"pairs": []}, ReportParts())
+    page = page_of_rows(rows)
     assert all(f"<bdi>{name}</bdi>" in page for name in ("ws353", "ws353 (2)", "ws353: family"))
 
 
@@ -295,11 +306,10 @@ def test_difference_matrices_are_antisymmetric(page):
 
 
 def test_bands_and_sections_have_named_difference_matrices():
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     places = [{}, {"section": "top 1,000"}, {"section": "family"}]
     rows = [result(run, 0.5, **more) for more in places for run in "ab"]
     pairs = [pair("a", "b", 0.1 * n, 0.2, **more) for n, more in enumerate(places, 1)]
-    page = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+    page = page_of_rows(rows, pairs)
 
     captions = re.findall(r"<caption><span>(.*?)</span></caption>", page)
     named = [
@@ -319,8 +329,7 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
     own = {"shared_items": False, "items_used": 45}
     rows = [result("a", 0.5, 0.4, 0.6), result("b", 0.25), result("a", 0.375) | own]
     rows.append(result("b", None, reason="odd") | own)
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
-    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+    page = page_of_rows(rows)
 
     assert rows_with(page, "a")[0].endswith(" 0.400 to 0.600 40 0.375 45 of 50")
     assert rows_with(page, "b")[0].endswith(" 40 undefined 45 of 50")
@@ -329,19 +338,17 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
 def test_scores_on_few_items_say_so_beside_the_number():
     more = {"items_used": 29, "section": "top 1,000", "few": "items"}
     rows = [result("a", 0.5), result("b", 0.25, few="units"), result("a", 0.5, **more)]
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
-    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
+    page = page_of_rows(rows)
 
     assert "few" not in rows_with(page, "a")[0]
     assert "0.250 few units" in rows_with(page, "b")[0]
-    assert "0.500 n = 29, few items" in " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    assert "0.500 n = 29, few items" in text_in(page)
 
 
 def test_the_chance_level_is_shown_beside_the_metric_and_drawn():
     rows = [result("a", 0.75, 0.7, 0.8, chance=0.25), result("b", 0.5)]
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
-    page = make_page({"runs": runs, "results": rows, "pairs": []}, ReportParts())
-    without = make_page({"runs": runs, "results": [rows[1]], "pairs": []}, ReportParts())
+    page = page_of_rows(rows)
+    without = page_of_rows([rows[1]])
 
     assert "chance 0.250" in rows_with(page, "a")[0]
     assert page.count('1V15" class="dotted"') == 1
@@ -351,16 +358,11 @@ def test_the_chance_level_is_shown_beside_the_metric_and_drawn():
 def test_notes_are_shown_once_below_the_scores():
     more = {"remark": "learnt <in> 3 s"}
     rows = [result(run, 0.5, **more, **place) for place in ({}, {"section": "x"}) for run in "ab"]
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "abc"]
-    page = make_page(
-        {"runs": runs, "results": [*rows, result("c", 0.1)], "pairs": []}, ReportParts()
-    )
+    page = page_of_rows([*rows, result("c", 0.1)])
 
     assert page.count("learnt &lt;in&gt; 3 s") == 1
     [notes] = re.findall(r'<ul class="notes">(.*?)</ul>', on_one_line(page))
-    assert " ".join(
-        re.sub("<[^>]+>", " ", notes).split()
-    ) == "a b on ws353 : learnt <in> 3 s".replace("<in>", "&lt;in&gt;")
+    assert text_in(notes) == "a b on ws353 : learnt &lt;in&gt; 3 s"
 
 
 def test_in_context_neighbors_are_shown_beside_static_ones():
@@ -406,9 +408,8 @@ def test_a_sentence_without_attention_is_listed_with_its_reason():
 
 def test_intervals_are_drawn_at_their_numbers():
     rows = [result("a", 0.75), result("b", 0.5, 0.25, 1.0, deviation=0.125)]  # a scale from 0 to 1
-    runs = [{"run": run, "method": "m", "fingerprint": None} for run in "ab"]
     pairs = [pair("a", "b", 0.25, 0.01)]
-    drawn = make_page({"runs": runs, "results": rows, "pairs": pairs}, ReportParts())
+    drawn = page_of_rows(rows, pairs)
     # 190 wide, less 5 at each side: 0.25 is at 5 + 180 / 4
     assert 'd="M50.0 8H185.0" class="bar"' in drawn
     assert 'd="M72.5 8H117.5" class="spread"' in drawn
