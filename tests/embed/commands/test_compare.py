@@ -2,15 +2,16 @@
 
 import json
 import math
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import SUMMARIES, main
+from firth.cli import SUMMARIES
 from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from firth.corpora.artifacts.metrics import write_unit_losses
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output
 
 
 def finished(folder, vectors, *, method="planted", losses=None):
@@ -39,20 +40,23 @@ def pairs(tmp_path):
     return path
 
 
-def firth(*arguments):
-    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+firth = partial(command, "compare")
 
 
-def runs_of(done):
-    return [entry["run"] for entry in json.loads(done.stdout)["runs"]]
+def document(*arguments):
+    """The document that a comparison prints."""
+    return json.loads(output("compare", *arguments, "--json"))
+
+
+def runs_of(*arguments):
+    return [entry["run"] for entry in document(*arguments)["runs"]]
 
 
 def test_json_gives_every_run_and_both_baselines(run, pairs):
-    done = firth(run, pairs, "--json")
+    shown = output("compare", run, pairs, "--json")
 
-    assert done.exit_code == 0, done.output
-    assert "paare-ä" in done.stdout
-    found = json.loads(done.stdout)
+    assert "paare-ä" in shown
+    found = json.loads(shown)
     assert list(found) == ["runs", "results", "pairs", "summary"]
     first, *baselines = found["runs"]
     assert list(first) == ["run", "method", "fingerprint"]
@@ -75,20 +79,17 @@ def test_held_out_losses_are_shown_with_paired_errors(tmp_path, pairs, tiny):
     worse = finished(tmp_path / "bb", tiny, method="cbow", losses=hard + more)
     other = finished(tmp_path / "ccc", tiny, method="skipgram", losses=hard)
 
-    shown = firth(worse, one, other, pairs)
-    found = json.loads(firth(worse, one, other, pairs, "--json").stdout)
+    lines = output("compare", worse, one, other, pairs).splitlines()
+    found = document(worse, one, other, pairs)
 
-    assert shown.exit_code == 0, shown.output
-    rows = [line.split() for line in shown.stdout.splitlines()]
+    rows = [line.split() for line in lines]
     title = ["held-out", "loss", "loss", "over", "seeds", "difference", "from", "the", "best"]
     header = rows.index(title)
     # differences 0.2 nats on average; sqrt(6/5 * 4) / 60
     assert rows[header + 2 : header + 4] == [
         ["a", "3.00", "±", "0.28"], ["bb", "3.20", "±", "0.28", "0.200", "±", "0.037"],
     ]  # fmt: skip
-    assert "± standard error over 6 held-out units; of a difference, paired by unit" in (
-        shown.stdout.splitlines()
-    )
+    assert "± standard error over 6 held-out units; of a difference, paired by unit" in lines
     [[behind, best]] = found["held_out"]
     assert (best["run"], best["loss"], best["units"]) == (str(one), pytest.approx(3.0), 6)
     assert "behind_loss" not in best
@@ -101,28 +102,22 @@ def test_a_fingerprint_names_the_content_of_a_run(run, pairs, tmp_path, tiny):
     finished(copy, tiny)
     finished(other, WordVectors(["man"], np.ones((1, 2), dtype=np.float32)))
 
-    done = firth(run, copy, other, pairs, "--json")
+    mine, same, different, *_ = (
+        each["fingerprint"] for each in document(run, copy, other, pairs)["runs"]
+    )
 
-    assert done.exit_code == 0, done.output
-    mine, same, different, *_ = (e["fingerprint"] for e in json.loads(done.stdout)["runs"])
-    assert mine == same
-    assert mine != different
+    assert mine == same != different
 
 
 def test_a_folder_of_vectors_without_checksums_is_compared_too(tmp_path, pairs, tiny):
     tiny.save(tmp_path)
 
-    for form in ([], ["--json"]):
-        done = firth(tmp_path, pairs, *form)
-        assert done.exit_code == 0, done.output
+    assert str(tmp_path) in runs_of(tmp_path, pairs)
 
 
 def test_unknown_words_can_get_a_vector(run, pairs):
     for unknown, used in (("skip", 3), ("zero", 4), ("mean", 4)):
-        done = firth(run, pairs, "--unknown", unknown, "--json")
-
-        assert done.exit_code == 0, done.output
-        results = json.loads(done.stdout)["results"]
+        results = document(run, pairs, "--unknown", unknown)["results"]
         assert {(e["unknown"], e["items_used"]) for e in results} == {(unknown, used)}
 
 
@@ -133,10 +128,7 @@ def test_a_vectors_file_is_a_run(tmp_path, pairs, tiny):
     ]
     path.write_text(f"5 2\n{chr(10).join(rows)}\n")
 
-    done = firth(path, pairs, "--json")
-
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["results"][0]["score"] == pytest.approx(1.0)
+    assert document(path, pairs)["results"][0]["score"] == pytest.approx(1.0)
 
 
 def test_a_run_with_the_name_of_a_baseline_is_not_confused_with_it(
@@ -146,7 +138,7 @@ def test_a_run_with_the_name_of_a_baseline_is_not_confused_with_it(
     monkeypatch.chdir(tmp_path)
 
     for given in (("random",), ("random", "./random")):  # one run, however it is named
-        assert runs_of(firth(*given, pairs, "--json")) == ["./random", "one-hot", "random"]
+        assert runs_of(*given, pairs) == ["./random", "one-hot", "random"]
 
 
 def test_a_missing_set_or_run_prints_one_line(run, tmp_path):

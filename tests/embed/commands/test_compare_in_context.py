@@ -2,20 +2,20 @@
 
 import json
 import shutil
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.corpora.artifacts.artifact import checksums, write_json
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.vectors.onehot import random_vectors
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command
 from tests.pretrain.small_run import small_run
 
 pytestmark = pytest.mark.usefixtures("brief_probes")
@@ -80,8 +80,7 @@ def sets(tmp_path_factory, words):
     ]
 
 
-def ask(*arguments):
-    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+ask = partial(command, "compare")
 
 
 def test_a_run_of_a_masked_lm_is_opened_with_its_encoder(run, static):

@@ -5,14 +5,14 @@ import io
 import json
 import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.corpora.artifacts.artifact import checksums, verify, write_json
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command
 
 WORDS = [f"w{place:02}" for place in range(40)]
 
@@ -41,8 +41,7 @@ def pairs(tmp_path):
     return str(path)
 
 
-def ask(*arguments):
-    return CliRunner().invoke(main, ["compare", *map(str, arguments)])
+ask = partial(command, "compare")
 
 
 def test_csv_has_the_results_of_json(runs, pairs):

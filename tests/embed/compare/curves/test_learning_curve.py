@@ -92,26 +92,15 @@ def runs_in(folder):
     return {path.name for path in folder.iterdir() if path.is_dir()}
 
 
-ASSOCIATIONS = "".join(
-    f": {name}\ntarget a: {words[:3]}\ntarget b: {words[3:6]}\n"
-    f"attribute c: {words[6:9]}\nattribute d: {words[9:]}\n"
-    for name, first in (("one", 1), ("two", 4))
-    for words in [[f"w{number}" for number in range(first, first + 12)]]
-).translate(str.maketrans("", "", "[]'"))
-
-
-def curve_of(
-    corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,), task="similarity", text=PAIRS
-):
-    """Train all points in a folder, and score them on one set, by default of pairs."""
+def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
+    """Train all points in a folder, and score them on a set of pairs."""
     points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
     check_points(points, recipes, out)
     record_runs(points, recipes, out)
     trained, failures = train_points(points, recipes)
-    name = "pairs.tsv" if task == "similarity" else "set.txt"
-    (out / name).write_text(text)
+    (out / "pairs.tsv").write_text(PAIRS)
     config = CompareConfig(replicates=100)
-    read = read_task(task, out / name, config)
+    read = read_task("similarity", out / "pairs.tsv", config)
     opened = open_runs([str(point.run) for point in trained])
     comparison = compare_vectors(opened.vectors, [read], config, groups=opened.groups)
     return to_document(corpus, trained, comparison, "skip", failures)
@@ -470,12 +459,12 @@ def test_two_sets_of_one_name_are_separate_groups(document):
     assert len(group_results(twice)) == 2 * len(group_results(document)) == 4
 
 
-def test_tests_of_associations_are_separate_groups(corpus, tmp_path):
-    found = curve_of(corpus, tmp_path, task="association", text=ASSOCIATIONS)
-    groups = group_results(found)
-    assert {group.about for group in groups} == {"set, one", "set, two"}
-    n_rows = len(found["methods"]) * len(found["sizes"]) + 2  # of the baselines
-    assert {len(results) for group in groups for results in (group.results, group.own)} == {n_rows}
+def test_sections_are_separate_groups(document):
+    results = [{**r, "section": name} for name in ("one", "two") for r in document["results"]]
+    groups = group_results({**document, "results": results})
+    assert {group.about for group in groups} == {"pairs, one", "pairs, two"}
+    n_rows = len(document["methods"]) * len(document["sizes"]) + 2  # of the baselines
+    assert {len(rows) for group in groups for rows in (group.results, group.own)} == {n_rows}
 
 
 def printed(document, capsys):

@@ -86,20 +86,6 @@ def test_published_wic_is_read(tmp_path, end):
     assert [pair.gold for pair in found.pairs] == [0, 0, 0]
 
 
-def test_published_cosimlex_is_read(tmp_path):
-    found = read_contexts(written(tmp_path / "cosimlex_en.tsv", COSIMLEX))
-
-    assert found.form == "cosimlex"
-    one, two = found.pairs
-    assert [(pair.a, pair.b, pair.gold) for pair in (one, two)] == [
-        ("river", "valley", 3.27),
-        ("river", "valley", 4.37),
-    ]
-    assert (one.first.marks, one.second.marks) == ((1,), (3,))
-    assert (two.first.marks, two.second.marks) == ((3,), (1,))
-    assert one.first.parts[0] == 'He said: "the '
-
-
 @pytest.mark.parametrize("gold", ["data/gold_en.tsv", "gold/gold_en.tsv"])
 def test_cosimlex_as_distributed_by_semeval_is_read(tmp_path, gold):
     data = written(tmp_path / "data" / "data_en.tsv", SEMEVAL_DATA)

@@ -1,12 +1,11 @@
 """Evaluation with words whose vectors are composed from n-grams."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.text.segment import TextSettings
@@ -21,6 +20,7 @@ from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command
 from tests.embed.compare.measuring import ask, score
 from tests.embed.fasttext_model import write_run
 
@@ -146,8 +146,7 @@ def run(tmp_path):
     return tmp_path / "run", pairs
 
 
-def firth(*arguments):
-    return CliRunner().invoke(cli.main, ["compare", *map(str, arguments)])
+firth = partial(command, "compare")
 
 
 def test_json_counts_items_with_composed_words(run):

@@ -20,6 +20,7 @@ from tests.embed.compare.probing import separable
 @pytest.mark.parametrize("sparse", [False, True])
 def test_only_a_window_probe_learns_from_neighbors(sparse, monkeypatch):
     monkeypatch.setattr(window_probe, "_MAX_STEPS", 512)  # enough here
+    monkeypatch.setattr(window_probe, "WINDOW_DECAYS", (0.01,))
     # the label of a word is whether the preceding word is in the first half
     rng = np.random.default_rng(8)
     words = rng.integers(10, size=5_001)
@@ -73,20 +74,9 @@ def test_training_reports_its_progress(monkeypatch):
 
 
 @pytest.mark.slow
-def test_few_words_are_trained_for_enough_steps():
-    table, examples = separable(120)
-    held = separable(200, seed=5)
-    rows = np.arange(320)[:, None]
-    both = standardized(np.concatenate([table, held[0]]), np.arange(120))
-    train = Examples(rows[:120], examples.labels)
-
-    found = train_window(both, train, Examples(rows[120:], held[1].labels), 4, seed=1)
-
-    assert found.accuracy > 0.95
-
-
-@pytest.mark.slow
-def test_a_dominant_label_does_not_end_training_early():
+def test_a_dominant_label_does_not_end_training_early(monkeypatch):
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 1024)  # enough here
+    monkeypatch.setattr(window_probe, "WINDOW_DECAYS", (0.01,))
     # the first epochs predict it for every word, with the same accuracy on dev
     rng = np.random.default_rng(1)
     label_of = np.where(np.arange(60) < 54, 0, np.arange(60) % 3 + 1)
@@ -143,7 +133,7 @@ def test_epochs_are_compared_by_the_likelihood_of_known_labels():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_words", [100, 2049, 3000, 4095, 4097, 20_000])
+@pytest.mark.parametrize("n_words", [100, 4095, 4097])
 def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
     table, _ = separable(8)
     rng = np.random.default_rng(2)

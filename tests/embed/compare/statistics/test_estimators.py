@@ -16,6 +16,7 @@ from firth.embed.compare.statistics.estimators import (
     SeedMean,
     in_blocks,
 )
+from firth.embed.compare.statistics.roc import RocArea
 
 
 def draws(n_items, replicates=40, seed=2):
@@ -227,6 +228,7 @@ def test_take_equals_zero_counts_for_the_other_items(chosen):
         Contingency(classes, clusters, "ari"),
         Contingency(classes, np.array([clusters, classes]), "nmi"),
         SeedMean((Means(x), Means(y))),
+        RocArea(np.arange(8) % 3 == 0, y),
     ]
     inside = np.isin(np.arange(8), chosen)
     counts = rng.integers(1, 4, size=(6, 8)) * inside

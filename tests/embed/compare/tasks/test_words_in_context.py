@@ -521,11 +521,3 @@ def test_auc_matches_its_definition_in_every_draw(seed):
         ups, downs = (np.repeat(values[s], drawn[s]) for s in (positive, ~positive))
         wins = [(u > d) + (u == d) / 2 for u, d in itertools.product(ups, downs)]
         assert area == pytest.approx(np.mean(wins)) if wins else np.isnan(area)
-
-
-def test_auc_of_a_subset_is_the_auc_of_its_items():
-    area = RocArea(np.array([True, False, True, False]), np.array([0.1, 0.2, 0.3, 0.4]))
-
-    [found] = area.take(np.array([False, True, True, False])).evaluate(np.ones((1, 2), np.uint8))
-
-    assert found == 1.0
