@@ -15,7 +15,7 @@ from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, s
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.vectors.onehot import random_vectors
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.calls import command
+from tests.calls import command, output
 from tests.pretrain.small_run import small_run
 
 pytestmark = pytest.mark.usefixtures("brief_probes")
@@ -115,21 +115,19 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     np.testing.assert_allclose(begun.matrix, means, atol=1e-6)
 
     page = tmp_path / "page.html"
-    done = ask(trained, sets[0], "--report", page, "--json")
-    assert done.exit_code == 0, done.output
-    scores = {each["run"]: each["score"] for each in json.loads(done.stdout)["results"]}
+    done = output("compare", trained, sets[0], "--report", page, "--json")
+    scores = {each["run"]: each["score"] for each in json.loads(done)["results"]}
     assert scores[f"{trained} start"] != scores[str(trained)]
     assert "words of a masked LM without context" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 def test_every_contextual_set_also_scores_static_vectors(run, static, sets):
-    done = ask(run, static, *sets, "--json")
+    done = output("compare", run, static, *sets, "--json")
 
-    assert done.exit_code == 0, done.output
     results = {
         (each["run"], each["task"], each["metric"]): each
-        for each in json.loads(done.stdout)["results"]
+        for each in json.loads(done)["results"]
         if each["shared_items"]
     }
     for name in (run, static):
@@ -153,19 +151,15 @@ def test_the_table_marks_runs_scored_without_context(run, static, sets):
     assert expected in done.stdout
 
 
-def test_the_report_contains_the_scores_of_the_table(run, static, sets, tmp_path):
+def test_a_report_is_replaced_only_with_force(static, sets, tmp_path):
     page = tmp_path / "report.html"
+    page.write_text("mine")
 
-    done = ask(run, static, sets[0], "--report", page)
-    again = ask(run, static, sets[0], "--report", page)
+    refused = ask(static, sets[0], "--report", page)
 
-    assert done.exit_code == 0, done.output
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!DOCTYPE html>")
-    assert text.rstrip().endswith("</html>")
-    assert "scws" in text
-    assert (again.exit_code, again.stderr.count("\n")) == (1, 1)  # already exists
-    assert ask(run, static, sets[0], "--report", page, "--force").exit_code == 0
+    assert (refused.exit_code, refused.stderr.count("\n"), page.read_text()) == (1, 1, "mine")
+    output("compare", static, sets[0], "--report", page, "--force")
+    assert "scws" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ import pytest
 
 from firth.corpora.artifacts.artifact import checksums, verify, write_json
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.calls import command
+from tests.calls import command, output
 
 WORDS = [f"w{place:02}" for place in range(40)]
 
@@ -44,12 +44,15 @@ def pairs(tmp_path):
 ask = partial(command, "compare")
 
 
-def test_csv_has_the_results_of_json(runs, pairs):
-    as_csv = ask(*runs, pairs, "--csv")
-    as_json = json.loads(ask(*runs, pairs, "--json").stdout)
+def document(*arguments):
+    """The document that a comparison prints."""
+    return json.loads(output("compare", *arguments, "--json"))
 
-    rows = list(csv.DictReader(io.StringIO(as_csv.stdout)))
-    assert as_csv.exit_code == 0
+
+def test_csv_has_the_results_of_json(runs, pairs):
+    rows = list(csv.DictReader(io.StringIO(output("compare", *runs, pairs, "--csv"))))
+    as_json = document(*runs, pairs)
+
     assert [(row["run"], row["metric"]) for row in rows] == [
         (each["run"], each["metric"]) for each in as_json["results"]
     ]
@@ -60,16 +63,15 @@ def test_csv_has_the_results_of_json(runs, pairs):
 def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
     out = tmp_path / "kept"
 
-    done = ask(*runs, pairs, "--out", out, "--json")
+    found = document(*runs, pairs, "--out", out)
 
-    document = json.loads(done.stdout)
     verify(out)
-    assert json.loads((out / "comparison.json").read_text()) == document
-    assert (out / "scores.csv").read_bytes().count(b"\n") == 1 + len(document["results"])
+    assert json.loads((out / "comparison.json").read_text()) == found
+    assert (out / "scores.csv").read_bytes().count(b"\n") == 1 + len(found["results"])
     assert json.loads((out / "config.json").read_text())["method"] == "compare"
     compared = json.loads((out / "provenance.json").read_text())["compared"]
     assert compared == {
-        each["run"]: each["fingerprint"] for each in document["runs"] if each["fingerprint"]
+        each["run"]: each["fingerprint"] for each in found["runs"] if each["fingerprint"]
     }
     assert set(compared) == set(runs)
 
@@ -77,21 +79,17 @@ def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
 def test_a_picture_is_drawn_in_addition_to_the_table(runs, pairs, tmp_path):
     picture = tmp_path / "scores.svg"
 
-    done = ask(*runs, pairs, "--plot", picture)
-
-    assert done.exit_code == 0, done.output
-    assert "spearman" in done.stdout
+    assert "spearman" in output("compare", *runs, pairs, "--plot", picture)
     assert picture.read_text().rstrip().endswith("</svg>")
 
 
 def test_intrinsic_measures_follow_the_scores(runs, pairs):
-    table = ask(*runs, pairs, "--intrinsic")
-    document = json.loads(ask(*runs, pairs, "--intrinsic", "--json").stdout)
+    table = output("compare", *runs, pairs, "--intrinsic")
+    found = document(*runs, pairs, "--intrinsic")
 
-    assert table.exit_code == 0, table.output
-    assert table.stdout.index("spearman") < table.stdout.index("mean cosine")
-    assert {each["run"] for each in document["properties"]} == {*runs, "one-hot", "random"}
-    assert any({each["a"], each["b"]} == set(runs) for each in document["agreements"])
+    assert table.index("spearman") < table.index("mean cosine")
+    assert {each["run"] for each in found["properties"]} == {*runs, "one-hot", "random"}
+    assert any({each["a"], each["b"]} == set(runs) for each in found["agreements"])
 
 
 @pytest.mark.parametrize("where", ["a run", "inside a run", "around a run", "a set"])
@@ -136,10 +134,10 @@ def test_an_unreadable_set_does_not_affect_the_others(runs, pairs, tmp_path):
 
     done = ask(*runs, "--similarity", f"{bad}", pairs, "--json")
 
-    document = json.loads(done.stdout)
+    found = json.loads(done.stdout)
     assert done.exit_code == 1
-    assert {each["dataset"] for each in document["results"]} == {"pairs"}
-    [failure] = document["failures"]
+    assert {each["dataset"] for each in found["results"]} == {"pairs"}
+    [failure] = found["failures"]
     assert failure.startswith(f"{bad}:2: ")
     assert done.stderr == f"Error: {failure}\n"
 
@@ -194,14 +192,13 @@ def test_only_immutable_runs_are_cached(runs, pairs, tmp_path, fresh_cache):
 
 def test_intrinsic_measures_alone_need_no_set(runs, tmp_path):
     page = tmp_path / "report.html"
-    done = ask(*runs, "--intrinsic", "--report", page)
-    document = json.loads(ask(*runs, "--intrinsic", "--json").stdout)
+    shown = output("compare", *runs, "--intrinsic", "--report", page)
+    found = document(*runs, "--intrinsic")
 
-    assert done.exit_code == 0, done.output
-    assert "hubness" in done.stdout
-    assert "dataset" not in done.stdout  # no empty table of scores
-    assert document["results"] == []
-    assert {entry["run"] for entry in document["properties"]} >= set(runs)
+    assert "hubness" in shown
+    assert "dataset" not in shown  # no empty table of scores
+    assert found["results"] == []
+    assert {entry["run"] for entry in found["properties"]} >= set(runs)
     assert "No evaluation set was scored." in page.read_text(encoding="utf-8")
 
 
@@ -234,7 +231,7 @@ def test_own_words_that_no_run_has_are_refused_after_the_scores(runs, pairs, tmp
 
 
 def test_the_result_is_said_in_sentences_in_the_table_and_in_json(runs, pairs):
-    said = json.loads(ask(*runs, pairs, "--json").stdout)["summary"]
+    said = document(*runs, pairs)["summary"]
     lines = ask(*runs, pairs).stdout.splitlines()
     assert said
     assert [line for line in lines if line.startswith("result: ")] == [

@@ -127,23 +127,17 @@ def test_a_csv_record_is_reported_at_its_first_line(tmp_path):
          r":2: '\udfff' contains half a surrogate pair; correct it"),
         (b"1 good\r0 caf\xe9\r", ":2: byte 0xE9 " + NOT_UTF8),
         ('label,text\n1,"good\n', ":2: is not valid CSV (unexpected end of data); correct it"),
-        (b"1 good\n0 caf\xe9\n", ":2: byte 0xE9 " + NOT_UTF8),
     ],
     ids=[
         "empty", "head alone", "no text", "no label", "no tab", "third column", "no label column",
         "two text columns", "json without text", "json too deep", "half a character",
-        "half a label", "latin-1 with carriage returns", "cut csv", "latin-1",
+        "half a label", "latin-1 with carriage returns", "cut csv",
     ],
 )  # fmt: skip
 def test_malformed_files_are_refused_in_one_line(tmp_path, content, message):
     path = write(tmp_path / "set", content)
 
     assert message_of(SourceError, read_sentences, path) == f"{path}{message}"
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(SourceError, match=r"none: no such evaluation set$"):
-        read_sentences(tmp_path / "none")
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.categories import read_categories
+from firth.embed.compare.datasets.labeled_sentences import read_sentences
 from firth.embed.compare.datasets.outlier_groups import read_topics
 from firth.embed.compare.datasets.questions import read_questions, read_relations
-from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.datasets.sentence_pairs import read_minimal_pairs
+from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
 from firth.embed.compare.datasets.word_pairs import (
     WordPair,
     default_sets,
@@ -119,7 +121,7 @@ def test_malformed_pairs_are_refused(tmp_path, text, message):
 READERS = [read_pairs, read_questions, read_relations, read_categories, read_topics]
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("read", [*READERS, read_tagged, read_sentences, read_minimal_pairs])
 def test_files_that_are_not_sets_are_refused(tmp_path, read):
     latin = tmp_path / "latin.txt"
     latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))

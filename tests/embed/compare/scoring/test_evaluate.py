@@ -214,40 +214,32 @@ def test_the_items_of_a_topic_are_drawn_together(config):
     assert [each.units.tolist() for each in measured] == [[[n] for n in range(20)]] * 2
 
 
+def spearman_of(found, section=None):
+    """The correlation of the run "mine" on shared items."""
+    place = ("mine", section, "spearman", True)
+    [score] = [
+        s for s in found.scores if (s.run, s.measured.section, s.measured.metric, s.shared) == place
+    ]
+    return score
+
+
 def test_bands_split_a_set_by_the_rarest_word_of_each_item(one):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
     one = replace(one, bands=True)
     [task] = read_tasks(one)
-    run = noisy(1)
+    runs = {"mine": noisy(1)}
 
-    found = compare_vectors({"mine": run}, [task], one, edges=edges)
+    found = compare_vectors(runs, [task], one, edges=edges)
 
     ranks = np.array([max(WORDS.index(p.a), WORDS.index(p.b)) for p in task.pairs])
     start = 0
     for name, stop in edges.items():
-        inside = (ranks >= start) & (ranks < stop)
-        [score] = [
-            s
-            for s in found.scores
-            if s.run == "mine"
-            and s.measured.section == name
-            and s.measured.metric == "spearman"
-            and s.shared
-        ]
-        alone = SimilarityTask(
-            "pairs", [p for p, kept in zip(task.pairs, inside, strict=True) if kept]
-        )
-        [expected] = [
-            s.score
-            for s in compare_vectors({"mine": run}, [alone], one).scores
-            if s.run == "mine"
-            and s.measured.section is None
-            and s.measured.metric == "spearman"
-            and s.shared
-        ]
-        assert score.measured.items.tolist() == np.flatnonzero(inside).tolist()
-        assert score.measured.items_total == inside.sum()
-        assert score.score == pytest.approx(expected)
+        inside = np.flatnonzero((ranks >= start) & (ranks < stop))
+        alone = SimilarityTask("pairs", [task.pairs[place] for place in inside])
+        score = spearman_of(found, name)
+        assert score.measured.items.tolist() == inside.tolist()
+        assert score.measured.items_total == len(inside)
+        assert score.score == pytest.approx(spearman_of(compare_vectors(runs, [alone], one)).score)
         start = stop
 
 
