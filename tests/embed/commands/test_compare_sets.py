@@ -9,19 +9,21 @@ import pytest
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
 from firth.embed.compare.kinds import KINDS
-from firth.embed.compare.report.explanations import page_of
+from firth.embed.compare.report.explanations import page_of, skill
 from firth.embed.compare.task import task_class
 from firth.embed.compare.tasks.words_in_context import ContextsTask
 from firth.embed.vectors.word_vectors import WordVectors
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_table_names_every_kind(root, kind):
+def test_the_table_and_a_page_name_every_kind_and_its_metrics(root, kind):
     table = (root / "docs" / "comparing.md").read_text(encoding="utf-8")
 
     assert f"| `{kind}` |" in table
-    assert set(task_class(kind).metrics) <= set(re.findall(r"`(\w+)`", table))
-    assert (root / page_of(kind)).is_file()
+    page = (root / page_of(kind)).read_text(encoding="utf-8")
+    for text in (table, page):
+        assert set(task_class(kind).metrics) <= set(re.findall(r"`(\w+)`", text))
+    assert task_class(kind).key == kind != skill(kind)
 
 
 def test_the_table_has_every_metric_of_words_in_context(root):

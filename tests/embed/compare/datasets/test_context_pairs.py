@@ -1,7 +1,5 @@
 """Words in context: all published forms, and refusals that name the line."""
 
-import lzma
-
 import pytest
 
 from firth.corpora.common.errors import SourceError
@@ -213,10 +211,3 @@ def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
     path = labeled(tmp_path, text, "T\nF\n")  # of WiC; the others have no labels
 
     assert message_of(SourceError, read_contexts, path) == f"{path}{what}"
-
-
-def test_a_compressed_set_is_read(tmp_path):
-    path = tmp_path / "scws.txt.xz"
-    path.write_bytes(lzma.compress(SCWS.encode()))
-
-    assert read_contexts(path) == read_contexts(written(tmp_path, SCWS))

@@ -25,9 +25,8 @@ from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets, writ
 
 @pytest.fixture
 def config(tmp_path):
-    """Sets of four kinds over WORDS."""
-    planted = planted_sets(tmp_path)
-    return replace(planted, sets=planted.sets[:4])
+    """A set of every kind over WORDS."""
+    return planted_sets(tmp_path)
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_runs_of_several_seeds_share_a_row_with_mean_and_deviation(config):
         name: {tuple(each[key] for key in keys): each for each in of_run(found, name)}
         for name in ("sg-seed*", "sg-seed1", "sg-seed2", "sg-seed3")
     }
-    assert len(by_run["sg-seed*"]) == 20  # metrics, on shared and on own items
+    assert len(by_run["sg-seed*"]) == 22  # metrics, on shared and on own items
     for key, mean in by_run["sg-seed*"].items():
         scores = [by_run[f"sg-seed{seed}"][key]["score"] for seed in (1, 2, 3)]
         assert mean["seeds"] == 3
@@ -120,7 +119,7 @@ def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     found = compare_vectors(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
     print_report(to_json(found, CompareConfig(), {}), "skip")
 
-    assert len(found.failures) == 4
+    assert len(found.failures) == 5
     assert {score.n_seeds for score in found.scores if score.run == "sg-seed*"} == {2}
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(" pairs") and "sg-seed* " in line for line in lines)
@@ -145,7 +144,7 @@ def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
     print_report(to_json(found, CompareConfig(), {}), "skip")
 
     assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
-    assert len(found.failures) == 4
+    assert len(found.failures) == 5
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith(" pairs") and "sg-seed1 " in line for line in lines)
     assert not any("mean of" in line for line in lines)
@@ -275,7 +274,7 @@ def test_composed_vectors_with_nan_affect_only_scores_that_need_them(config):
     alone = compare_vectors({"good": good}, read_tasks(config), config)
 
     assert {score.run for score in found.scores} == {"good", "one-hot", "random"}
-    assert len(found.failures) == 4
+    assert len(found.failures) == 5
     assert all("'" in line and "holds NaN or infinity" in line for line in found.failures)
     assert [s.score for s in found.scores if s.run == "good"] == [
         s.score for s in alone.scores if s.run == "good"
@@ -420,6 +419,6 @@ def test_a_task_that_fails_for_every_run_has_no_scores(config):
     found = compare_vectors({"only": broken}, read_tasks(config), config)
 
     assert {score.run for score in found.scores} == {"one-hot", "random"}
-    assert len(found.failures) == 4
+    assert len(found.failures) == 5
     with pytest.raises(ArtifactError):
         read_tasks(config)[0].measure(broken, np.ones(60, dtype=bool))

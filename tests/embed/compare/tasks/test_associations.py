@@ -12,7 +12,6 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.association_tests import AssociationTest, WordList
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
-from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.statistics.effect_size import permutation_p
 from firth.embed.compare.tasks.associations import AssociationTask
@@ -243,20 +242,6 @@ def test_permutations_depend_on_the_key_not_on_the_order():
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 9_999))
     assert p == permutation_p(x[::-1], y[::-1], "a") != permutation_p(x, y, "b")
     assert permutation_p(x + 9, y, "a") == 1 / 10_000
-
-
-def test_measurements_are_cached_and_reused(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    lists, by_word = planted(5)
-    task, vectors = task_of(weat(lists)), vectors_of(by_word)
-    everything = np.ones(24, dtype=bool)
-
-    [first] = MeasurementCache(task, {"run": "content"}).measure("run", vectors, everything, "skip")
-    monkeypatch.setattr(AssociationTask, "measure", None)
-    [kept] = MeasurementCache(task, {"run": "content"}).measure("run", vectors, everything, "skip")
-
-    assert (kept.p, kept.coverage, kept.ranked) == (first.p, first.coverage, False)
-    assert score(kept) == score(first)
 
 
 @pytest.fixture
