@@ -3,12 +3,11 @@
 import importlib
 import sys
 import types
+from functools import partial
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.corpora.common.errors import SettingError
 from firth.embed.commands import compare
 from firth.embed.compare.config import CompareConfig
@@ -21,6 +20,7 @@ from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import task_class
 from firth.embed.compare.tasks.word_task import WordTask
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import output
 
 CONLLU = "1\ta\ta\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\tb\tVERB\t_\t_\t1\tdep\t_\t_\n\n"
 WEAT = "target x: a, b\ntarget y: c, d\nattribute p: e, f\nattribute q: g, h\n"
@@ -163,26 +163,21 @@ def test_a_task_is_a_class_and_a_line(compare_again, tmp_path, monkeypatch):
     monkeypatch.setattr("firth.embed.compare.tasks.synonyms", module, raising=False)
     monkeypatch.setitem(KINDS, "synonyms", Kind("synonyms:SynonymTask", "questions and answers"))
     compare_again()
-    assert "--synonyms (questions and" in CliRunner().invoke(main, ["compare", "--help"]).stdout
+    assert "--synonyms (questions and" in output("compare", "--help")
     (tmp_path / "run").mkdir()
     WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path / "run")
     (tmp_path / "set.txt").write_text("? a b\n? b c\n")
     page = tmp_path / "page.html"
-    arguments = ["compare", str(tmp_path / "run"), str(tmp_path / "set.txt")]
-
-    def printed(*further):
-        done = CliRunner().invoke(main, [*arguments, *further])
-        assert done.exit_code == 0, done.output
-        return done.stdout
+    printed = partial(output, "compare", tmp_path / "run", tmp_path / "set.txt")
 
     assert task_class("synonyms") is SynonymTask
-    assert "at synonyms (set)" in printed("--report", str(page))
+    assert "at synonyms (set)" in printed("--report", page)
     assert '"task": "synonyms"' in printed("--json")
     assert "<b>right</b>: share of right answers." in page.read_text(encoding="utf-8")
     assert "docs/tasks/synonyms.md" in page.read_text(encoding="utf-8")
 
 
 def test_help_lists_every_kind():
-    shown = " ".join(CliRunner().invoke(main, ["compare", "--help"]).stdout.split())
+    shown = " ".join(output("compare", "--help").split())
     for kind in KINDS.values():
         assert kind.files.replace("-", "") in shown.replace("- ", "").replace("-", "")

@@ -1,7 +1,6 @@
 """Evaluation with words whose vectors are composed from n-grams."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
 from firth.embed.vectors.word_vectors import WordVectors
-from tests.calls import command
+from tests.calls import output
 from tests.embed.compare.measuring import ask, score
 from tests.embed.fasttext_model import write_run
 
@@ -136,24 +135,14 @@ def test_baselines_are_scored_on_the_items_of_the_run(vectors, restrict):
     assert scores[1].score == 1.0  # an unseen word is like itself alone
 
 
-@pytest.fixture
-def run(tmp_path):
-    """A run with n-grams, and a set that asks for words outside its vocabulary."""
+def test_json_counts_items_with_composed_words(tmp_path):
     write_run(tmp_path / "run", ["river", "rivers", "sea", "mountain"], dim=8)
     write_json(tmp_path / "run" / CHECKSUMS, checksums(tmp_path / "run"))
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("river\trivery\t8\nseas\tsea\t7\nriver\tmountain\t2\nsea\tÅ\t1\n")
-    return tmp_path / "run", pairs
 
+    results = json.loads(output("compare", tmp_path / "run", pairs, "--json"))["results"]
 
-firth = partial(command, "compare")
-
-
-def test_json_counts_items_with_composed_words(run):
-    done = firth(run[0], run[1], "--json")
-
-    assert done.exit_code == 0, done.output
-    results = json.loads(done.stdout)["results"]
     assert len(results) == 2 * 3 * 2  # shared or own, runs, metrics
     for entry in results:
         used = entry["items_used"], entry["items_total"], entry["items_composed"]

@@ -61,7 +61,7 @@ def test_probes_are_the_same_for_the_same_seed_only(sparse):
 
 
 def test_training_reports_its_progress(monkeypatch):
-    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 64)
     table, examples = separable(64)
     shares = []
 

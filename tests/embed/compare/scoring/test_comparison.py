@@ -420,14 +420,11 @@ def test_baselines_merge_the_vocabularies():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"restrict": -1}, "CompareConfig.restrict must be at least 0, got -1"),
-        ({"seed": -1}, "CompareConfig.seed must be at least 0, got -1"),
-        ({"replicates": 99}, "CompareConfig.replicates must be at least 100, got 99"),
-        (
-            {"unknown": "guess"},
-            "CompareConfig.unknown must be one of skip, zero, mean, got 'guess'",
-        ),
+        ({"restrict": -1}, "restrict must be at least 0, got -1"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"replicates": 99}, "replicates must be at least 100, got 99"),
+        ({"unknown": "guess"}, "unknown must be one of skip, zero, mean, got 'guess'"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):
-    assert message_of(SettingError, CompareConfig, **options) == message
+    assert message_of(SettingError, CompareConfig, **options) == f"CompareConfig.{message}"

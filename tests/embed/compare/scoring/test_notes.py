@@ -7,9 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.corpora.artifacts.artifact import write_json
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.word_pairs import default_sets
@@ -24,6 +22,7 @@ from firth.embed.registry import METHODS
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
+from tests.calls import command, output
 from tests.embed.compare.measuring import read_task
 
 CHOSEN_HERE = "default settings were chosen on this set, so scores may be too high"
@@ -165,10 +164,10 @@ def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, mon
     page = tmp_path / "page.html"
     asked = ["compare", *runs, "wordsim353", "--bands"]
 
-    table = CliRunner().invoke(main, [*asked, "--report", str(page)])
-    document = json.loads(CliRunner().invoke(main, [*asked, "--json"]).stdout)
+    table = output(*asked, "--report", page)
+    document = json.loads(output(*asked, "--json"))
 
-    [line] = [line for line in table.stdout.splitlines() if CHOSEN_HERE in line]
+    [line] = [line for line in table.splitlines() if CHOSEN_HERE in line]
     assert line == f"sg-* on wordsim353: {CHOSEN_HERE}"  # neither the bands nor the other run
     assert page.read_text(encoding="utf-8").count(CHOSEN_HERE) == 1
     noted = {
@@ -183,9 +182,7 @@ def test_table_json_and_page_note_defaults_chosen_on_the_set(runs, tmp_path, mon
 def test_sets_that_chose_nothing_have_no_note(runs, tmp_path):
     pairs = tmp_path / "wordsim353.tsv"  # the name of the set, not its words
     pairs.write_text("tiger\tcat\t7\nking\tqueen\t8\nbook\tmarket\t1\n", encoding="utf-8")
-    done = CliRunner().invoke(main, ["compare", *runs, str(pairs)])
-    assert done.exit_code == 0
-    assert CHOSEN_HERE not in done.stdout
+    assert CHOSEN_HERE not in output("compare", *runs, pairs)
 
 
 @pytest.mark.slow
@@ -197,7 +194,7 @@ def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, t
     WordVectors([*words, "tiger", "cat", "king", "queen", "book", "library", "stock", "market"],
                 matrix, counts=np.arange(308, 0, -1)).save(tmp_path / "fremd")  # fmt: skip
 
-    done = CliRunner().invoke(main, ["compare", runs[0], str(tmp_path / "fremd"), *named])
+    done = command("compare", runs[0], tmp_path / "fremd", *named)
 
     assert done.exit_code == 0
     assert done.stderr.startswith(
@@ -216,7 +213,7 @@ def test_words_without_counts_may_be_in_any_order_so_no_language_is_told(runs, t
     (tmp_path / "listed").mkdir()
     WordVectors(words, np.eye(len(words), 4, dtype=np.float32)).save(tmp_path / "listed")
 
-    done = CliRunner().invoke(main, ["compare", runs[0], str(tmp_path / "listed"), "wordsim353"])
+    done = command("compare", runs[0], tmp_path / "listed", "wordsim353")
 
     assert done.exit_code == 0
     assert "English" not in done.output

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy.stats import spearmanr
 
-from firth import cli
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.graded_change import read_graded
 from firth.embed.compare.tasks.change import ChangeTask
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import output
 from tests.embed.compare.measuring import ask, scores
 
 GOLD = "plane_nn\t0.9\nTree_nn\t0.1\nrag_nn\t0.3\ngraft_nn\t0.5\nunseen_vb\t0.2\n"
@@ -69,13 +68,8 @@ def test_compare_scores_a_run_beside_one_that_has_none(run, gold, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     WordVectors(["plane", "tree"], np.eye(2, dtype=np.float32)).save(other)
-    arguments = ["compare", str(run.path), str(other), str(gold), "--json"]
-    done = CliRunner().invoke(cli.main, arguments)
-    assert done.exit_code == 0, done.stderr
-    found = {
-        (Path(each["run"]).name, each["metric"]): each["score"]
-        for each in json.loads(done.stdout)["results"]
-    }
+    results = json.loads(output("compare", run.path, other, gold, "--json"))["results"]
+    found = {(Path(each["run"]).name, each["metric"]): each["score"] for each in results}
     assert found["change", "spearman"] == pytest.approx(0.8)
     assert found["other", "spearman"] is None
 
