@@ -19,18 +19,7 @@ class StaticVectors(Protocol):
         """The vectors: float32 (V, D), perhaps memory-mapped, or a scipy.sparse CSR matrix."""
 
     def row(self, word: str) -> int | None:
-        """Return the row of a word.
-
-        Parameters
-        ----------
-        word : str
-            Exactly as spelled in the vocabulary.
-
-        Returns
-        -------
-        int or None
-            None if the word is not in the vocabulary.
-        """
+        """Return the row of a word as the vocabulary spells it; None if it is not there."""
 
     def vector(self, word: str) -> np.ndarray | None:
         """Return the vector of a word.
@@ -48,18 +37,7 @@ class StaticVectors(Protocol):
         """
 
     def words(self, text: str) -> list[str]:
-        """Split text into words.
-
-        Parameters
-        ----------
-        text : str
-            A sentence, phrase or word.
-
-        Returns
-        -------
-        list of str
-            Split and normalized as the training corpus was.
-        """
+        """Split a sentence, phrase or word, and normalize, as the training corpus was."""
 
 
 @runtime_checkable
@@ -71,48 +49,13 @@ class ContextualEncoder(Protocol):
         """Number of layers above the embeddings, which are layer 0."""
 
     def encode(self, sentences: Sequence[Sequence[str]], layers: Sequence[int]) -> list[np.ndarray]:
-        """Encode sentences.
-
-        Parameters
-        ----------
-        sentences : sequence of sequence of str
-            Sentences as words.
-        layers : sequence of int
-            Layers to average, 0 to ``n_layers``.
-
-        Returns
-        -------
-        list of ndarray
-            Per sentence float32 (n_words, D).
-        """
+        """Return the mean of some layers, 0 to ``n_layers``, by sentence: float32 (n_words, D)."""
 
     def covers(self, words: Sequence[str]) -> np.ndarray:
-        """Return which words the encoder can represent without an unknown piece.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any words.
-
-        Returns
-        -------
-        ndarray
-            bool (n_words,).
-        """
+        """Return which words the encoder represents without an unknown piece, bool (n_words,)."""
 
     def words(self, text: str) -> list[str]:
-        """Split text into words.
-
-        Parameters
-        ----------
-        text : str
-            A sentence, phrase or word.
-
-        Returns
-        -------
-        list of str
-            Split and normalized as the encoder's training corpus was.
-        """
+        """Split a sentence, phrase or word, and normalize, as the training corpus was."""
 
 
 def needs_trees(encoder: ContextualEncoder) -> bool:
@@ -127,15 +70,7 @@ class WindowedEncoder(Protocol):
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Return the number of windows each sentence is split into.
 
-        Parameters
-        ----------
-        sentences : sequence of sequence of str
-            Sentences as words.
-
-        Returns
-        -------
-        ndarray
-            int64 (n_sentences,); 0 for an empty sentence.
+        int64 (n_sentences,); 0 for an empty sentence.
         """
 
 
@@ -169,32 +104,13 @@ class JoinableEncoder(MaskedEncoder, Protocol):
     """An encoder whose masked states can be put beside vectors without context."""
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Return the vectors of words without context, or their input embeddings.
+        """Return the vectors of covered words without context, or their input embeddings.
 
-        Parameters
-        ----------
-        words : sequence of str
-            Words that the encoder covers.
-
-        Returns
-        -------
-        ndarray
-            float32 (n_words, S): count vectors, or means over the pieces of words without one.
+        float32 (n_words, S): count vectors, or means over the pieces of words without one.
         """
 
     def n_pieces(self, words: Sequence[str]) -> np.ndarray:
-        """Return the number of pieces of words.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Any words.
-
-        Returns
-        -------
-        ndarray
-            int64 (n_words,), at least 1.
-        """
+        """Return the number of pieces of any words: int64 (n_words,), at least 1."""
 
 
 @runtime_checkable
@@ -202,18 +118,7 @@ class InputEmbeddings(Protocol):
     """An encoder's context-free word vectors, from its input embedding table."""
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
-        """Return the mean input embedding of each word's pieces.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words that the encoder covers.
-
-        Returns
-        -------
-        ndarray
-            float32 (n_words, D).
-        """
+        """Return the mean input embedding of each covered word's pieces, float32 (n_words, D)."""
 
 
 @runtime_checkable
@@ -221,15 +126,7 @@ class StaticLayers(Protocol):
     """An encoder that states which layers its static vectors are pooled from by default."""
 
     def static_layers(self) -> tuple[tuple[int, ...], str]:
-        """Return the layers to pool if none are chosen.
-
-        Returns
-        -------
-        layers : tuple of int
-            Ascending, 0 to ``n_layers``.
-        reason : str
-            Why these, for a note.
-        """
+        """Return the layers to pool if none are chosen, ascending, and the reason, for a note."""
 
 
 @runtime_checkable
@@ -266,20 +163,7 @@ class MaskFiller(Protocol):
     """An encoder that predicts masked pieces."""
 
     def fill_mask(self, text: str, k: int = 10) -> Sequence[Sequence[tuple[str, float]]]:
-        """Predict the masked pieces of a text.
-
-        Parameters
-        ----------
-        text : str
-            Text with ``[MASK]`` for each piece to predict.
-        k : int
-            Predictions per mask, at least 1.
-
-        Returns
-        -------
-        sequence of sequence of (str, float)
-            Pieces with their probabilities, by mask; the most probable first.
-        """
+        """Return the ``k`` most probable pieces of each ``[MASK]``, with their probabilities."""
 
 
 @runtime_checkable

@@ -240,13 +240,7 @@ class Corpus:
         return StoredText(self.vocabulary, self.shards, self.sampled, self.held_out_unit)
 
     def advice(self) -> list[str]:
-        """Return notes on problems of the corpus.
-
-        Returns
-        -------
-        list of str
-            One line each, such as what was dropped or replaced, or a better segmenter.
-        """
+        """Return a line for each problem, such as what was replaced, or a better segmenter."""
         tally = self.manifest["tally"]
         lines = self._notes_on_files() + [
             f"{tally[name]:,} {words}" for name, words in _TALLY_NOTES.items() if tally.get(name)
@@ -289,13 +283,7 @@ class Corpus:
         return sum(not unicodedata.is_normalized("NFC", word) for word in self.vocabulary)
 
     def verify(self) -> None:
-        """Verify the checksum of every file.
-
-        Raises
-        ------
-        ArtifactError
-            A file is corrupt or missing; the message names the first one.
-        """
+        """Verify the checksum of every file; raise ArtifactError at the first that is damaged."""
         verify(self.path)
 
     def sample(self, tokens: int, *, seed: int = 1) -> "Corpus":

@@ -61,13 +61,7 @@ class Aligned:
         return html_table(("retrieval", "at", "precision", "low", "high"), rows, repr(self)[1:-1])
 
     def to_json(self) -> dict[str, Any]:
-        """Return all but the vectors.
-
-        Returns
-        -------
-        dict
-            ``about``, with the list ``precision``.
-        """
+        """Return all but the vectors: ``about``, with the list ``precision``."""
         return {**self.about, "precision": [asdict(each) for each in self.precision]}
 
     def both(self, suffixes: Sequence[str]) -> WordVectors:

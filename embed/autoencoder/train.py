@@ -41,17 +41,8 @@ def train_autoencoder(
 
     Parameters
     ----------
-    corpus : Corpus, path or text
-        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
-        training documents are counted.
-    config : AutoencoderConfig, optional
-        The settings; by default those of ``AutoencoderConfig()``.
-    out : str or Path, optional
-        Directory of the run to make. If a training with the same settings was interrupted, it
-        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
-        interrupted training is lost.
-    force : bool
-        Overwrite a run at ``out``.
+    corpus, config, out, force
+        As of :func:`firth.train_skipgram`, with an AutoencoderConfig.
 
     Returns
     -------
@@ -63,12 +54,9 @@ def train_autoencoder(
 
     Raises
     ------
-    ArtifactError
-        If ``out`` exists or another process is making it.
-    SettingError
-        If no word is frequent enough, ``dim`` exceeds the vocabulary, or the device is missing.
-    FirthError
-        If no two words occur together, or the training diverged.
+    ArtifactError, SettingError, FirthError
+        As by :func:`firth.train_skipgram`, and if no two words occur together, ``dim`` exceeds the
+        vocabulary, or the device is missing.
     """
     config = config_of(config, AutoencoderConfig)
     with run_folder(out, force=force) as run:

@@ -23,26 +23,17 @@ def draw_path(
         From :func:`firth.word_changes`.
     word : str
         A tested word.
-    path : str or Path
-        A file ending in ``.png`` or ``.svg``.
+    path
+        As of :func:`firth.draw_map`.
     k : int
         Neighbors in each period. A word that is near in several is drawn in the last one.
-    force : bool
-        Replace an existing file.
+    force
+        As of :func:`firth.draw_map`, whose errors are also raised.
 
     Returns
     -------
     Picture
         The file; a notebook shows it.
-
-    Raises
-    ------
-    UnknownWordError
-        The word was not tested.
-    ArtifactError
-        ``path`` exists, or cannot be written.
-    SettingError
-        ``path`` has another ending, or matplotlib is not installed.
     """
     found = changes.table.words[changes.row(word)]
     numbers = range(len(changes.names))

@@ -195,11 +195,8 @@ class WordChanges:
     def word_vectors(self) -> WordVectors:
         """Return the vectors of all words in all periods, named ``word@period``.
 
-        Returns
-        -------
-        WordVectors
-            Words without a vector in a period are left out there. Spaces in the name of a period
-            become ``_``, as most formats of vectors have no room for them.
+        Words without a vector in a period are left out there. Spaces in the name of a period
+        become ``_``, as most formats of vectors have no room for them.
         """
         kept = np.argwhere(self.vectors.any(axis=2).T)[:, ::-1]  # (n, 2): period and row
         kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]

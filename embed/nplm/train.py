@@ -51,17 +51,8 @@ def train_nplm(
 
     Parameters
     ----------
-    corpus : Corpus, path or text
-        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
-        training documents are read.
-    config : NplmConfig, optional
-        The settings; by default those of ``NplmConfig()``.
-    out : str or Path, optional
-        Directory of the run to make. If a training with the same settings was interrupted, it
-        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
-        interrupted training is lost.
-    force : bool
-        Overwrite a run at ``out``.
+    corpus, config, out, force
+        As of :func:`firth.train_skipgram`, with an NplmConfig.
 
     Returns
     -------
@@ -73,12 +64,8 @@ def train_nplm(
 
     Raises
     ------
-    ArtifactError
-        If ``out`` exists or another process is making it.
-    SettingError
-        If no word is frequent enough, or the device is missing.
-    FirthError
-        If the training diverged.
+    ArtifactError, SettingError, FirthError
+        As by :func:`firth.train_skipgram`, and if the device is missing.
     """
     config = config_of(config, NplmConfig)
     with run_folder(out, force=force) as run:

@@ -67,22 +67,13 @@ class NeighborIndex:
 
         Parameters
         ----------
-        words : str or sequence of str
-            Words that have a vector, possibly composed of n-grams.
-        k : int
-            Neighbors per word, at least 1; fewer if fewer are found.
+        words, k
+            As of :func:`firth.nearest`.
 
         Returns
         -------
         list of Neighbors
             As of :func:`firth.nearest`, but some of the nearest words may be missing.
-
-        Raises
-        ------
-        UnknownWordError
-            If a word has no vector; the message suggests close spellings.
-        SettingError
-            If ``k`` is below 1.
         """
         if k < 1:
             raise SettingError(f"k must be at least 1, got {k}")

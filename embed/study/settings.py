@@ -112,13 +112,7 @@ class Study:
         return dataclasses.replace(self, options={**self.options, command: {**added, **given}})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the study as a JSON object, which is also the content of its TOML file.
-
-        Returns
-        -------
-        dict
-            Lists, strings and a table per command.
-        """
+        """Return the study as a JSON object, which is also the content of its TOML file."""
         return {
             "sources": list(self.sources),
             "methods": list(self.methods),

@@ -183,15 +183,8 @@ def train_svd(
 
     Parameters
     ----------
-    corpus : Corpus, path or text
-        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
-        training documents are counted.
-    config : SvdConfig, optional
-        The settings; by default those of ``SvdConfig()``.
-    out : str or Path, optional
-        Directory of the run to make. Without it, the vectors are only returned.
-    force : bool
-        Overwrite a run at ``out``.
+    corpus, config, out, force
+        As of :func:`firth.train_skipgram`, with an SvdConfig. An interrupted training starts again.
     cluster : str or concurrent.futures.Executor, optional
         Where text is counted: the address of a Dask scheduler such as ``tcp://HOST:8786``,
         ``local:N`` for N processes, or an executor whose workers see the same files. By default

@@ -298,34 +298,30 @@ class WordVectors:
         return array
 
     def row(self, word: str) -> int | None:
-        """Return the row of a word; None if it is not in the vocabulary.
+        """Return the row of a word: :meth:`StaticVectors.row`.
 
         Parameters
         ----------
-        word : str
-            Exactly as spelled in the vocabulary.
+        word
 
         Returns
         -------
         int or None
-            Its row in the matrix.
         """
         if isinstance(self.vocabulary, StoredVocabulary):
             return self.vocabulary.row(word)
         return self._index.get(word)
 
     def vector(self, word: str) -> np.ndarray | None:
-        """Return the vector of a word; of an unseen one composed of n-grams or pieces.
+        """Return the vector of a word: :meth:`StaticVectors.vector`.
 
         Parameters
         ----------
-        word : str
-            Exactly as spelled in the vocabulary, if it is there.
+        word
 
         Returns
         -------
         float32 (D,) or None
-            None if it has no row and no known n-grams or pieces.
         """
         row = self.row(word)
         if row is None:
@@ -393,22 +389,13 @@ class WordVectors:
 
         Parameters
         ----------
-        word : str or float (D,)
-            A word, which is excluded from its own neighbors, or any vector.
-        k : int
-            Number of neighbors, at least 1.
+        word, k
+            As of :func:`firth.nearest`, but one word, or any vector of D numbers.
 
         Returns
         -------
         Neighbors
-            List of (word, score), best first, ties by row.
-
-        Raises
-        ------
-        UnknownWordError
-            If the word has no vector; the message suggests close spellings.
-        SettingError
-            If ``k`` is below 1 or the vector has the wrong shape.
+            Best first, as of :func:`firth.nearest`.
         """
         if isinstance(word, str):
             return nearest(self, word, k)[0]
@@ -429,18 +416,12 @@ class WordVectors:
 
         Parameters
         ----------
-        a, b : str
-            Words that have a vector.
+        a, b
+            As of :func:`firth.similarity`.
 
         Returns
         -------
         float
-            Between -1 and 1; 0 if either vector is zero.
-
-        Raises
-        ------
-        UnknownWordError
-            If a word has no vector; the message suggests close spellings.
         """
         return similarity(self, a, b)
 
@@ -449,41 +430,20 @@ class WordVectors:
 
         Parameters
         ----------
-        a, b, c : str
-            Words that have a vector; they are excluded from the answers.
-        k : int
-            Number of answers, at least 1.
-        method : {"3cosadd", "3cosmul"}
-            Scoring method, as in :func:`firth.analogy`.
+        a, b, c, k, method
+            As of :func:`firth.analogy`.
 
         Returns
         -------
         Neighbors
-            List of (word, score), best first, ties by row.
-
-        Raises
-        ------
-        UnknownWordError
-            If a word has no vector; the message suggests close spellings.
-        SettingError
-            If the method is unknown or ``k`` is below 1.
+            The answers, best first.
         """
         return analogy(self, a, b, c, k, method)
 
     def to_gensim(self) -> Any:
-        """Return the vectors as a ``gensim.models.KeyedVectors``.
+        """Return a ``gensim.models.KeyedVectors`` with a dense copy, and the counts if known.
 
         N-grams and context vectors are left out.
-
-        Returns
-        -------
-        gensim.models.KeyedVectors
-            With a copy of the vectors, dense, and the counts if known.
-
-        Raises
-        ------
-        FirthError
-            If gensim is not installed.
         """
         try:
             from gensim.models import KeyedVectors
@@ -497,18 +457,7 @@ class WordVectors:
         return keyed
 
     def to_pandas(self) -> Any:
-        """Return the vectors as a pandas.DataFrame, a row per word.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Indexed by word; columns 0 to D - 1.
-
-        Raises
-        ------
-        FirthError
-            If pandas is not installed.
-        """
+        """Return a pandas.DataFrame indexed by word, with columns 0 to D - 1."""
         return data_frame(self._dense(), index=list(self.vocabulary))
 
     def in_memory(self, name: str | None = None) -> "WordVectors":

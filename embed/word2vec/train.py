@@ -76,43 +76,17 @@ def train_cbow(
     *,
     force: bool = False,
 ) -> WordVectors:
-    """Train CBOW vectors, or resume an interrupted training.
-
-    Bit-identical with ``threads=1``, and with ``deterministic`` at any number of
-    threads, interrupted or not, on the same kind of processor.
+    """Train CBOW vectors, or resume an interrupted training; see :func:`train_skipgram`.
 
     Parameters
     ----------
-    corpus : Corpus, path or text
-        A corpus, or text in files or in memory, as :func:`firth.build_corpus` takes it. Only its
-        training documents are read.
-    config : CbowConfig, optional
-        The settings; by default those of ``CbowConfig()``.
-    out : str or Path, optional
-        Directory of the run to make. If a training with the same settings was interrupted, it
-        is resumed from ``out.partial``. Without ``out``, the vectors are only returned, and an
-        interrupted training is lost.
-    force : bool
-        Overwrite a run at ``out``.
+    corpus, config, out, force
+        As of :func:`train_skipgram`, with a CbowConfig; the same errors are raised.
 
     Returns
     -------
     WordVectors
-        float32 (V, dim), with context vectors. With ``out``, memory-mapped from the run:
-        ``config.json``, ``provenance.json``, ``vocabulary.tsv``, ``vectors.npy`` and
-        ``contexts.npy`` float32 (V, dim), ``metrics.jsonl``, ``held_out.npy`` float64 (2, U)
-        and ``checksums.json``; with
-        subwords also ``inputs.npy`` float32 (V + B, dim) and ``buckets.npy`` int64 (B,).
-        Otherwise in memory.
-
-    Raises
-    ------
-    ArtifactError
-        If ``out`` exists or another process is making it.
-    SettingError
-        If no word is frequent enough, or ``init`` does not fit.
-    FirthError
-        If the training diverged.
+        As of :func:`train_skipgram`, with the same files.
     """
     return _train(corpus, config_of(config, CbowConfig), out, force=force)
 

@@ -33,22 +33,13 @@ def draw_attention(
     ----------
     attention : SentenceAttention
         Weights to draw, as :func:`firth.attend` returns them.
-    path : str or Path
-        File ending in ``.png`` or ``.svg``, written atomically.
-    force : bool
-        Replace an existing file.
+    path, force
+        As of :func:`firth.draw_map`, whose errors are also raised.
 
     Returns
     -------
     Picture
         The file; a notebook shows it.
-
-    Raises
-    ------
-    ArtifactError
-        ``path`` exists, or cannot be written.
-    SettingError
-        ``path`` ends otherwise, or matplotlib is not installed.
     """
     picture_kind(Path(path), "out")
     with picture_style():
