@@ -6,12 +6,8 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
-from firth.corpora.common.command import OUTPUT, Command, option
-from firth.corpora.common.estimate import (
-    dry_run_options,
-    print_estimate,
-    require_out,
-)
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, make_request
@@ -21,7 +17,7 @@ from firth.corpora.text.segment import TextSettings
 
 @click.command("build-corpus", cls=Command)
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@option("--out", type=click.Path(path_type=Path), help="Directory to create.", group=OUTPUT)
+@option("--out", type=PATH, help="Directory to create.", group=OUTPUT)
 @click_options(ReadOptions)
 @click_options(TextSettings)
 @click_options(PhraseOptions)

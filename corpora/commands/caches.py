@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import Command, option
 
 
 @click.command("caches", cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--empty", is_flag=True, help="Remove these, or everything if no NAME is given.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--empty", is_flag=True, help="Remove these, or everything if no NAME is given.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(names: Sequence[str], empty: bool, as_json: bool) -> None:
     """Show what is cached, and remove it with --empty.
 

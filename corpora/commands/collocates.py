@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.corpora.store.collocates import Collocate
 
 
 @click.command("collocates", cls=Command)
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.argument("query", required=False)
-@click.option(
+@option(
     "--measure",
     type=click.Choice(["log-odds", "log-likelihood", "log-dice", "ppmi"]),
     default="log-odds",
-    show_default=True,
     help="What words are sorted by; log-odds by their z-scores.",
 )
-@click.option("--window", default=5, show_default=True, help="Words on each side.")
-@click.option("-n", "--words", default=20, show_default=True, help="Words to print.")
-@click.option("--min-count", default=5, show_default=True, help="Leave out rarer collocates.")
+@option("--window", default=5, help="Words on each side.")
+@option("-n", "--words", default=20, help="Words to print.")
+@option("--min-count", default=5, help="Leave out rarer collocates.")
 @option("--versus", metavar="QUERY", help="Compare with the words near this one.", group="Compare")
 @option(
     "--versus-documents",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.corpora.store.concordance import Concordance
@@ -16,32 +16,23 @@ _LABEL = 24  # columns for the document
 
 
 @click.command("concordance", cls=Command)
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.argument("query")
-@click.option("-n", "--lines", default=25, show_default=True, help="Lines at most.")
-@click.option(
+@option("-n", "--lines", default=25, help="Lines at most.")
+@option(
     "--sort",
     "order",
     type=click.Choice(["text", "left", "right", "sample"]),
     default="text",
-    show_default=True,
     help="Order of the text, by the words on one side, or a random sample.",
 )
-@click.option("--width", default=8, show_default=True, help="Words on each side.")
+@option("--width", default=8, help="Words on each side.")
 @option("--near", metavar="QUERY", help="Only where this word or phrase is near.", group="Where")
-@option(
-    "--within",
-    default=5,
-    show_default=True,
-    help="With --near, how many words away at most.",
-    group="Where",
-)
+@option("--within", default=5, help="With --near, how many words away at most.", group="Where")
 @option(
     "--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.", group="Where"
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample."
-)
+@option("--seed", type=click.IntRange(min=0), default=1, help="Seed of the sample.")
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(

@@ -6,27 +6,26 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 
 @click.command("corpus-info", cls=Command)
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("corpus", type=PATH)
+@option(
     "-n",
     "--top",
     type=click.IntRange(min=0),
     default=10,
-    show_default=True,
     help="Number of most frequent words to list.",
 )
-@click.option(
+@option(
     "--words",
     "n_words",
     type=click.IntRange(min=1),
     metavar="N",
     help="Print only the N most frequent words, without punctuation, as CSV.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
     """Print sizes, frequent words and the type-token curve of a corpus.
 

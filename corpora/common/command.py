@@ -1,20 +1,24 @@
 """Commands whose help has groups: the usual options with ``--help``, all with ``--help-all``."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 OUTPUT, MACHINE = "Output", "Seeds and machine"  # groups of many commands
+PATH = click.Path(path_type=Path)
 SHOWS_ALL = "shows_all"  # in the ``meta`` of a context
 
 
 class Option(click.Option):
-    """An option of a group; a rare one is shown by ``--help-all`` only."""
+    """An option of a group, with its default in the help; ``--help-all`` shows also rare ones."""
 
     def __init__(
         self, *names: Any, group: str = "Options", rare: bool = False, **settings: Any
     ) -> None:
-        super().__init__(*names, **settings)
+        shown = settings.get("default") not in (None, "")
+        shown &= not {"is_flag", "multiple"} & settings.keys()
+        super().__init__(*names, **{"show_default": shown, **settings})
         self.group = group
         self.rare = rare
 

@@ -5,28 +5,28 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.align.config import AlignConfig
 
 
 @click.command("align", cls=Command)
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
+@option(
     "--dictionary",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Pairs to map by, a word of A and one of B a line; by default all shared words.",
 )
-@click.option(
+@option(
     "--test",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Pairs to test by, whose words of A are not used for the map.",
 )
 @click_options(AlignConfig)
-@option("--out", type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT)
+@option("--out", type=PATH, help="The run to make.", group=OUTPUT)
 @option(
     "--suffixes",
     metavar="A,B",

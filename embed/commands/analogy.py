@@ -5,27 +5,24 @@ from pathlib import Path
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
 
 
 @click.command("analogy", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("words", nargs=-1, metavar="[A B C]")
-@click.option(
+@option(
     "--method",
     type=click.Choice(["3cosadd", "3cosmul"]),
     default="3cosadd",
-    show_default=True,
     help="Add and subtract cosines, or multiply and divide them.",
 )
-@click.option("-k", "k", default=10, show_default=True, help="Answers per question.")
-@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@option("-k", default=10, help="Answers per question.")
+@option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @memory_option
-@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line."
-)
+@option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line.")
 def command(
     run: Path,
     words: tuple[str, ...],

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import Command, option
 
 if TYPE_CHECKING:
     from firth.embed.compare.pooling_weights import WeightedSentence
@@ -15,26 +15,20 @@ _BAR = 24  # length of the longest bar in characters
 @click.command("attend", cls=Command)
 @click.argument("run")
 @click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...")
-@click.option(
+@option(
     "--on",
     required=True,
     metavar="TRAIN[,DEV]",
     help="Files of labeled sentences to learn from, as compare takes them.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    default=1,
-    show_default=True,
-    help="Seed of the training.",
-)
-@click.option(
+@option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, help="Seed of the training.")
+@option(
     "--encoding",
     default="",
     metavar="ENCODING",
     help="Encoding of files that are not UTF-8, such as latin-1.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: str, sentences: tuple[str, ...], on: str, seed: int, encoding: str, as_json: bool
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.change.config import ChangeConfig
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command("change", cls=Command)
-@click.argument("corpus", type=click.Path(path_type=Path))
-@click.argument("other", required=False, type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
+@click.argument("other", required=False, type=PATH)
 @option("--by", metavar="FIELD", help="The kept field that divides the documents.", group="Periods")
 @option(
     "--periods",
@@ -34,16 +34,13 @@ if TYPE_CHECKING:
     "--top",
     type=click.IntRange(min=0),
     default=20,
-    show_default=True,
     help="Most words to show; 0 for all.",
     group="Shown words",
 )
 @option(
     "-k",
-    "k",
     type=click.IntRange(min=1),
     default=5,
-    show_default=True,
     help="Neighbors in each period.",
     group="Shown words",
 )
@@ -51,27 +48,26 @@ if TYPE_CHECKING:
     "--sentences",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Occurrences to show of each word in each period, a random sample.",
     group="Shown words",
 )
 @click_options(ChangeConfig)
 @option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write a run with the vectors of word@period, and change.tsv with all words.",
     group=OUTPUT,
 )
 @option(
     "--plot",
-    type=(click.Path(path_type=Path), str),
+    type=(PATH, str),
     metavar="FILE WORD",
     help="Draw the path of a word among its neighbors, a .png or .svg file.",
     group=OUTPUT,
 )
 @option(
     "--report",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Write an HTML page with the words that are shown, their neighbors and sentences.",
     group=OUTPUT,

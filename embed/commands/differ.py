@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.embed.explore.differ import Differing
@@ -15,47 +15,33 @@ _SHOWN = 5  # neighbors of each run in the table
 
 
 @click.command("differ", cls=Command)
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @option("--words", metavar="WORD,...", help="Show these words only.", group="Shown words")
 @option(
-    "--top",
-    default=20,
-    show_default=True,
-    help="Most words to show without --words; 0 for all.",
-    group="Shown words",
+    "--top", default=20, help="Most words to show without --words; 0 for all.", group="Shown words"
 )
-@option(
-    "-k", "k", default=25, show_default=True, help="Neighbors in each run.", group="Shown words"
-)
+@option("-k", default=25, help="Neighbors in each run.", group="Shown words")
 @option(
     "--min-count",
     default=1,
-    show_default=True,
     help="Leave out words with fewer tokens in A or B.",
     group="Shown words",
 )
-@click.option(
+@option(
     "--resamples",
     default=20,
-    show_default=True,
     help="How often the text is dealt out to measure chance, with two trainings each; 0 for no p.",
 )
-@click.option(
+@option(
     "--corpus",
     "corpora",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="CORPUS",
     help="The corpus of A or B, or a folder of corpora, if it was moved; repeatable.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Seed of dealing out the text.",
-)
+@option("--seed", type=click.IntRange(min=0), default=1, help="Seed of dealing out the text.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 def command(

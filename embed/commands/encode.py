@@ -6,24 +6,18 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.embed.contextual.encoded_text import EncodeConfig
 
 
 @click.command("encode", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("file", type=click.Path(path_type=Path))
-@option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The .npz or .jsonl to write.",
-    group=OUTPUT,
-)
+@click.argument("run", type=PATH)
+@click.argument("file", type=PATH)
+@option("--out", required=True, type=PATH, help="The .npz or .jsonl to write.", group=OUTPUT)
 @click_options(EncodeConfig)
-@click.option(
+@option(
     "--sif",
     is_flag=True,
     help="Write a vector per line from RUN's word vectors: their mean, weighted by frequency, less "

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.embed.explore.server import Answers
@@ -14,35 +14,33 @@ _MOST_WORDS = 200_000  # the most frequent; a file has fewer
 
 
 @click.command("explore", cls=Command)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=PATH)
+@option(
     "--corpus",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="The corpus to search, or a folder of corpora; by default that of the first RUN.",
 )
-@click.option(
+@option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default=True,
     help="Port of the local server; 0 for any free one.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, but do not open it.")
-@click.option(
+@option("--no-browser", is_flag=True, help="Print the address, but do not open it.")
+@option(
     "--html",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Write the page to a file, which needs no server, instead.",
 )
-@click.option(
+@option(
     "--map",
     "method",
     type=click.Choice(["pca", "umap"]),
     default="pca",
-    show_default=True,
     help="How words are placed at first; umap takes minutes once, and the extra `umap`.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file at --html.")
+@option("--force", is_flag=True, help="Overwrite the file at --html.")
 def command(
     runs: tuple[Path, ...],
     corpus: Path | None,

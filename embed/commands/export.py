@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 _RUN_FORMATS = ("int8",)
@@ -12,17 +12,17 @@ _MODEL_FORMATS = ("huggingface",)
 
 
 @click.command("export", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("run", type=PATH)
+@click.argument("out", type=PATH)
+@option(
     "--format",
     "format",
     type=click.Choice(_FORMATS + _RUN_FORMATS + _MODEL_FORMATS),
     required=True,
     help="Format to write.",
 )
-@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option("--force", is_flag=True, help="Overwrite an earlier export at OUT.")
+@option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@option("--force", is_flag=True, help="Overwrite an earlier export at OUT.")
 def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) -> None:
     """Write a run's vectors or model in another program's format.
 

@@ -4,18 +4,17 @@ from pathlib import Path
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 
 @click.command("index", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("run", type=PATH)
+@option(
     "--recall",
     default=0.95,
-    show_default=True,
     help="Share of the 10 nearest words to find; more takes longer searches.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: Path, recall: float, as_json: bool) -> None:
     """Make an index of a run for approximate nearest neighbors.
 

@@ -5,29 +5,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.embed.query.word_map import WordMap
 
 
 @click.command("map", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option(
+@option(
     "--words-from",
     "--words",
     "file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Read words from a file: one per line, word TAB group, or a set of categories.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a .png or .svg file."
-)
-@click.option("--force", is_flag=True, help="Overwrite the file at --plot.")
-@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--plot", type=PATH, metavar="FILE", help="Draw a .png or .svg file.")
+@option("--force", is_flag=True, help="Overwrite the file at --plot.")
+@option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
     words: tuple[str, ...],

@@ -6,35 +6,35 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
 
 
 @click.command("neighbors", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-k", "k", default=10, show_default=True, help="Neighbors per word.")
-@click.option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@click.option(
+@option("-k", default=10, help="Neighbors per word.")
+@option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
+@option(
     "--approximate",
     is_flag=True,
     help="Search by the index of firth index, which may miss some; JSON then has its recall.",
 )
-@click.option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
-@click.option(
+@option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@option(
     "--context",
     "contexts",
     multiple=True,
     metavar="TEXT",
     help="Query the words in [brackets] in the context of this text; repeatable.",
 )
-@click.option(
+@option(
     "--layers",
     metavar="LAYERS",
     help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
 @memory_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
     words: tuple[str, ...],

@@ -6,26 +6,24 @@ from typing import Any
 import click
 
 from firth.corpora.common.cluster import cluster_option
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.embed.contextual.pooling import PoolConfig
 
 
 @click.command("pool", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
-@option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT
-)
+@click.argument("run", type=PATH)
+@option("--out", required=True, type=PATH, help="The run to make.", group=OUTPUT)
 @click_options(PoolConfig)
-@click.option(
+@option(
     "--corpus",
     metavar="CORPUS",
     help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
 @device_option
 @cluster_option
-@click.option(
+@option(
     "--memory",
     metavar="SIZE",
     help="Working memory, such as 1G or 4G; sums and vectors that exceed it are in files.",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import Command, option
 
 if TYPE_CHECKING:
     from firth.embed.compare.recommend import Advice, Choice, Features, Margin
@@ -18,7 +18,7 @@ _KINDS = {
 
 @click.command("recommend", cls=Command)
 @click.argument("corpus")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(corpus: str, as_json: bool) -> None:
     """Recommend a method and settings for a corpus, with the evidence.
 

@@ -5,23 +5,21 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.options import click_options
 from firth.embed.refine.config import RefineConfig
 
 
 @click.command("refine", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("run", type=PATH)
+@option(
     "--related",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="Retrofit to these lists: a word and its related words a line, separated by spaces.",
 )
 @click_options(RefineConfig)
-@option(
-    "--out", required=True, type=click.Path(path_type=Path), help="The run to make.", group=OUTPUT
-)
+@option("--out", required=True, type=PATH, help="The run to make.", group=OUTPUT)
 @option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.options import split_list
 
 if TYPE_CHECKING:
@@ -15,29 +15,27 @@ if TYPE_CHECKING:
 
 @click.command("study", cls=Command)
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="Folder of all outputs."
-)
-@click.option(
+@option("--out", required=True, type=PATH, help="Folder of all outputs.")
+@option(
     "--settings",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help="TOML file that replaces SOURCE, --methods, --budget and --words.",
 )
-@click.option(
+@option(
     "--methods",
     metavar="METHOD,...",
     help="Methods, separated by commas.  [default: svd,cbow,skipgram,mlm]",
 )
-@click.option(
+@option(
     "--budget", metavar="TIME", help="Approximate time for everything: 10m, 2h.  [default: 30m]"
 )
-@click.option(
+@option(
     "--words",
     metavar="WORD,...",
     help="Words whose neighbors are printed and, with a map, in the report; by default chosen.",
 )
-@click.option(
+@option(
     "--force",
     is_flag=True,
     help="Redo steps made with other settings, and all steps that depend on them.",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.corpora.store.concordance import Line
@@ -13,16 +13,14 @@ if TYPE_CHECKING:
 
 
 @click.command("why", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("first")
 @click.argument("second")
-@click.option(
-    "--corpus",
-    type=click.Path(path_type=Path),
-    help="The corpus of the run, or a folder of corpora, if it was moved.",
+@option(
+    "--corpus", type=PATH, help="The corpus of the run, or a folder of corpora, if it was moved."
 )
-@click.option("-n", "--contexts", default=10, show_default=True, help="Contexts to show.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("-n", "--contexts", default=10, help="Contexts to show.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path, first: str, second: str, corpus: Path | None, contexts: int, as_json: bool
 ) -> None:

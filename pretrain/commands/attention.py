@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 
 if TYPE_CHECKING:
     from firth.pretrain.inference.attention_weights import SentenceAttention
 
 
 @click.command("attention", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("sentence")
-@click.option(
+@option(
     "--layer",
     type=int,
     help="Only this layer, from 0; all with attention by default. Its states are layer N + 1 of "
     "`encode`.",
 )
-@click.option("--head", type=int, help="Only this head, from 0; all by default.")
-@click.option("--out", type=click.Path(path_type=Path), help="Draw a picture: a .png or .svg file.")
-@click.option("--force", is_flag=True, help="Overwrite the picture at --out.")
-@click.option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
+@option("--head", type=int, help="Only this head, from 0; all by default.")
+@option("--out", type=PATH, help="Draw a picture: a .png or .svg file.")
+@option("--force", is_flag=True, help="Overwrite the picture at --out.")
+@option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
 def command(
     run: Path,
     sentence: str,

@@ -4,23 +4,16 @@ from pathlib import Path
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.device import device_option
 
 
 @click.command("fill-mask", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("text")
-@click.option(
-    "-k",
-    "k",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Predictions per mask.",
-)
+@option("-k", type=click.IntRange(min=1), default=10, help="Predictions per mask.")
 @device_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: Path, text: str, k: int, device: str, as_json: bool) -> None:
     """Predict the pieces that are masked in a text.
 

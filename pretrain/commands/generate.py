@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import Command
+from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
 from firth.pretrain.inference.sampling import GenerateConfig
 
 
 @click.command("generate", cls=Command)
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.argument("prompt")
 @click_options(GenerateConfig)
 @device_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(run: Path, prompt: str, device: str, as_json: bool, **options: Any) -> None:
     """Continue a text, piece by piece.
 

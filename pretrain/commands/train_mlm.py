@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options
 from firth.embed.runs.seeds import SeedRuns, seeds_option
@@ -27,7 +27,7 @@ def _size_options(command: Any) -> Any:
 
 @click.command("train-mlm", cls=Command)
 @click.argument("corpus")
-@option("--out", type=click.Path(path_type=Path), help="The new run.", group=OUTPUT)
+@option("--out", type=PATH, help="The new run.", group=OUTPUT)
 @click_options(MlmConfig, skip=("dropout",))
 @_size_options
 @seeds_option
