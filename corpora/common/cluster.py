@@ -78,7 +78,7 @@ def open_executor(
         try:
             yield _DaskExecutor(client)
         except KilledWorker as error:
-            name = _task_name(str(error.task))
+            name = str(error.task).rpartition("-")[0]
             raise FirthError(
                 f"{name}: killed {error.allowed_failures + 1} workers; give workers more memory, "
                 "then run the same command to resume"
@@ -136,8 +136,3 @@ class _DaskExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Forget the tasks; the client is closed by whoever opened it."""
         self._tasks.shutdown(wait)
-
-
-def _task_name(key: str) -> str:
-    """Return the name in the key of a task."""
-    return key.rpartition("-")[0]

@@ -271,15 +271,10 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def shell_quoted(path: str | Path) -> str:
     """Quote a path for the shell; any character is allowed."""
-    text = escape_leading_dash(str(path))
+    text = f"./{path}" if str(path).startswith("-") else str(path)  # "-x" looks like an option
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"
-
-
-def escape_leading_dash(path: str) -> str:
-    """Return a path that no command mistakes for an option."""
-    return f"./{path}" if path.startswith("-") else path
 
 
 def _escaped(character: str) -> str:

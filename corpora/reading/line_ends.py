@@ -50,7 +50,8 @@ def cut_blocks(
         if cut:
             block, data = data[:cut], data[cut:]
             yield line, block
-            line += count_lines(block)
+            # several times as fast as bytes.count
+            line += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
         else:
             limit.check(held, line)
         pieces, held = [data], len(data)
@@ -79,11 +80,6 @@ def _slices(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
 def after_line_end(data: bytes) -> int:
     """Return the offset after the last line end; 0 if there is none."""
     return data.rfind(b"\n") + 1
-
-
-def count_lines(data: bytes) -> int:
-    """Count line ends, several times as fast as ``bytes.count``."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
 
 
 def line_ends(data: bytes) -> NDArray[np.int64]:

@@ -80,16 +80,12 @@ def _describe(system: Any, path: str, about: dict[str, Any]) -> RemoteFile:
 def _nanoseconds(time: Any) -> int | None:
     """Return a time in any form that fsspec uses, in nanoseconds since 1970."""
     if isinstance(time, str):
-        form = datetime.datetime.fromisoformat if time[:1].isdigit() else _web_time
+        is_iso = time[:1].isdigit()  # else Sun, 06 Nov 1994 08:49:37 GMT
+        form = datetime.datetime.fromisoformat if is_iso else email.utils.parsedate_to_datetime
         time = form(time)
     if isinstance(time, datetime.datetime):
         time = time.timestamp()
     return None if time is None else int(time * 1_000_000_000)
-
-
-def _web_time(time: str) -> datetime.datetime:
-    """Parse the time of a web server, such as ``Sun, 06 Nov 1994 08:49:37 GMT``."""
-    return email.utils.parsedate_to_datetime(time)
 
 
 @contextlib.contextmanager

@@ -47,11 +47,6 @@ class SourceFile:
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def is_standard_input(self) -> bool:
-        """Whether this is standard input, which can be read once."""
-        return self.path is None and self.url is None
-
 
 def source_files(
     sources: Sequence[str | os.PathLike[str] | SourceFile], *, exclude: Path | None = None
@@ -78,7 +73,7 @@ def source_files(
             files.append(_source_file(Path(source), named=True))
     if not files:
         raise SourceError("no source given; pass files, folders or - for standard input")
-    times = sum(file.is_standard_input for file in files)
+    times = sum(file.path is None and file.url is None for file in files)
     if times > 1:
         raise SourceError(f"<stdin>: named {times} times; it can be read only once")
     return files
@@ -100,7 +95,8 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     try:
         status = path.stat()
     except (FileNotFoundError, ValueError):  # ValueError: NUL
-        remedy = "pass text itself in a list: [text]" if _may_be_text(name) else "check the path"
+        may_be_text = len(name.split()) > 1 or "\0" in name
+        remedy = "pass text itself in a list: [text]" if may_be_text else "check the path"
         raise SourceError(f"{name}: no such file or folder; {remedy}") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
@@ -111,11 +107,6 @@ def _source_file(path: Path, named: bool) -> SourceFile:
     if not stat.S_ISREG(status.st_mode):
         return SourceFile(name, path, None, None, named)
     return SourceFile(name, path, status.st_size, status.st_mtime_ns, named)
-
-
-def _may_be_text(name: str) -> bool:
-    """Return whether a path that does not exist may be a text that was meant."""
-    return len(name.split()) > 1 or "\0" in name
 
 
 def _found_file(path: Path) -> SourceFile:

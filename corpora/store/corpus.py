@@ -250,7 +250,7 @@ class Corpus:
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")
         if self.manifest["settings"]["held_out"] != 0 and not self.manifest["held_out_tokens"]:
             lines.append("too little text for a held-out slice: all of it is used for training")
-        if decomposed := self._count_decomposed():
+        if decomposed := sum(not unicodedata.is_normalized("NFC", w) for w in self.vocabulary):
             lines.append(
                 f"{decomposed:,} types have combining accents (Unicode NFD), so they differ from "
                 "the same words in NFC; convert the text to NFC"
@@ -277,10 +277,6 @@ class Corpus:
                 f"read: {reasons}{'; ...' if len(unreadable) > _NAMED else ''}"
             )
         return lines
-
-    def _count_decomposed(self) -> int:
-        """Count types that are not in Unicode NFC; they look like others but differ."""
-        return sum(not unicodedata.is_normalized("NFC", word) for word in self.vocabulary)
 
     def verify(self) -> None:
         """Verify the checksum of every file; raise ArtifactError at the first that is damaged."""

@@ -119,13 +119,10 @@ def _pre_tokenizer(text: TextSettings) -> Any:
     if text.segmenter == "whitespace":
         return spaces
     marks = [c for c in _CODE_POINTS if unicodedata.category(chr(c)).startswith("M")]
-    characters = pre_tokenizers.Split(Regex(f"[^ ]{_character_class(marks)}*"), "isolated")
+    marks.append(ord(_UNKNOWN_CHARACTER))
+    pattern = Regex(f"[^ ][{_code_point_ranges(marks)}]*")
+    characters = pre_tokenizers.Split(pattern, "isolated")
     return pre_tokenizers.Sequence([spaces, characters])
-
-
-def _character_class(codes: list[int]) -> str:
-    """Return a pattern for one of some characters; it is valid even for none."""
-    return f"[{_code_point_ranges([*codes, ord(_UNKNOWN_CHARACTER)])}]"
 
 
 def _code_point_ranges(codes: list[int]) -> str:

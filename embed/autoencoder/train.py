@@ -120,8 +120,10 @@ def train_codes(
     Empty rows have zeros. What is left out is a share of the squares.
     """
     # matrix: scipy.sparse CSR, float32 (V, C); returns float32 (V, D)
-    network = Network(config, matrix.shape[1], _mean_squares(matrix), device)
     used = np.flatnonzero(np.diff(matrix.indptr))
+    # of a row, on average over rows that are not empty
+    squares = float(np.square(matrix.data, dtype=np.float64).sum()) / max(1, len(used))
+    network = Network(config, matrix.shape[1], squares, device)
     with RowSession(run, network, config, len(used), checkpoint_seconds) as session:
         for epoch in range(session.position.epoch, config.epochs):
             order = np.random.default_rng((_ORDER, config.seed, epoch)).permutation(used)
@@ -158,12 +160,6 @@ def _codes(
         vectors[ids], losses = network.encode(SparseRows(matrix[ids], device))
         total += losses
     return vectors, total
-
-
-def _mean_squares(matrix: Any) -> float:
-    """Return the sum of squares of a row, on average over rows that are not empty."""
-    rows = max(1, int((np.diff(matrix.indptr) > 0).sum()))
-    return float(np.square(matrix.data, dtype=np.float64).sum()) / rows
 
 
 def _noisy(rows: Any, share: float, rng: np.random.Generator) -> Any:

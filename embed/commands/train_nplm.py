@@ -1,7 +1,6 @@
 """``firth train-nplm``: train the next-word network of Bengio et al. (2003)."""
 
 import math
-from pathlib import Path
 
 import click
 
@@ -42,10 +41,5 @@ def command(request: Request[NplmConfig]) -> None:
     samples = with_samples(config, open_text(corpus, config)).samples
     for run, seeded in request.unfinished(corpus, samples=samples):
         make_nplm_run(corpus, seeded, run, force=request.force)
-        print_losses(run, _perplexity(run))
-
-
-def _perplexity(run: Path) -> str:
-    """Return the perplexity of the held-out text; empty if nothing is held out."""
-    loss = last_epoch(run).get("held_out_loss")
-    return "" if loss is None else f", perplexity {math.exp(loss):.1f}"
+        loss = last_epoch(run).get("held_out_loss")
+        print_losses(run, "" if loss is None else f", perplexity {math.exp(loss):.1f}")

@@ -67,8 +67,8 @@ class Space:
         self.name = name or run.resolve().name
         self.vectors = load_vectors(run)
         counts = self.vectors.counts
-        order = np.arange(len(self.vectors)) if counts is None else _by_frequency(counts)
-        self.rows = order[:max_words]  # int64 (n,), rows of the vectors
+        keys = np.zeros(len(self.vectors)) if counts is None else -counts
+        self.rows = np.argsort(keys, kind="stable")[:max_words]  # int64 (n,), rows of the vectors
         every = list(self.vectors.vocabulary)
         self.words = [every[row] for row in self.rows.tolist()]
         self.counts = None if counts is None else counts[self.rows]
@@ -282,11 +282,6 @@ def _clusters(units: np.ndarray, k: int) -> list[int]:
     means = MiniBatchKMeans(min(k, len(units)), batch_size=4096, n_init=1, random_state=1)
     labels: list[int] = means.fit(units[np.sort(chosen)]).predict(units).tolist()
     return labels
-
-
-def _by_frequency(counts: np.ndarray) -> np.ndarray:
-    """Return rows in order of counts, int64 (V,)."""
-    return np.argsort(-counts, kind="stable")
 
 
 def _own_corpus(run: Path, given: Path | None) -> Corpus | None:

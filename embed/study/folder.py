@@ -122,18 +122,14 @@ class StudyFolder:
         outdated.
         """
         recorded, seal = self.record["steps"].get(out.name), _seal(artifact_paths(out)[0])
-        self._write_step(out.name, {**wanted, _REPLACES: seal})
+        self.write_step(out.name, {**wanted, _REPLACES: seal})
         if recorded is None:
             return False
         changed = any(recorded.get(name) != value for name, value in wanted.items())
         return changed or seal is not None
 
-    def end_step(self, out: Path, wanted: Mapping[str, Any]) -> None:
-        """Record that the output of a step is complete."""
-        self._write_step(out.name, dict(wanted))
-
-    def _write_step(self, name: str, entry: Mapping[str, Any]) -> None:
-        """Set the entry of one step and write the record."""
+    def write_step(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Set the entry of one step, which is complete if it is as wanted; write the record."""
         self._write({"steps": {**self.record["steps"], name: entry}})
 
     def _write(self, entries: dict[str, Any]) -> None:

@@ -166,7 +166,7 @@ def _train(method: str, study: Study, corpus: Corpus, folder: StudyFolder, force
         )
     except (FirthError, OSError) as error:
         return _failure(command, error)
-    folder.end_step(out, wanted)
+    folder.write_step(out.name, wanted)
     return ""
 
 

@@ -78,7 +78,10 @@ def bidiagonalize(
         progress(step + 1, steps)
         if complete or left.is_full or converged(step + 1, B[: current.stop, : following.stop]):
             break
-    return _without_zero_columns(left, right, B, step + 1)
+    rows, columns = _nonzero_columns(left), _nonzero_columns(right)
+    return Bidiagonal(
+        left.columns[:, rows], right.columns[:, columns], B[rows][:, columns], step + 1
+    )
 
 
 def _block(number: int) -> slice:
@@ -188,12 +191,6 @@ class _Basis:
         if n_filled:  # eigh sorts ascending: the last columns had the largest remainder
             Q[:, lost[:n_filled].tolist()] = fresh[:, WIDTH - n_filled :]
         self.zero_columns.extend((self.used + lost[n_filled:]).tolist())
-
-
-def _without_zero_columns(left: _Basis, right: _Basis, B: np.ndarray, steps: int) -> Bidiagonal:
-    """Return the bases and the projected matrix, zero columns removed."""
-    rows, columns = (_nonzero_columns(basis) for basis in (left, right))
-    return Bidiagonal(left.columns[:, rows], right.columns[:, columns], B[rows][:, columns], steps)
 
 
 def _nonzero_columns(basis: _Basis) -> Any:

@@ -110,6 +110,8 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
     shape, core = model.config, model.core
     spans = [shape.span_of(layer) for layer in range(shape.layers)]
     rope = {"rope_type": "default", "rope_theta": _THETA}
+    # n if layers 0, n, 2n ... are global; the number of layers if only layer 0 is
+    every = 1 if shape.attention_span is None else shape.global_every or shape.layers
     config = {
         **_common(shape, "modernbert", "ModernBertForMaskedLM"),
         **_ENDS,
@@ -128,7 +130,7 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
         # for transformers 4, which reads neither layer_types nor rope_parameters
         "global_rope_theta": _THETA,
         "local_rope_theta": _THETA,
-        "global_attn_every_n_layers": _global_every(shape),
+        "global_attn_every_n_layers": every,
     }
     tensors = {
         "model.embeddings.tok_embeddings.weight": model.pieces.weight,
@@ -170,13 +172,6 @@ def _modernbert_decoder(model: MaskedLanguageModel) -> tuple[dict[str, Any], dic
         else:
             renamed["lm_" + name if name.startswith("head.") else name] = tensor
     return config, renamed
-
-
-def _global_every(shape: EncoderConfig) -> int:
-    """Return n if layers 0, n, 2n ... are global; the number of layers if only layer 0 is."""
-    if shape.attention_span is None:
-        return 1
-    return shape.global_every or shape.layers
 
 
 def _common(shape: EncoderConfig, kind: str, architecture: str) -> dict[str, Any]:

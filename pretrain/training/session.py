@@ -160,17 +160,14 @@ class MlmSession(Session[MlmPosition]):
         """
         with defer_interrupts() if self._group.size > 1 else contextlib.nullcontext():
             self._stepping = True
-            progress = self._group.broadcast(self._next())
+            step, seconds = self.position.step, self.seconds
+            done = self._budget.progress(step, seconds) >= 1
+            midpoint = _DONE if done else self._budget.midpoint(step, seconds)
+            progress = self._group.broadcast(midpoint)
             if progress == _STOP:
                 raise SystemExit(1)
             yield None if progress == _DONE else progress
             self._stepping = False
-
-    def _next(self) -> float:
-        """Return the progress at which the next step lies, or _DONE."""
-        step, seconds = self.position.step, self.seconds
-        done = self._budget.progress(step, seconds) >= 1
-        return _DONE if done else self._budget.midpoint(step, seconds)
 
     def learned(self, values: Tensor, rate: float, mask_rate: float) -> None:
         """Move on by a step, whose values :meth:`Stepper.update` returned."""
@@ -256,10 +253,8 @@ class MlmSession(Session[MlmPosition]):
     def save(self) -> None:
         """Write a line and a checkpoint; raise if the training has diverged."""
         self.write_line()
-        self.position, self._started = (
-            replace(self.position, seconds=self.seconds),
-            time.monotonic(),
-        )
+        self.position = replace(self.position, seconds=self.seconds)
+        self._started = time.monotonic()
         super().save()
         self.restart_line()
 

@@ -27,7 +27,7 @@ def do(out, *options, text="text", force=False):
             if "kill" in options:
                 raise KilledError
             write_json(partial / "words.json", options)
-        folder.end_step(run, wanted)
+        folder.write_step(run.name, wanted)
         return "redone" if overwrites else "done"
 
 
