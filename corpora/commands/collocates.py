@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,14 +37,11 @@ if TYPE_CHECKING:
 def command(
     corpus: Path,
     query: str | None,
-    measure: str,
-    window: int,
-    words: int,
-    min_count: int,
     versus: str | None,
     versus_documents: str | None,
     as_csv: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Print the words that stand near a word more often than elsewhere.
 
@@ -66,16 +63,8 @@ def command(
     if as_csv and as_json:
         raise click.UsageError("--csv cannot be combined with --json")
 
-    found = collocates(
-        Corpus.open(corpus),
-        query,
-        measure=measure,
-        window=window,
-        words=words,
-        min_count=min_count,
-        versus=versus,
-        versus_documents=versus_documents,
-    )
+    text = Corpus.open(corpus)
+    found = collocates(text, query, versus=versus, versus_documents=versus_documents, **options)
     if as_json:
         print_json(asdict(found))
     elif as_csv:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,19 +35,7 @@ _LABEL = 24  # columns for the document
 @option("--seed", type=click.IntRange(min=0), default=1, help="Seed of the sample.")
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
-def command(
-    corpus: Path,
-    query: str,
-    lines: int,
-    order: str,
-    width: int,
-    near: str | None,
-    within: int,
-    documents: str | None,
-    seed: int,
-    as_csv: bool,
-    as_json: bool,
-) -> None:
+def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     """Print occurrences of a word or phrase with the text around them.
 
     In QUERY, * stands for any characters of a word, and alone for any word. The first
@@ -66,17 +54,7 @@ def command(
     if as_csv and as_json:
         raise click.UsageError("--csv cannot be combined with --json")
 
-    found = concordance(
-        Corpus.open(corpus),
-        query,
-        lines=lines,
-        order=order,
-        width=width,
-        near=near,
-        within=within,
-        documents=documents,
-        seed=seed,
-    )
+    found = concordance(Corpus.open(corpus), query, **options)
     if as_json:
         print_json({"found": found.n_found, "lines": [asdict(line) for line in found.lines]})
     elif as_csv:
@@ -106,14 +84,10 @@ def _print(found: "Concordance") -> None:
     from firth.corpora.common.reporting import note
 
     for line in found.lines:
-        label = " ".join([str(line.document), *_short_fields(line.fields)])
+        title = line.fields.get("title")
+        fields = [title] if title else [v for v in line.fields.values() if 0 < len(v) < _LABEL]
+        label = " ".join([str(line.document), *fields])
         left = fitted(line.left, _SIDE, end=True)
         marked = click.style(line.found, bold=True)
         click.echo(f"{padded(fitted(label, _LABEL), _LABEL)} {left}  {marked}  {line.right}")
     note(f"{len(found.lines):,} of {found.n_found:,} occurrences")
-
-
-def _short_fields(fields: dict[str, str]) -> list[str]:
-    """Return a title or name, or else all short fields."""
-    title = fields.get("title")
-    return [title] if title else [value for value in fields.values() if 0 < len(value) < _LABEL]

@@ -8,7 +8,6 @@ import click
 from firth.corpora.common.command import PATH, Command, option
 
 if TYPE_CHECKING:
-    from firth.corpora.store.concordance import Line
     from firth.embed.explore.why import Why
 
 
@@ -59,14 +58,10 @@ def _print(found: "Why") -> None:
     print_table(["context", *found.words, "share"], rows, title=f"{found.measure} of contexts")
     for each in found.contexts:
         for line in filter(None, each.lines):
-            click.echo(f"{each.context}: {_sentence(line)}")
+            parts = line.left, click.style(line.found, bold=True), line.right
+            click.echo(f"{each.context}: {' '.join(parts).strip()}")
     shown = sum(each.share for each in found.contexts)
     click.echo(
         f"cosine {found.cosine:.3f}; by contexts alone {found.by_contexts:.3f}, of which these "
         f"make {shown:.1%}"
     )
-
-
-def _sentence(line: "Line") -> str:
-    """Return a line with its word in bold."""
-    return " ".join([line.left, click.style(line.found, bold=True), line.right]).strip()
