@@ -97,8 +97,12 @@ def word_changes(
     texts = read_texts(chosen, view)
     n_words = min(MOST_WORDS, len(view.counts))
     counts = np.array([text.counts[:n_words] for text in texts])
-    if settings.route != "contextual" and settings.trains_svd and not runs:
-        _check_dim(training.dim, n_words)
+    trains_svd = settings.route != "contextual" and settings.trains_svd and not runs
+    if trains_svd and training.dim > n_words:
+        raise SettingError(
+            f"`dim={training.dim}` is larger than the vocabulary ({n_words} words); pass "
+            f"`dim={n_words}` or less"
+        )
     rows = _tested(counts, settings, chosen.names)
     enough = counts.sum(axis=0) >= settings.min_count * len(texts)
     n_untested = int(enough.sum() - enough[rows].sum())
@@ -167,15 +171,6 @@ def _choose(
     if by is None or not periods:
         raise SettingError("pass two corpora, or one with `by` and `periods`")
     return read_periods(opened[0], by, periods)
-
-
-def _check_dim(dim: int, n_words: int) -> None:
-    """Raise if there are more dimensions than words."""
-    if dim > n_words:
-        raise SettingError(
-            f"`dim={dim}` is larger than the vocabulary ({n_words} words); pass `dim={n_words}` or "
-            "less"
-        )
 
 
 def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) -> np.ndarray:

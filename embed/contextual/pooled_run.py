@@ -69,9 +69,7 @@ def pool_run(
     force : bool
         Overwrite a run at ``out``.
     cluster : str or concurrent.futures.Executor, optional
-        Where sentences are encoded: the address of a Dask scheduler such as ``tcp://HOST:8786``,
-        ``local:N`` for N processes, or an executor whose workers see the same files. By default
-        this process.
+        Where sentences are encoded, as of :func:`firth.train_svd`; by default this process.
 
     Returns
     -------
