@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,9 @@ class MeasurementCache:
         measured = _read(path)
         if measured is None:
             measured = self._task.measure(vectors, items, unknown)
-            _write(path, measured)
+            # others cannot be read again, as no class is taken from a file
+            if all(type(each.statistic) in (*_KINDS, NoneType) for each in measured):
+                _write(path, measured)
         return measured
 
 
@@ -129,7 +132,9 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
         head["sample"] = None if statistic is None else type(statistic).__name__
         parts |= {name: head.pop(name) for name in ("items", "units", "words")}
         arrays |= {f"{index} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
-        head["further"] = {n: v for n, v in parts.items() if isinstance(v, str | bool)}
+        head["further"] = {
+            n: v for n, v in parts.items() if isinstance(v, str | bool | int | float)
+        }
         heads.append(head)
     text = np.frombuffer(json.dumps(heads).encode(errors="surrogatepass"), np.uint8)
     file = io.BytesIO()

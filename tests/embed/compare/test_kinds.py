@@ -15,6 +15,7 @@ from firth.embed.compare.datasets.fields import read_rows
 from firth.embed.compare.datasets.head import Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.kinds import KINDS, Kind
+from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.sets import named_sets, split_arguments
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.task import task_class
@@ -181,3 +182,18 @@ def test_help_lists_every_kind():
     shown = " ".join(output("compare", "--help").split())
     for kind in KINDS.values():
         assert kind.files.replace("-", "") in shown.replace("- ", "").replace("-", "")
+
+
+class OwnStatistic(Means):
+    """A statistic that the cache does not know."""
+
+
+def test_a_metric_of_ones_own_is_measured_each_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
+    monkeypatch.setitem(SynonymTask.measure.__globals__, "Means", OwnStatistic)
+    vectors = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))
+    cache = MeasurementCache(SynonymTask("set", [["a", "b"]]), {"run": "content"})
+    for _ in range(2):
+        (found,) = cache.measure("run", vectors, np.array([True]), "skip")
+        assert isinstance(found.statistic, OwnStatistic)
+    assert list(tmp_path.rglob("*.npz")) == []
