@@ -5,7 +5,7 @@ cells that are there are not measured again. Those of ideas that are not in the 
 other names, were measured by earlier versions of this file.
 
     python benchmarks/bench_recipes.py --json benchmarks/results/mlm-recipes.json
-    python benchmarks/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default wsd
+    python benchmarks/bench_recipes.py --steps 2400 --seeds 1 2 --recipes default AdamW
 """
 
 import argparse

@@ -4,13 +4,15 @@ import os
 import shutil
 from pathlib import Path
 
-_MEANINGS = {
+_MEANINGS = {  # by the start of a name, up to a hyphen
+    "characters": "what the library of tokenizers does with each character",
     "corpora": "corpora of texts that were passed in place of a corpus",
     "indexes": "of neighbors, of runs that cannot be written",
     "maps": "places of words by UMAP",
     "occurrences": "where words are, of corpora that cannot be written",
     "samples": "texts that were downloaded or generated",
     "scores": "measurements of runs on evaluation sets",
+    "text": "texts that were passed in memory, while they are read",
 }
 
 
@@ -23,18 +25,20 @@ def cache_directory() -> Path:
 
 
 def cached() -> dict[str, tuple[int, str]]:
-    """Return the bytes and the meaning of everything in the cache, by name."""
+    """Return the bytes and the meaning of what the program has in the cache, by name."""
     folder = cache_directory()
+    paths = sorted(folder.iterdir() if folder.is_dir() else ())
     return {
-        path.name: (_size(path), _MEANINGS.get(path.name, "tables and texts in work"))
-        for path in sorted(folder.iterdir() if folder.is_dir() else ())
+        path.name: (_size(path), _MEANINGS[stem])
+        for path in paths
+        if (stem := path.name.lstrip(".").partition("-")[0]) in _MEANINGS
     }
 
 
 def empty_cache(name: str) -> None:
     """Remove what the cache has under a name."""
     path = cache_directory() / name
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _size(path: Path) -> int:

@@ -1,5 +1,6 @@
 """Read what a run says of itself, and find the corpus that it was trained on."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +12,13 @@ from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.options import take
 from firth.corpora.store.corpus import Corpus, is_corpus
-from firth.embed.runs.writer import CONFIG, FORMAT
+from firth.embed.runs.writer import CHANGEABLE, CONFIG, FORMAT
 
 ConfigT = TypeVar("ConfigT")
 
 _UNFINISHED = "is unfinished; run its command again to complete it"
 # Options that may differ between runs of one training: the seed, and those without effect.
-FREE = frozenset({"seed", "threads", "memory", "device"})
+FREE = frozenset({"seed", *CHANGEABLE})
 _NO_OPTIONS = frozenset({"decided", "pooling"})  # what a training found out
 INIT = "init"  # a path in the options, a fingerprint in the provenance
 
@@ -147,4 +148,9 @@ def _corpora(places: Sequence[str | Path]) -> Iterator[Corpus]:
     """Yield the corpora at some places, or in those folders; raise for a place without any."""
     for place in map(Path, places):
         inside = sorted(filter(is_corpus, place.iterdir())) if place.is_dir() else []
-        yield from map(Corpus.open, [place] if is_corpus(place) or not inside else inside)
+        if is_corpus(place) or not inside:
+            yield Corpus.open(place)
+            continue
+        for path in inside:
+            with contextlib.suppress(ArtifactError):  # a damaged one hides no other
+                yield Corpus.open(path)

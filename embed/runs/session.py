@@ -120,7 +120,7 @@ class Session(Generic[PositionT]):
         traceback: TracebackType | None,
     ) -> None:
         with self._stack, defer_interrupts():  # another Ctrl-C must not cut the checkpoint off
-            if isinstance(error, KeyboardInterrupt):
+            if self._writes and isinstance(error, KeyboardInterrupt):
                 self.save()
 
     def steps(self, batches: Iterable[BatchT]) -> Iterator[BatchT]:

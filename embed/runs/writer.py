@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it imports numba
 FORMAT = 1
 CONFIG = "config.json"
 # settings that may differ when an interrupted training is resumed
-_CHANGEABLE = ("device", "threads", "memory")
+CHANGEABLE = ("device", "threads", "memory")
 
 
 class RunWriter:
@@ -61,5 +61,5 @@ def training_maker(method: str, config: Any, corpus: "Corpus", **resolved: Any) 
     ``resolved`` are settings whose value differs from that of the config.
     """
     options = {**dataclasses.asdict(config), **resolved}
-    fixed = {name: value for name, value in options.items() if name not in _CHANGEABLE}
+    fixed = {name: value for name, value in options.items() if name not in CHANGEABLE}
     return {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}

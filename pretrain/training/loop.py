@@ -42,9 +42,7 @@ def train_model(
     held_out = make_held_out(data, tuned.micro_batch)
     workload = make_workload(data, tuned, device)
     reset_peak_memory(device)  # exclude the peak of tuning
-    optimizer = make_optimizer(
-        model, muon_share=config.muon_share, dtype=settings.dtype
-    )  # fmt: skip
+    optimizer = make_optimizer(model, muon_share=config.muon_share, dtype=settings.dtype)
     session = MlmSession(
         run, ModelState(model, optimizer), config, data.budget, workload, group,
         device, n_pieces=model.config.n_pieces, text=data.train.fingerprint(),

@@ -173,7 +173,7 @@ def _pair_columns(rows: Sequence[Row]) -> _PairColumns:
     if len(words) < 2 or not scores:
         raise first.wrong(
             "does not start a list of word, word, score; a set of analogies is passed with "
-            "`analogies`"
+            "`analogy=FILE`"
         )
     names = first.fields if len(first.fields) == width else []
     named = [column for column in scores if names and _SCORE_NAME.search(names[column])]

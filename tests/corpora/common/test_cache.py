@@ -10,8 +10,13 @@ from firth.cli import main
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache with a table and three files of scores."""
-    for name, text in {"table.npz": "12345", "scores/a": "1", "scores/b": "22"}.items():
+    """A cache with a table, two files of scores, and one of somebody else."""
+    for name, text in {
+        "characters-1.npz": "12345",
+        "mine/thesis.txt": "1",
+        "scores/a": "1",
+        "scores/b": "22",
+    }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
@@ -29,20 +34,20 @@ def test_the_cache_is_shown_and_nothing_is_removed(cache):
     lines = [line.split() for line in caches().splitlines()]
     assert ["scores", "3B", *["measurements", "of", "runs", "on", "evaluation", "sets"]] in lines
     assert lines[-1] == ["8B"]
-    assert sorted(path.name for path in cache.iterdir()) == ["scores", "table.npz"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine", "scores"]
 
 
 def test_what_is_named_is_removed_and_then_the_rest(cache):
     emptied = json.loads(caches("scores", "--empty", "--json"))
     assert emptied == {"path": str(cache), "emptied": True, "bytes": {"scores": 3}}
-    assert [path.name for path in cache.iterdir()] == ["table.npz"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine"]
     assert caches("--empty").endswith("5B removed\n")
-    assert list(cache.iterdir()) == []
+    assert [path.name for path in cache.iterdir()] == ["mine"]
     assert caches().endswith("0B\n")
 
 
 def test_an_unknown_name_removes_nothing(cache):
     done = CliRunner().invoke(main, ["caches", "scores", "maps", "--empty"])
-    known = "which has scores, table.npz"
+    known = "which has characters-1.npz, scores"
     assert done.stderr == f"Error: maps: not in the cache {cache}, {known}\n"
-    assert sorted(path.name for path in cache.iterdir()) == ["scores", "table.npz"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine", "scores"]

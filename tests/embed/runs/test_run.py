@@ -93,6 +93,9 @@ def test_a_run_finds_its_corpus_where_it_was_beside_itself_and_where_it_is_told(
     assert Run.open(part).corpus().fingerprint == sample.fingerprint
     shutil.move(tmp_path / "moved" / "all" / "corpus", tmp_path / "away" / "text")
     shutil.copytree(other.path, tmp_path / "away" / "other")
+    damaged = tmp_path / "away" / "damaged"
+    shutil.copytree(other.path, damaged)
+    (damaged / "manifest.json").write_text("{}")
     told = [tmp_path / "second", tmp_path / "away"]  # folders of corpora
     assert Run.open(part).corpus(told).fingerprint == sample.fingerprint
     assert Run.open(run).corpus([tmp_path / "away" / "text"]).fingerprint == corpus.fingerprint

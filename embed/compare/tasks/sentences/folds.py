@@ -19,14 +19,14 @@ def read_folds(path: Path, config: CompareConfig) -> list[SentenceSet]:
     if n_different < 2 * config.folds:
         raise SourceError(
             f"{path}: contains {n_different:,} different sentences, too few for "
-            f"`folds={config.folds}`; pass fewer, or TRAIN,TEST"
+            f"{config.folds} folds; pass TRAIN,TEST, or fewer folds in Python"
         )
     parts = Parts(set_name(path), every, LabeledSentences((), ()), None)
     numbers = fold_numbers(every, config.folds, config.seed)
     folds = [SentenceSet(parts, config.seed, numbers == fold) for fold in range(config.folds)]
     if any(len(fold.classes) < 2 or not len(fold.places(DEV)) for fold in folds):
         raise SourceError(
-            f"{path}: too few sentences of a label; without one of `folds={config.folds}` no two "
+            f"{path}: too few sentences of a label; without one of {config.folds} folds no two "
             "labels are left to learn; give two labels at least two different sentences each"
         )
     note(f"{parts.name}: no test part, so cross-validation with {config.folds} folds")

@@ -71,8 +71,8 @@ class SentencesTask(Task):
             labels = parts.train.labels
             notes.insert(
                 0,
-                f"{len(set(labels)):,} coarse labels, such as {labels[0]!r}; `fine_labels` "
-                "predicts the fine ones",
+                f"{len(set(labels)):,} coarse labels, such as {labels[0]!r}; "
+                "CompareConfig(fine_labels=True) predicts the fine ones",
             )
         for text in notes:
             note(f"{parts.name}: {text}")

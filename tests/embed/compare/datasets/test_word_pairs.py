@@ -90,7 +90,7 @@ def test_published_forms_are_distinguished(tmp_path, text, expected):
 
 NO_PAIRS = ": contains no word pairs; expected lines of word, word, score"
 NO_LIST = (
-    "does not start a list of word, word, score; a set of analogies is passed with `analogies`"
+    "does not start a list of word, word, score; a set of analogies is passed with `analogy=FILE`"
 )
 NOT_A_PAIR, FIX = "is not word, word, score separated by", "correct it, or start a comment with '#'"
 

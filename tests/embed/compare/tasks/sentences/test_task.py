@@ -455,8 +455,8 @@ def test_an_encoder_encodes_each_layer_once_for_all_folds(tmp_path, vectors):
 @pytest.mark.parametrize(
     ("lines", "folds", "message"),
     [
-        (sentence_lines(60, 3), 40, "contains 60 different sentences, too few for `folds=40`"),
-        (sentence_lines(5, 3) * 9, 3, "contains 5 different sentences, too few for `folds=3`"),
+        (sentence_lines(60, 3), 40, "contains 60 different sentences, too few for 40 folds"),
+        (sentence_lines(5, 3) * 9, 3, "contains 5 different sentences, too few for 3 folds"),
         ([*(f"pos {n}" for n in range(19)), "neg x"], 10, "too few sentences of a label"),
         ([*(f"pos {n}" for n in range(18)), "neg x", "neg x"], 9, "too few sentences of a label"),
         (["a 1", "a 2", "b 3", "b 4"], 2, "too few sentences of a label"),
