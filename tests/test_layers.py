@@ -451,3 +451,17 @@ print(*({set(slow.split()) | {"firth.corpora.commands"}} & sys.modules.keys()))
     done = run_python("-c", code, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.process
+def test_the_help_of_commands_loads_no_numpy():
+    code = """
+import sys
+from firth.cli import main
+for name in ("train-mlm", "train-skipgram", "compare", "neighbors", "study"):
+    main([name, "--help"], standalone_mode=False)
+print("numpy" in sys.modules)
+"""
+    done = run_python("-c", code, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "False"

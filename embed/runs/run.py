@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from firth.corpora.artifacts.artifact import MAKER, artifact_paths, read_json
 from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.options import take
-from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.embed.runs.writer import CHANGEABLE, CONFIG, FORMAT
+
+if TYPE_CHECKING:  # it imports numba
+    from firth.corpora.store.corpus import Corpus
 
 ConfigT = TypeVar("ConfigT")
 
@@ -111,12 +113,14 @@ class Run:
         *,
         recorded: bool = True,
         remedy: str = "pass `corpus`",
-    ) -> Corpus:
+    ) -> "Corpus":
         """Find the corpus, or sample, of this run by its checksum.
 
         Each of the ``places`` is a corpus or a folder of corpora. After them, if ``recorded``,
         comes the place where it was trained on, and what has that name beside this run.
         """
+        from firth.corpora.store.corpus import is_corpus
+
         made = self.provenance
         wanted, path = made.get("corpus"), made.get("corpus_path")
         if not isinstance(wanted, str) or not isinstance(path, str):
@@ -144,8 +148,10 @@ def trained(path: Path) -> Training | None:
         return None
 
 
-def _corpora(places: Sequence[str | Path]) -> Iterator[Corpus]:
+def _corpora(places: Sequence[str | Path]) -> Iterator["Corpus"]:
     """Yield the corpora at some places, or in those folders; raise for a place without any."""
+    from firth.corpora.store.corpus import Corpus, is_corpus
+
     for place in map(Path, places):
         inside = sorted(filter(is_corpus, place.iterdir())) if place.is_dir() else []
         if is_corpus(place) or not inside:

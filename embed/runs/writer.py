@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.provenance import PROVENANCE, now, provenance
-from firth.corpora.text.segment import TextSettings
 
 if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
+    from firth.corpora.text.segment import TextSettings
 
 FORMAT = 1
 CONFIG = "config.json"
@@ -29,7 +29,7 @@ class RunWriter:
         self._started = started or now()
 
     def describe(
-        self, method: str, options: Mapping[str, Any], text: TextSettings | None, /, **made: Any
+        self, method: str, options: Mapping[str, Any], text: "TextSettings | None", /, **made: Any
     ) -> None:
         """Write the method, its options and the text settings, and how the run was ``made``."""
         write_json(self.path / PROVENANCE, provenance(self._started, **made))
