@@ -328,8 +328,6 @@ class MlmConfig:
             attention_edges=edges,
             mixers=mixers,
             conv_width=width,
-            # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
-            # this is the same proportion without the common factor, which the norm removes
         )
         return dataclasses.replace(shape, nearby_heads=shape.can_look_nearby)
 

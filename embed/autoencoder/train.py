@@ -1,6 +1,5 @@
 """Train auto-encoders of co-occurrence rows; their codes are a run of word vectors."""
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +93,8 @@ def make_autoencoder_run(
             have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
             note(f"{corpus.path}: {have} no context words and a zero vector")
         WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(run.path)
-        run.describe(
-            METHOD, dataclasses.asdict(config), corpus.text, seeds=[config.seed],
-            threads=thread_count(config.threads), device=device, **corpus.trained_on,
-        )  # fmt: skip
+        threads = thread_count(config.threads)
+        run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out
 
 

@@ -28,15 +28,11 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth train-autoencoder out/wiki --out out/vae --kind variational:2
         firth neighbors out/autoencoder king
     """
-    from firth.corpora.common.device import choose_device
-    from firth.corpora.encoding.build import open_or_build
     from firth.embed.autoencoder.dry_run import estimate_autoencoder
     from firth.embed.autoencoder.train import make_autoencoder_run
 
     config = request.config
-    request.check_runs()
-    choose_device(config.device)
-    corpus = open_or_build(request.corpus)
+    corpus = request.open_corpus(config.device)
     if request.dry_run:
         request.print_plan(estimate_autoencoder(corpus, config))
         return

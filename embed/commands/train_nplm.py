@@ -26,15 +26,11 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
-    from firth.corpora.common.device import choose_device
-    from firth.corpora.encoding.build import open_or_build
     from firth.embed.nplm.dry_run import estimate_nplm
     from firth.embed.nplm.train import make_nplm_run, open_text, with_samples
 
     config = request.config
-    request.check_runs()
-    choose_device(config.device)
-    corpus = open_or_build(request.corpus)
+    corpus = request.open_corpus(config.device)
     if request.dry_run:
         request.print_plan(estimate_nplm(corpus, config))
         return

@@ -25,15 +25,11 @@ def command(request: Request[SvdConfig]) -> None:
         firth train-svd out/wiki --out out/svd
         firth neighbors out/svd king
     """
-    from firth.corpora.common.device import choose_device
-    from firth.corpora.encoding.build import open_or_build
     from firth.embed.svd.dry_run import estimate_svd
     from firth.embed.svd.train import make_svd_run, with_width
 
     config = request.config
-    request.check_runs()
-    choose_device(config.device)
-    corpus = open_or_build(request.corpus)
+    corpus = request.open_corpus(config.device)
     if request.dry_run:
         request.print_plan(estimate_svd(corpus, config))
         return

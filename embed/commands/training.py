@@ -38,6 +38,15 @@ class Request(Generic[ConfigT]):
         if self.out is not None:
             self._runs(self.out).finished()
 
+    def open_corpus(self, device: str) -> "Corpus":
+        """Open or build the corpus; raise before if a run cannot be made or there is no device."""
+        from firth.corpora.common.device import choose_device
+        from firth.corpora.encoding.build import open_or_build
+
+        self.check_runs()
+        choose_device(device)
+        return open_or_build(self.corpus)
+
     def print_plan(self, estimate: Estimate) -> None:
         """Print the cost of all runs."""
         print_estimate(estimate.of_runs(self.seeds), as_json=self.as_json)

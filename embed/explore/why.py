@@ -163,12 +163,16 @@ class Explainer:
         return WordVectors.open(self._run)
 
     @cached_property
+    def _described(self) -> Run:
+        return Run.open(self._run)
+
+    @cached_property
     def _corpus(self) -> Corpus:
         """What the run was trained on, which may be a sample."""
         if self._given is None:
-            return Run.open(self._run).corpus()
+            return self._described.corpus()
         given = self._given.path if isinstance(self._given, Corpus) else self._given
-        return Run.open(self._run).corpus([given], recorded=False)
+        return self._described.corpus([given], recorded=False)
 
     @cached_property
     def _search(self) -> Search | None:
@@ -187,7 +191,7 @@ class Explainer:
 
     def _weights(self, words: tuple[str, str], seed: int) -> _Weights:
         """Return the weights of contexts by the method of the run."""
-        if Run.open(self._run).method == SVD:
+        if self._described.method == SVD:
             return self._of_counts(words)
         if self._vectors.contexts is not None:
             return _of_predictions(self._vectors, words)
@@ -204,7 +208,7 @@ class Explainer:
 
     def _of_counts(self, words: tuple[str, str]) -> _Weights:
         """Return the rows of two words of the matrix that the run factored."""
-        config = Run.open(self._run).settings(SvdConfig)
+        config = self._described.settings(SvdConfig)
         if config.pieces is not None:
             raise SettingError(f"{self._run}: counts pieces of words; pass a run without `pieces`")
         names, matrix = self._matrix
@@ -215,7 +219,7 @@ class Explainer:
     @cached_property
     def _matrix(self) -> tuple[list[str], Any]:
         """The matrix that the run factored, float32 CSR (V, V), with the words of its rows."""
-        config = Run.open(self._run).settings(SvdConfig)
+        config = self._described.settings(SvdConfig)
         return weighted_matrix(self._corpus, config)
 
 

@@ -97,10 +97,8 @@ def make_nplm_run(
         train_network(network, text, config, run.path, tuning)
         vectors = network.arrays()["words"][:-1]
         WordVectors(text.words, vectors, counts=text.counts).save(run.path)
-        run.describe(
-            METHOD, dataclasses.asdict(config), corpus.text, seeds=[config.seed],
-            threads=thread_count(config.threads), device=device, **corpus.trained_on,
-        )  # fmt: skip
+        threads = thread_count(config.threads)
+        run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out
 
 

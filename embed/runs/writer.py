@@ -37,6 +37,11 @@ class RunWriter:
         config["text"] = None if text is None else text.to_json()
         write_whole(self.path / CONFIG, lambda path: write_json(path, config))
 
+    def describe_training(self, method: str, config: Any, corpus: "Corpus", /, **made: Any) -> None:
+        """Write the settings of a training on a corpus, which has the text, and how it was made."""
+        made = {"seeds": [config.seed], **made, **corpus.trained_on}
+        self.describe(method, dataclasses.asdict(config), corpus.text, **made)
+
 
 @contextlib.contextmanager
 def new_run(

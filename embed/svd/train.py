@@ -237,8 +237,7 @@ def make_svd_run(
         _check_fits_cluster(corpus, config)
         refuse_existing(out, force)  # before workers start
     config = with_width(config, corpus)
-    options = dataclasses.asdict(config)
-    maker = {"command": "train-svd", "corpus": corpus.fingerprint, **options}
+    maker = {"command": "train-svd", "corpus": corpus.fingerprint, **dataclasses.asdict(config)}
     with (
         open_executor(cluster) as executor,
         new_run(out, maker, force=force, resume=SCRATCH if executor else None) as run,
@@ -262,11 +261,11 @@ def make_svd_run(
             note(f"{corpus.path}: {have} no {lacks} and a zero vector")
         words, tokens = view.words[:n_words], view.counts[:n_words]
         WordVectors(words, vectors, counts=tokens).save(run.path)
-        about = {"threads": thread_count(config.threads), **corpus.trained_on}
+        made: dict[str, Any] = {"threads": thread_count(config.threads)}
         if tasks:
-            about["cluster"] = sorted(tasks.cpus)
+            made["cluster"] = sorted(tasks.cpus)
             tasks.remove()
-        run.describe(METHOD, options, corpus.text, seeds=[config.seed], **about)
+        run.describe_training(METHOD, config, corpus, **made)
     return out
 
 

@@ -105,7 +105,7 @@ def make_tables(
     used = None if ngrams is None else buckets
     n_rows = 2 * len(words) + len(buckets) + _BY_SPARE * spare
     n_bytes = max(_BY_PART * len(parts), parts.nbytes + 4 * _width(dim) * n_rows)
-    require_room(besides + n_bytes, len(words), dim, memory)
+    require_tables(besides + n_bytes, len(words), dim, memory)
     inputs = _zeros(len(words) + len(buckets) + 1, dim)
     outputs = _zeros(len(words) + spare + 1, dim)
     tables = Tables(inputs, outputs, len(words), dim, starts, parts, used)
@@ -114,7 +114,7 @@ def make_tables(
     return tables
 
 
-def require_room(needed: int, n_words: int, dim: int, memory: str | None) -> None:
+def require_tables(needed: int, n_words: int, dim: int, memory: str | None) -> None:
     """Raise if a training takes more than ``memory``."""
     require_memory(
         needed,

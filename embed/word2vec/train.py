@@ -4,7 +4,6 @@ Mikolov, Chen, Corrado and Dean 2013 (arXiv:1301.3781); Mikolov, Sutskever, Chen
 Corrado and Dean 2013 (arXiv:1310.4546).
 """
 
-import dataclasses
 from pathlib import Path
 
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
@@ -114,8 +113,7 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
         else:
             train_tables(trainer, run.path)
             trainer.tables.save(run.path, trainer.text.words, trainer.text.counts)
-        run.describe(
-            config.method, dataclasses.asdict(config), corpus.text, seeds=[config.seed],
-            threads=trainer.threads, **corpus.trained_on, init=resolved["init"],
-        )  # fmt: skip
+        run.describe_training(
+            config.method, config, corpus, threads=trainer.threads, init=resolved["init"]
+        )
     return out

@@ -15,7 +15,7 @@ from firth.embed.word2vec.initial import init_fingerprint, open_init
 from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from firth.embed.word2vec.kernels.rounds import Plan
 from firth.embed.word2vec.schedule import Batch, learning_rate
-from firth.embed.word2vec.tables import Tables, make_tables, require_room
+from firth.embed.word2vec.tables import Tables, make_tables, require_tables
 from firth.embed.word2vec.training_text import TrainingText, open_text
 from firth.embed.word2vec.workers import Workers
 
@@ -77,7 +77,7 @@ class Trainer:
             return
         config, n_words = self.config, len(self.text.words)
         needed = self._besides + 8 * config.dim * n_words
-        require_room(needed, n_words, config.dim, config.memory)
+        require_tables(needed, n_words, config.dim, config.memory)
 
     @property
     def _besides(self) -> int:

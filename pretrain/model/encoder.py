@@ -126,6 +126,8 @@ class MaskedLanguageModel(nn.Module):
         if config.positions == "learned":
             self.position_table = nn.Embedding(config.max_length, config.dim)
         elif config.positions == "sinusoidal":
+            # Vaswani et al. multiply embeddings of variance 1/D by sqrt(D) and add the sinusoids;
+            # this is the same proportion without the common factor, which the norm removes
             table = sinusoids(config.max_length, config.dim) * INIT_STD
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)

@@ -67,7 +67,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         path = paths[name]
         before = _kept_checksums(path)
         vectors[name] = load_vectors(path, verified=True)
-        about[name] = describe_run(path) | _describe_defaults(path) | _describe_text(path)
+        about[name] = describe_run(path) | _describe_training(Run.open(path))
         if _kept_checksums(path) != before:
             raise ArtifactError(f"{path}: was replaced while it was read; compare again")
         if isinstance(run, WordVectors) and not np.array_equal(run.matrix, vectors[name].matrix):
@@ -118,16 +118,11 @@ def describe_run(path: Path) -> dict[str, str]:
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
 
 
-def _describe_defaults(path: Path) -> dict[str, Any]:
-    """Return how the settings of a run were chosen, if they are defaults chosen on sets."""
-    chosen = chosen_defaults(Run.open(path))
-    return {} if chosen is None else {_CHOSEN: asdict(chosen)}
-
-
-def _describe_text(path: Path) -> dict[str, Any]:
-    """Return which text a run was trained on, and how large it is, if the run records that."""
-    text = Run.open(path).provenance.get("text")
-    return {"text": text} if isinstance(text, dict) else {}
+def _describe_training(run: Run) -> dict[str, Any]:
+    """Return how the settings were chosen, if on sets, and on which text the run was trained."""
+    chosen, text = chosen_defaults(run), run.provenance.get("text")
+    about = {} if chosen is None else {_CHOSEN: asdict(chosen)}
+    return about | ({"text": text} if isinstance(text, dict) else {})
 
 
 def _with_encoder(path: Path | None, vectors: WordVectors) -> StaticVectors:
