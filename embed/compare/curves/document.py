@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firth.embed.compare.curves.runs import Point
+from firth.embed.compare.report.document import score_entry
 from firth.embed.compare.scoring.notes import few_note, few_of
 
 if TYPE_CHECKING:
@@ -53,25 +54,17 @@ def _by_group(scores: Sequence["Score"], rows: Sequence[str]) -> Iterator["Score
 
 def _result(score: "Score", point: "Point | None", unknown: str, grouped: bool) -> dict[str, Any]:
     """Return one entry of the JSON; baselines have no point."""
-    measured, corpus = score.measured, point.sampled.corpus if point else None
+    section, corpus = score.measured.section, point.sampled.corpus if point else None
     few = few_of(score)
     return {
         "method": point.method if point else score.run,
         "tokens": corpus.training_tokens if corpus else None,
         "documents": corpus.training_documents if corpus else None,
         "types": point.sampled.types if point else None,
-        "run": score.run,
-        "task": measured.task,
-        "dataset": measured.dataset,
-        **({} if measured.section is None else {"section": measured.section}),
-        "metric": measured.metric,
-        "score": score.score,
-        "low": score.low,
-        "high": score.high,
-        "items_used": len(measured.items),
-        "items_total": measured.items_total,
+        **score_entry(score),
         "shared_items": score.shared,
         "unknown": unknown,
+        **({} if section is None else {"section": section}),
         **({} if few is None else {"remark": few_note(score), "few": few}),
         **({"seeds": score.n_seeds, "deviation": score.deviation} if grouped else {}),
     }

@@ -41,19 +41,6 @@ def to_json(
 def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
     """Return one entry of the JSON."""
     measured = score.measured
-    entry = {
-        "run": score.run,
-        "task": measured.task,
-        "dataset": measured.dataset,
-        "metric": measured.metric,
-        "score": score.score,
-        "low": score.low,
-        "high": score.high,
-        "items_used": len(measured.items),
-        "items_total": measured.items_total,
-        "unknown": unknown,
-        "shared_items": score.shared,
-    }
     further = {
         "section": measured.section,
         "reason": measured.reason,
@@ -70,7 +57,24 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
     }
+    entry = {**score_entry(score), "unknown": unknown, "shared_items": score.shared}
     return entry | {name: value for name, value in further.items() if value is not None}
+
+
+def score_entry(score: Score) -> dict[str, Any]:
+    """Return what every entry of a score has."""
+    measured = score.measured
+    return {
+        "run": score.run,
+        "task": measured.task,
+        "dataset": measured.dataset,
+        "metric": measured.metric,
+        "score": score.score,
+        "low": score.low,
+        "high": score.high,
+        "items_used": len(measured.items),
+        "items_total": measured.items_total,
+    }
 
 
 def note_of(entry: Mapping[str, Any]) -> str | None:
