@@ -1,6 +1,5 @@
 """The first lines of an evaluation set, by which its kind is recognized."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -30,7 +29,7 @@ class Head:
     path: Path  # of the file or folder
     n_files: int  # as given, joined by commas
     text: str  # empty for a folder
-    names: Sequence[str] = ()  # of the files in a folder, with their folders
+    names: tuple[str, ...] = ()  # of the files in a folder, with their folders
 
     @classmethod
     def of(cls, named: str) -> "Head":
@@ -39,7 +38,7 @@ class Head:
         path = Path(files[-1].strip())
         if path.is_dir():
             names = (str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
-            return cls(path, len(files), "", sorted(names))
+            return cls(path, len(files), "", tuple(sorted(names)))
         content = _first_bytes(path)
         text = "" if b"\0" in content else content.decode("utf-8-sig", errors="replace")
         whole_lines = text if len(content) < _BYTES else text.rpartition("\n")[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -56,10 +57,15 @@ def _holds_vectors(path: Path) -> bool:
 
 def _kinds(named: str) -> list[str]:
     """Return the kinds that a set may be: of those that certainly match, else of likely ones."""
-    head = Head.of(named)
+    return list(_kinds_of(Head.of(named)))
+
+
+@lru_cache(16)  # a command asks for each set several times, and looking takes longer than reading
+def _kinds_of(head: Head) -> tuple[str, ...]:
+    """Return the kinds that a set of these first lines may be."""
     matches = {key: task_class(key).recognize(head) for key in KINDS}
     best = max(matches.values())
-    return [key for key, match in matches.items() if match is best is not Match.NO]
+    return tuple(key for key, match in matches.items() if match is best is not Match.NO)
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
