@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -221,6 +221,26 @@ class Task(ABC):
         ArtifactError
             If a vector, a state or a sentence score is NaN or infinite.
         """
+
+    def _measurement(
+        self,
+        metric: str,
+        items: np.ndarray,
+        statistic: Statistic | None,
+        reason: str | None,
+        **about: Any,
+    ) -> Measurement:
+        """Return one metric on some items; undefined if there is a reason."""
+        # items: int64 (n,)
+        return Measurement(
+            task=self.key,
+            dataset=self.dataset,
+            metric=metric,
+            items=items,
+            statistic=statistic if reason is None else None,
+            reason=reason,
+            **{"items_total": self.n_items} | about,
+        )
 
 
 def task_class(key: str) -> type[Task]:

@@ -73,32 +73,15 @@ class ChangeTask(Task):
         ratios = np.array([abs(np.log((c[0] + 1) / (c[-1] + 1))) for _, c in found])
         missing = None if changes else _NO_CHANGE
         return [
-            self._measured("spearman", chosen, judged, distances, missing, ranked=True),
-            self._measured("spearman_frequency", chosen, judged, ratios, missing, ranked=False),
+            self._measurement(
+                metric,
+                chosen,
+                Correlation(judged, values, ranked=True),
+                missing or why_undefined(judged, values, "word", "distances"),
+                ranked=metric == "spearman",
+            )
+            for metric, values in (("spearman", distances), ("spearman_frequency", ratios))
         ]
-
-    def _measured(
-        self,
-        metric: str,
-        chosen: np.ndarray,
-        judged: np.ndarray,
-        values: np.ndarray,
-        reason: str | None,
-        *,
-        ranked: bool,
-    ) -> Measurement:
-        """Return one rank correlation; undefined if a series is constant."""
-        reason = reason or why_undefined(judged, values, "word", "distances")
-        return Measurement(
-            task=self.key,
-            dataset=self.dataset,
-            metric=metric,
-            items=chosen,
-            items_total=self.n_items,
-            statistic=None if reason else Correlation(judged, values, ranked=True),
-            reason=reason,
-            ranked=ranked,
-        )
 
 
 def _changes_of(vectors: StaticVectors) -> Mapping[str, tuple[float, list[int]]] | None:

@@ -120,14 +120,11 @@ class MinimalPairTask(Task):
     def _whole(self, chosen: np.ndarray, values: np.ndarray | None, reason: str) -> Measurement:
         """Return the accuracy over the whole set; paradigms are drawn if there are several."""
         several = len(self._paradigm_numbers) > 0 and self._paradigm_numbers.max() > 0
-        return Measurement(
-            task=self.key,
-            dataset=self.dataset,
-            metric="accuracy",
-            items=chosen,
-            items_total=self.n_items,
-            statistic=None if values is None else Means(values),
-            reason=reason if values is None else None,
+        return self._measurement(
+            "accuracy",
+            chosen,
+            None if values is None else Means(values),
+            reason if values is None else None,
             units=self._paradigm_numbers[chosen][:, None] if several else None,
             chance=None if values is None else 0.5,
         )

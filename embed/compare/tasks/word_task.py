@@ -88,14 +88,11 @@ class WordTask(Task):
         **about: Any,
     ) -> Measurement:
         """Return one metric on the items found; undefined if there is a reason."""
-        about = {"items_total": self.n_items} | about
-        return Measurement(
-            task=self.key,
-            dataset=self.dataset,
-            metric=metric,
-            items=found.items,
-            statistic=statistic if reason is None else None,
-            reason=reason,
+        return self._measurement(
+            metric,
+            found.items,
+            statistic,
+            reason,
             items_composed=int(found.has_composed.sum()),
             items_zero=int(found.has_zero.sum()),
             **about,
