@@ -26,12 +26,13 @@ class Relation:
     section: str  # the relation, from the last ``: name`` line, else the file name without ending
 
 
-def holds_relations(path: Path) -> bool:
-    """Return whether a set is of the BATS form; every folder is."""
-    if path.is_dir():
-        return True
-    rows = read_rows(path, sections=True)[:_SNIFFED_LINES]
-    return _most_fitting(rows, 2) > _most_fitting(rows, 4)
+def read_analogies(path: Path) -> list[Question] | list[Relation]:
+    """Read a set of either form; every folder is of relations."""
+    if not path.is_dir():
+        rows = read_rows(path, sections=True)[:_SNIFFED_LINES]
+        if _most_fitting(rows, 2) <= _most_fitting(rows, 4):
+            return read_questions(path)
+    return read_relations(path)
 
 
 def looks_like_analogies(head: Head) -> bool:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.inputs.lookup import finite_units
-from firth.embed.compare.tasks.analogy.best_answers import BestAnswers
-from firth.embed.compare.tasks.analogy.offsets import products, to_float32
+from firth.embed.compare.tasks.analogy.offsets import mark, products, to_float32
 from firth.embed.protocols import StaticVectors
 
 _BLOCK = 4096  # candidates whose cosines with all words are held at once
@@ -65,17 +64,24 @@ def correct_by_lrcos(
     units = finite_units(vectors, rows, composed)
     classifiers = [_train(part, units, np.searchsorted(rows, part.rows)) for part in parts]
     queries, places = to_float32(units), np.searchsorted(rows, words)
-    best = BestAnswers(answers, words[:, None] if exclude else words[:, None][:, :0])
-    held = np.zeros((len(rows), min(block, candidates) + 1), dtype=np.float32)  # and the spare
+    marks, offsets, are_answers = mark(
+        words[:, None] if exclude else words[:, None][:, :0], answers
+    )
+    owners = np.repeat(np.arange(len(words)), np.diff(offsets))
+    correct, other = np.full((2, len(words)), -np.inf, dtype=np.float32)
+    held = np.empty((len(rows), min(block, candidates)), dtype=np.float32)
     for start in range(0, candidates, block):
         some = np.arange(start, min(start + block, candidates))
-        products(queries, to_float32(finite_units(vectors, some)), held[:, : len(some)])
-        cosines = held[:, : len(some) + 1]
+        cosines = products(queries, to_float32(finite_units(vectors, some)), held[:, : len(some)])
+        scores = cosines[places]
         for trained in classifiers:
-            columns = best.locate(trained.lines, start, len(some))
-            scores = _probabilities(trained, cosines) * cosines[places[trained.lines]]
-            best.update(trained.lines, scores, columns)
-    return best.correct()
+            scores[trained.lines] *= _probabilities(trained, cosines)
+        inside = (marks >= start) & (marks < start + len(some))
+        marked = owners[inside], marks[inside] - start
+        np.maximum.at(correct, marked[0], np.where(are_answers[inside], scores[marked], -np.inf))
+        scores[marked] = -np.inf
+        other = np.maximum(other, scores.max(axis=1))
+    return np.asarray(correct > other)
 
 
 def _parts(

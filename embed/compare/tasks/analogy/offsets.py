@@ -39,7 +39,7 @@ def correct_by_offset(
     words, places = np.unique(questions, return_inverse=True)
     places = places.reshape(-1, 3)
     queries = to_float32(finite_units(vectors, words, composed))
-    marks = _marks(questions if exclude else questions[:, :0], answers)
+    marks = mark(questions if exclude else questions[:, :0], answers)
     correct, other = np.full((2, len(questions), len(BY_OFFSET)), -np.inf, dtype=np.float32)
     inner = products(queries, queries, np.empty((len(words), len(words)), dtype=np.float32))
     a, b, c = places.T
@@ -71,7 +71,7 @@ def _split(rows: np.ndarray, size: int) -> list[np.ndarray]:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def _marks(
+def mark(
     excluded: np.ndarray, answers: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return candidates to exclude or reward, ascending, offsets, and which are answers."""

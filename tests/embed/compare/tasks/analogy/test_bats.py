@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from firth.embed.compare.datasets.questions import Question, Relation
 from firth.embed.compare.tasks.analogy import lrcos
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
-from firth.embed.compare.tasks.analogy.bats import RelationTask
 from firth.embed.compare.tasks.analogy.lrcos import correct_by_lrcos
 from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET
 from firth.embed.vectors.word_vectors import WordVectors
@@ -76,7 +75,7 @@ def test_lrcos_matches_the_definition(sparse, exclude):
 
     expected = naive_lrcos(vectors, relations, exclude)
     assert found.tolist() == expected
-    result = ask(RelationTask("set", relations, None, exclude=exclude), vectors)[3]
+    result = ask(AnalogyTask("set", relations, None, exclude=exclude), vectors)[3]
     assert (result.metric, result.statistic.values.tolist()) == ("accuracy_lrcos", expected)
     assert 0.2 < np.mean(expected) < 0.95
 
@@ -125,7 +124,7 @@ def test_questions_are_all_ordered_pairs_of_lines_of_a_section(tiny):
         Relation("woman", ("queen",), "royal"),
         Relation("apple", ("pear", "queen"), "fruit"),
     ]
-    task = RelationTask("set", lines, None)
+    task = AnalogyTask("set", lines, None)
 
     # the pair man-woman, the pair woman-man, then the three lines
     assert task.n_items == 5
@@ -146,7 +145,7 @@ def test_pairs_score_like_explicit_questions():
     ]
 
     for exclude in (True, False):
-        pairs = ask(RelationTask("set", lines, 100, exclude, sections=True), vectors)
+        pairs = ask(AnalogyTask("set", lines, 100, exclude, sections=True), vectors)
         written = ask(AnalogyTask("set", questions, 100, exclude, sections=True), vectors)
         pairs = [result for result in pairs if result.metric in BY_OFFSET]
         for ours, theirs in zip(pairs, written, strict=True):
@@ -159,7 +158,7 @@ def test_pairs_score_like_explicit_questions():
 def test_any_correct_answer_counts(tiny):
     lines = [Relation("man", ("king",), "s"), Relation("woman", ("pear", "apple", "queen"), "s")]
 
-    accuracy, *_ = ask(RelationTask("set", lines, None), tiny)
+    accuracy, *_ = ask(AnalogyTask("set", lines, None), tiny)
 
     # man king woman: queen is best; woman pear man cannot be asked
     assert (accuracy.items.tolist(), score(accuracy)) == ([0], 1.0)
@@ -167,7 +166,7 @@ def test_any_correct_answer_counts(tiny):
 
 def test_words_beyond_the_limit_are_neither_questions_nor_answers(tiny):
     lines = [Relation("man", ("king",), "s"), Relation("woman", ("queen", "apple"), "s")]
-    task = RelationTask("set", lines, 3)
+    task = AnalogyTask("set", lines, 3)
 
     assert task.known(tiny).tolist() == [False, False, True, False]
     assert task.known(tiny, "zero").all()
@@ -189,7 +188,7 @@ def test_lrcos_of_a_single_line_is_the_nearest_word(tiny):
 def test_sections_have_their_own_questions_and_lines():
     relations, vectors = planted(noise=0.8)
 
-    results = ask(RelationTask("set", relations, None, sections=True), vectors)
+    results = ask(AnalogyTask("set", relations, None, sections=True), vectors)
 
     metrics = [*BY_OFFSET, "accuracy_lrcos"]
     sections = [None, "plural", "color"]
@@ -201,7 +200,7 @@ def test_sections_have_their_own_questions_and_lines():
 
 
 def test_a_set_without_known_items_is_undefined(tiny):
-    task = RelationTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
+    task = AnalogyTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
 
     for result in ask(task, tiny):
         assert (result.statistic, len(result.items)) == (None, 0)
