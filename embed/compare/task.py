@@ -116,7 +116,8 @@ class Task(ABC):
         Parameters
         ----------
         head : Head
-            The first lines of its file, or the names of the files in its folder.
+            The first lines of its file or, in a folder, of the first of ``inner_files``; the names
+            in the folder if the task has no such pattern.
 
         Returns
         -------

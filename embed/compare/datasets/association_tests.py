@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.fields import Row, read_bytes, read_rows, split
@@ -63,68 +64,59 @@ def looks_like_associations(head: Head) -> bool:
         return False
 
 
-class _Test:
-    """A test under construction: lists are added one by one."""
+class _List(NamedTuple):
+    """A list as a file has it."""
 
-    def __init__(self, name: str | None, where: str) -> None:
-        self._name, self._where = name, where
-        self._lists: list[WordList | None] = [None] * len(_PLACES)
+    where: str  # for errors
+    role: str
+    name: str
+    words: Iterable[str]
 
-    def add(self, where: str, role: str, name: str, words: Iterable[str]) -> None:
-        """Add a list at the first free place of its role."""
-        free = next((place for place in _ROLES[role] if self._lists[place] is None), None)
-        if free is None:
+
+def _test(name: str | None, where: str, lists: Iterable[_List]) -> AssociationTest:
+    """Put each list at the first free place of its role."""
+    placed: dict[int, WordList] = {}
+    for each in lists:
+        place = next((place for place in _ROLES[each.role] if place not in placed), None)
+        if place is None:
             raise SourceError(
-                f"{where}: {name!r} is one {role} list too many; a test has two target and two "
-                "attribute lists; start another test with ': name'"
+                f"{each.where}: {each.name!r} is one {each.role} list too many; a test has two "
+                "target and two attribute lists; start another test with ': name'"
             )
-        found = WordList(name, tuple(word.strip() for word in words if word.strip()))
-        if len(found.words) < MIN_WORDS:
+        words = tuple(word.strip() for word in each.words if word.strip())
+        if len(words) < MIN_WORDS:
             raise SourceError(
-                f"{where}: the list {name!r} needs at least {MIN_WORDS} words, "
-                f"got {len(found.words)}"
+                f"{each.where}: the list {each.name!r} needs at least {MIN_WORDS} words, "
+                f"got {len(words)}"
             )
-        self._lists[free] = found
-        self._check_duplicates(where, found)
-
-    def finish(self) -> AssociationTest:
-        """Return the test, or raise if a list is missing."""
-        x, y, a, b = self._lists
-        if x is None or y is None or a is None or b is None:
-            missing = _PLACES[self._lists.index(None)]
-            which = "the test" if self._name is None else f"the test {self._name!r}"
-            raise SourceError(f"{self._where}: {which} has no {missing} list; add it")
-        return AssociationTest(self._name, (x, y, a, b))
-
-    def _check_duplicates(self, where: str, added: WordList) -> None:
-        """Raise if the added list repeats a name or a word, its own or another list's."""
-        lists = [each for each in self._lists if each is not None]
-        if [each.name for each in lists].count(added.name) > 1:
-            raise SourceError(f"{where}: two lists are named {added.name!r}; rename one")
-        every = [word for each in lists for word in each.words]
-        twice = next((word for word in added.words if every.count(word) > 1), None)
-        if twice is not None:
-            names = [each.name for each in lists for word in each.words if word == twice]
-            raise SourceError(
-                f"{where}: {twice!r} is in {names[0]!r} and again in {names[1]!r}; remove one"
-            )
+        if any(other.name == each.name for other in placed.values()):
+            raise SourceError(f"{each.where}: two lists are named {each.name!r}; rename one")
+        placed[place] = WordList(each.name, words)
+        names: dict[str, str] = {}
+        for other in placed.values():
+            for word in other.words:
+                if word in names:
+                    raise SourceError(
+                        f"{each.where}: {word!r} is in {names[word]!r} and again in "
+                        f"{other.name!r}; remove one"
+                    )
+                names[word] = other.name
+    for place, role in enumerate(_PLACES):
+        if place not in placed:
+            which = "the test" if name is None else f"the test {name!r}"
+            raise SourceError(f"{where}: {which} has no {role} list; add it")
+    return AssociationTest(name, (placed[0], placed[1], placed[2], placed[3]))
 
 
 def _of_rows(path: Path, rows: Sequence[Row]) -> Iterator[AssociationTest]:
     """Yield the tests of a file with one list per line."""
-    names = [row for row in rows if row.text.startswith(":")]
-    _check_names(rows[0], names)
-    test = None if names else _Test(None, str(path))
-    for row in rows:
-        where = f"{path}:{row.number}"
-        if test is not None and not row.text.startswith(":"):
-            test.add(where, *_list_of(row))
-            continue
-        if test is not None:
-            yield test.finish()
-        test = _Test(row.text[1:].strip(), where)
-    if test is not None:
-        yield test.finish()
+    starts = [place for place, row in enumerate(rows) if row.text.startswith(":")]
+    _check_names(rows[0], [rows[place] for place in starts])
+    if not starts:
+        yield _test(None, str(path), map(_list_of, rows))
+    for start, stop in pairwise([*starts, len(rows)]):
+        where = f"{path}:{rows[start].number}"
+        yield _test(rows[start].text[1:].strip(), where, map(_list_of, rows[start + 1 : stop]))
 
 
 def _check_names(first: Row, names: Sequence[Row]) -> None:
@@ -139,8 +131,8 @@ def _check_names(first: Row, names: Sequence[Row]) -> None:
         seen.add(name)
 
 
-def _list_of(row: Row) -> tuple[str, str, list[str]]:
-    """Parse one line into role, name and words."""
+def _list_of(row: Row) -> _List:
+    """Parse one line."""
     role, name, words = "", "", [""]
     if "\t" in row.text:
         role, name, *words = [*split(row.text, "\t"), ""]
@@ -148,7 +140,7 @@ def _list_of(row: Row) -> tuple[str, str, list[str]]:
         role, name, words = match["role"], match["name"], match["words"].split(",")
     if role.lower() not in _ROLES:
         raise row.wrong(f"is not a list; {_EXPECTED}")
-    return role.lower(), name, words
+    return _List(f"{row.path}:{row.number}", role.lower(), name, words)
 
 
 def _of_json(path: Path) -> Iterator[AssociationTest]:
@@ -181,22 +173,21 @@ def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _json_test(path: Path, name: str | None, found: Any) -> AssociationTest:
     """Parse one test of a JSON file."""
     where = str(path) if name is None else f"{path}: {name}"
-    test = _Test(name, str(path))
-    for role, list_name, words in _json_lists(where, found):
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise SourceError(f"{where}: {list_name!r} is not a list of words; {_FORMS}")
-        test.add(where, role, list_name, words)
-    return test.finish()
+    return _test(name, str(path), _json_lists(where, found))
 
 
-def _json_lists(where: str, found: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield role, name and words of each list; the words are not checked yet."""
+def _json_lists(where: str, found: Any) -> Iterator[_List]:
+    """Yield each list."""
     if not isinstance(found, dict) or not found.keys() <= {"targets", "attributes", *_ROLES}:
         raise SourceError(f"{where}: not an association test; {_FORMS}")
     for key, value in found.items():
         if key in _ROLES and isinstance(value, dict) and isinstance(value.get("category"), str):
-            yield key, value["category"], value.get("examples")
+            lists = {value["category"]: value.get("examples")}
         elif key not in _ROLES and isinstance(value, dict):
-            yield from ((key.removesuffix("s"), name, words) for name, words in value.items())
+            lists = value
         else:
             raise SourceError(f"{where}: {key!r} does not map names to lists; {_FORMS}")
+        for name, words in lists.items():
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise SourceError(f"{where}: {name!r} is not a list of words; {_FORMS}")
+            yield _List(where, key.removesuffix("s"), name, words)

@@ -82,44 +82,26 @@ def _has_groups(rows: Sequence[Row]) -> bool:
 
 def _categories(path: Path, rows: Sequence[Row]) -> tuple[list[CategoryWord], bool]:
     """Parse uncut lines; also return whether a header names the columns."""
-    named = _header_columns(_cut(rows))
-    rows, columns = _with_columns(rows)
-    words = [_category_word(row, columns) for row in rows]
+    below, columns = _with_columns(rows)
+    words = [_category_word(row, columns) for row in below]
     if not words:
         raise SourceError(f"{path}: contains no words below its header; {_EXPECTED}")
-    return words, named is not None
+    return words, len(below) < len(rows)
 
 
 def _with_columns(rows: Sequence[Row]) -> tuple[list[Row], _Columns]:
     """Split lines; return those below a header, and the columns."""
-    cut = _cut(rows)
-    named = _header_columns(cut)
-    return cut[int(named is not None) :], named or _default_columns(cut)
+    for mark in DELIMITERS:
+        ends = [split(row.text, mark) for row in (rows[0], rows[-1])]
+        if named := _header_columns(ends):
+            return cut_rows(rows, named.width.__eq__)[1:], named
+    cut = cut_rows(rows, lambda n_fields: n_fields in (2, 3))
+    return cut, _default_columns(cut)
 
 
-def _cut(rows: Sequence[Row]) -> list[Row]:
-    """Split lines at the delimiter that fits best."""
-    return _cut_below_wide_header(rows) or cut_rows(rows, lambda n_fields: n_fields in (2, 3))
-
-
-def _cut_below_wide_header(rows: Sequence[Row]) -> list[Row] | None:
-    """Split rows below a header with further columns; None if the first line is not one."""
-    for delimiter in DELIMITERS:
-        names = [name.lower() for name in split(rows[0].text, delimiter)]
-        if len(names) > 3 and _named(names, _WORD_NAMES) and _named(names, _CATEGORY_NAMES):
-            widths = len(names), len(names) + 1  # a header may lack the name of an index
-            return cut_rows(rows, widths.__contains__)
-    return None
-
-
-def _named(names: Sequence[str], known: Sequence[str]) -> bool:
-    """Return whether exactly one column has a known name."""
-    return only_column(names, known) is not None
-
-
-def _header_columns(rows: Sequence[Row]) -> _Columns | None:
+def _header_columns(records: Sequence[Sequence[str]]) -> _Columns | None:
     """Return the columns as a header names them; None if the first line is not a header."""
-    names = names_in_header([row.fields for row in rows])
+    names = names_in_header(records)
     word, category = only_column(names, _WORD_NAMES), only_column(names, _CATEGORY_NAMES)
     return None if word is None or category is None else _Columns(word, category, len(names))
 

@@ -1,6 +1,5 @@
 """Read words in context: SCWS, WiC or CoSimLex, detected by content."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -132,17 +131,6 @@ def _rows(path: Path, nothing: str | None = None) -> list[Row]:
     return [row._replace(fields=[each.strip() for each in row.text.split("\t")]) for row in rows]
 
 
-def _judgment(row: Row, field: str) -> float:
-    """Parse a finite number."""
-    try:
-        value = float(field)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise row.error(f"{quoted(field)} is not a judgment; expected a number")
-    return value
-
-
 def _parts(row: Row, context: str, which: int) -> tuple[str, ...]:
     """Split a context at its marks: parts 1, 3, 5, ..., at least one, are the marked words."""
     closing = [tag == "/" for tag in _MARK.findall(context)]
@@ -178,7 +166,7 @@ def _scws(row: Row) -> PairInContext:
             n_marked = len(parts) // 2
             raise row.error(f"context {which} has {n_marked} marked words; mark only the target")
     first, second = (Target(parts, (1,)) for parts in found)
-    return PairInContext(a, b, first, second, _judgment(row, row.fields[7]))
+    return PairInContext(a, b, first, second, row.score(7))
 
 
 def _wic(row: Row, label: float) -> PairInContext:
@@ -267,8 +255,7 @@ def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterato
         fields = dict(zip(header, row.fields, strict=False))
         for which, judgment in enumerate(judgments, start=1):
             a, b = _both(row, fields, which)
-            score = _judgment(row, fields[judgment])
-            yield PairInContext(fields["word1"], fields["word2"], a, b, score)
+            yield PairInContext(fields["word1"], fields["word2"], a, b, row.score(places[judgment]))
 
 
 def _both(row: Row, fields: Mapping[str, str], which: int) -> tuple[Target, Target]:

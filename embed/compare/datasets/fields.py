@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -59,6 +60,16 @@ class Row(NamedTuple):
     def malformed(self, expected: str) -> SourceError:
         """Return an error for a line that is not of the expected form."""
         return self.wrong(f"is not {expected}; correct it, or start a comment with '#'")
+
+    def score(self, place: int) -> float:
+        """Parse a field as a finite number, with a decimal point or comma."""
+        field = self.fields[place]
+        score = float(field.replace(",", ".")) if is_number(field) else math.inf
+        if not math.isfinite(score):
+            raise self.error(
+                f"{quoted(field)} is not a score; correct it, or start a comment with '#'"
+            )
+        return score
 
     def record(self) -> dict[str, Any] | None:
         """Parse the line as a JSON object; None if it is not one."""
@@ -159,20 +170,21 @@ def only_column(names: Sequence[str], known: Sequence[str]) -> int | None:
 
 
 def is_number(field: str) -> bool:
-    """Return whether a field is a number; not by float(), which accepts "nan" and "infinity"."""
+    """Return whether a field is a number; not by float(), which accepts "nan" and "1_000"."""
     return _NUMBER.fullmatch(field) is not None
 
 
-def text_files(folder: Path) -> list[Path]:
-    """Return the text files of a set that is a folder, sorted, without hidden ones."""
+def files_of(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a set that is a folder, sorted, without hidden ones."""
     files = sorted(
         path
-        for path in folder.glob(TEXT_FILES)
+        for path in folder.glob(pattern)
         if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
     )
     if not files:
         raise SourceError(
-            f"{folder}: contains no .txt files; expected one for each part of the set"
+            f"{folder}: contains no {pattern.strip('*/')} files; expected one for each part of the "
+            "set"
         )
     return files
 

@@ -1,6 +1,5 @@
 """Read words with the degree of their change, such as those of SemEval-2020 Task 1."""
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ def read_graded(path: Path) -> list[GradedWord]:
     """Read a word and its score a line; a header is left out."""
     nothing = "no words; expected lines of word and score"
     rows = read_rows(path, lambda n_fields: n_fields == 2, nothing=nothing)
-    header = len(rows) > 1 and len(rows[0].fields) == 2 and _number(rows[0].fields[1]) is None
+    header = len(rows) > 1 and len(rows[0].fields) == 2 and not is_number(rows[0].fields[1])
     words = [_word(row) for row in rows[header:]]
     seen: set[str] = set()
     for row, each in zip(rows[header:], words, strict=True):
@@ -56,16 +55,4 @@ def _word(row: Row) -> GradedWord:
     """Parse one line."""
     if len(row.fields) != 2 or not row.fields[0]:
         raise row.malformed(f"a word and a score separated by {row.between}")
-    score = _number(row.fields[1])
-    if score is None:
-        raise row.error(f"{quoted(row.fields[1])} is not a score; correct it")
-    return GradedWord(row.fields[0], score)
-
-
-def _number(field: str) -> float | None:
-    """Parse a finite number; None if it is not one."""
-    try:
-        number = float(field)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    return GradedWord(row.fields[0], row.score(1))

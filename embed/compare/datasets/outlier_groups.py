@@ -9,11 +9,12 @@ from pathlib import Path
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.fields import (
+    TEXT_FILES,
     Row,
+    files_of,
     names_in_header,
     only_column,
     read_rows,
-    text_files,
 )
 from firth.embed.compare.datasets.head import Head
 
@@ -35,7 +36,7 @@ class Topic:
 def read_topics(path: Path) -> list[Topic]:
     """Read a file, or a folder with one topic per text file."""
     if path.is_dir():
-        return [_plain(file, read_rows(file, blank=True)) for file in text_files(path)]
+        return [_plain(file, read_rows(file, blank=True)) for file in files_of(path, TEXT_FILES)]
     rows = read_rows(path, blank=True)
     filled = [row for row in rows if row.text]
     if any(mark in row.text for row in filled for mark in ("['", '["')):

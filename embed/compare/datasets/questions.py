@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, read_rows, text_files
+from firth.embed.compare.datasets.fields import (
+    TEXT_FILES,
+    Row,
+    cut_rows,
+    files_of,
+    is_number,
+    read_rows,
+)
 from firth.embed.compare.datasets.head import Head
 
 _SNIFFED_LINES = 100  # enough to detect the form
@@ -56,7 +63,7 @@ def read_questions(path: Path) -> list[Question]:
 
 def read_relations(path: Path) -> list[Relation]:
     """Read a word and its answers a line, the form of BATS (Gladkova et al. 2016)."""
-    files = text_files(path) if path.is_dir() else [path]
+    files = files_of(path, TEXT_FILES) if path.is_dir() else [path]
     return [relation for file in files for relation in _file_of_relations(file)]
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from firth.corpora.common.errors import SourceError
 from firth.corpora.text.segment import LONE_SURROGATE
-from firth.embed.compare.datasets.fields import Row, read_rows
+from firth.embed.compare.datasets.fields import Row, files_of, read_rows
 
 FIELDS = ("sentence_good", "sentence_bad")
 PAIR_FILES = "*.jsonl*"  # in a folder; possibly compressed
@@ -25,7 +24,7 @@ class MinimalPair:
 
 def read_minimal_pairs(path: Path) -> list[MinimalPair]:
     """Read a file, or a folder with one file per paradigm, as BLiMP (arXiv:1912.00582)."""
-    files = _files(path) if path.is_dir() else [path]
+    files = files_of(path, PAIR_FILES) if path.is_dir() else [path]
     return [pair for file in files for pair in _pairs(file)]
 
 
@@ -46,14 +45,6 @@ def _key(pair: MinimalPair, seed: int) -> bytes:
     """Return the key that pairs are drawn by; the first of equal pairs goes first."""
     text = f"{pair.good}\n{pair.bad}"
     return hashlib.blake2b(text.encode(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a set that is a folder, sorted."""
-    files = sorted(path for path in folder.glob(PAIR_FILES) if path.is_file())
-    if not files:
-        raise SourceError(f"{folder}: contains no .jsonl files; expected one for each paradigm")
-    return files
 
 
 def _pairs(path: Path) -> list[MinimalPair]:

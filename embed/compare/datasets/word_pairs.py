@@ -5,7 +5,6 @@ spaces; a header, comments, CRLF line ends and further columns are fine. No line
 malformed one is an error with its number.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from firth.corpora.common.errors import SourceError
 from firth.corpora.datasets.gensim_data import gensim_file
-from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, quoted, read_rows
+from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, read_rows
 from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.parts import names_only_its_part, set_name
 
@@ -198,18 +197,4 @@ def _pair(row: Row, columns: _PairColumns) -> WordPair:
     fits = len(fields) > columns.score if columns.width > 3 else len(fields) == 3
     if not fits or not fields[columns.a] or not fields[columns.b]:
         raise row.malformed(f"word, word, score separated by {row.between}")
-    score = _score(fields[columns.score])
-    if score is None:
-        raise row.error(
-            f"{quoted(fields[columns.score])} is not a score; correct it, or start a comment with "
-            "'#'"
-        )
-    return WordPair(fields[columns.a], fields[columns.b], score)
-
-
-def _score(field: str) -> float | None:
-    """Parse a finite number with a decimal point or comma; None if it is not one."""
-    if not is_number(field):
-        return None
-    score = float(field.replace(",", "."))
-    return score if math.isfinite(score) else None
+    return WordPair(fields[columns.a], fields[columns.b], row.score(columns.score))

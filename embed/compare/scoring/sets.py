@@ -63,9 +63,18 @@ def _kinds(named: str) -> list[str]:
 @lru_cache(16)  # a command asks for each set several times, and looking takes longer than reading
 def _kinds_of(head: Head) -> tuple[str, ...]:
     """Return the kinds that a set of these first lines may be."""
-    matches = {key: task_class(key).recognize(head) for key in KINDS}
+    matches = {key: _match(task_class(key), head) for key in KINDS}
     best = max(matches.values())
     return tuple(key for key, match in matches.items() if match is best is not Match.NO)
+
+
+def _match(task: type[Task], head: Head) -> Match:
+    """Return whether a file, or the first one of a folder that a task reads, is a set of it."""
+    if head.names and task.inner_files:
+        pattern = Path(task.inner_files).name
+        inner = [name for name in head.names if Path(name).match(pattern)]
+        return task.recognize(head.of_inner(inner[0])) if inner else Match.NO
+    return task.recognize(head)
 
 
 def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:

@@ -55,9 +55,6 @@ class MinimalPairTask(Task):
     @classmethod
     def recognize(cls, head: Head) -> Match:
         """Recognize JSON lines with an acceptable and another sentence."""
-        if head.names:
-            inner = [name for name in head.names if Path(name).match(PAIR_FILES)]
-            return cls.recognize(head.of_inner(inner[0])) if inner else Match.NO
         first = head.rows[0].record() if head.rows else None
         return Match.CERTAIN if first and set(FIELDS) & first.keys() else Match.NO
 

@@ -42,8 +42,6 @@ class OddOneOutTask(WordTask):
     @classmethod
     def recognize(cls, head: Head) -> Match:
         """Recognize lists in brackets, or words, a blank line and outliers."""
-        if head.names:
-            return cls.recognize(head.of_inner(head.names[0]))
         if any("['" in line or '["' in line for line in head.lines):
             return Match.NO if head.text.startswith("{") else Match.CERTAIN
         return Match.LIKELY if looks_like_topic(head) else Match.NO

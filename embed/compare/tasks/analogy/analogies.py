@@ -60,8 +60,6 @@ class AnalogyTask(Task):
     @classmethod
     def recognize(cls, head: Head) -> Match:
         """Recognize lines of four words, or of a word and its answers."""
-        if head.names:
-            return cls.recognize(head.of_inner(head.names[0]))
         return Match.LIKELY if looks_like_analogies(head) else Match.NO
 
     @classmethod

@@ -23,6 +23,7 @@ COLUMNS = (
     "(or sim_context1 and sim_context2), here or in a file named gold beside one named data"
 )
 WIC_FIELDS = "word, pos, i-j, sentence, sentence, tab-separated"
+NO_SCORE = "is not a score; correct it, or start a comment with '#'"
 FORMS = (
     "lines of SCWS (id, word, pos, word, pos, context, context, mean), "
     "WiC (word, pos, i-j, sentence, sentence) or CoSimLex (with its header), tab-separated"
@@ -189,12 +190,12 @@ def test_mismatched_labels_are_refused(tmp_path, gold, what):
         (SCWS.replace("bank </b>", "</b>"), f":1: context 1 has an empty mark; {MARK}"),
         (SCWS.replace("river", "<b>river</b>"),
          ":1: context 1 has 2 marked words; mark only the target"),
-        (SCWS.replace("3.5", "nan"), ":1: 'nan' is not a judgment; expected a number"),
+        (SCWS.replace("3.5", "nan"), f":1: 'nan' {NO_SCORE}"),
         (SCWS + "2\tbank\n",
          r":2: '2\tbank' is not id, word, pos, word, pos, context, context, mean, tab-separated"),
         (COSIMLEX.replace("The <strong>men</strong>", "The men"),
          ":2: context 1 has 1 marked words, not just 'man' and 'sea'; mark these two"),
-        (COSIMLEX.replace("2.27", "high"), ":2: 'high' is not a judgment; expected a number"),
+        (COSIMLEX.replace("2.27", "high"), f":2: 'high' {NO_SCORE}"),
         (HEADER + "man\tsea\n",
          r":2: 'man\tsea' has fewer fields than the header; separate fields by tabs"),
         (HEADER, ":1: no line follows the header"),

@@ -109,7 +109,7 @@ def test_a_truncated_file_and_a_folder_without_sets_are_refused(tmp_path):
     )
     cut.rename(tmp_path / "cut")
     assert message_of(SourceError, read_minimal_pairs, tmp_path) == (
-        f"{tmp_path}: contains no .jsonl files; expected one for each paradigm"
+        f"{tmp_path}: contains no .jsonl files; expected one for each part of the set"
     )
 
 
