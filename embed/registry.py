@@ -32,6 +32,7 @@ class Method:
     config: str
     # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
     train: str
+    seeded: bool = True  # whether the vectors depend on the seed
     # training tokens from which 300 dimensions are better than 100 (docs/recommend.md)
     wide_from: int = 30_000_000
 
@@ -50,7 +51,10 @@ class Method:
 
 METHODS = {
     "svd": Method(
-        "firth.embed.svd.train:SvdConfig", "firth.embed.svd.train:train_svd", wide_from=8_000_000
+        "firth.embed.svd.train:SvdConfig",
+        "firth.embed.svd.train:train_svd",
+        seeded=False,
+        wide_from=8_000_000,
     ),
     "skipgram": Method(
         "firth.embed.word2vec.config:SkipGramConfig", "firth.embed.word2vec.train:train_skipgram"

@@ -57,15 +57,16 @@ def command(
     from firth.corpora.common.reporting import note
     from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.sampling import parse_sizes
-    from firth.embed.compare.curves.api import make_curve, recipes_of, write_curve
+    from firth.embed.compare.curves.api import make_curve, write_curve
     from firth.embed.compare.curves.learning_curve import CURVE
     from firth.embed.compare.curves.picture import draw_curve
+    from firth.embed.compare.curves.runs import methods_of
     from firth.embed.compare.curves.table import print_curve
     from firth.embed.compare.scoring.sets import readable_tasks
 
     config = take(CurveConfig, options)
     comparing = take(CompareConfig, options | {"sets": taken_sets(files, options)})
-    recipes = recipes_of(config)
+    methods = methods_of(config)
     if plot is not None:  # before any work, which may take hours
         picture_kind(plot)
         refuse_overwrite(plot, force)
@@ -73,7 +74,7 @@ def command(
     _print_errors(unread)
     if config.sizes is not None:  # before a corpus is built
         parse_sizes(config.sizes)
-    document = make_curve(open_or_build(corpus), out, config, recipes, tasks, comparing)
+    document = make_curve(open_or_build(corpus), out, config, methods, tasks, comparing)
     (print_json if as_json else print_curve)(document)  # before writing, which a full disk may fail
     write_curve(document, out)
     if plot is not None:

@@ -10,25 +10,28 @@ from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.figures import Picture
 from firth.corpora.common.display import data_frame
 from firth.corpora.common.errors import FirthError
-from firth.corpora.common.options import config_of, take
+from firth.corpora.common.options import config_of
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.curves.document import to_document
 from firth.embed.compare.curves.learning_curve import CURVE, CurveConfig, take_samples
 from firth.embed.compare.curves.picture import draw_curve
-from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
+from firth.embed.compare.curves.runs import (
+    check_points,
+    lay_out,
+    methods_of,
+    record_runs,
+    train_points,
+)
 from firth.embed.compare.curves.table import html_curve, print_curve
 from firth.embed.compare.datasets.word_pairs import frequent_words
 from firth.embed.compare.scoring.notes import warn_of_language
 from firth.embed.compare.scoring.open_runs import compare_opened, open_runs
 from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
-from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # imports numba
     from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus
-
-_UNSEEDED = ("svd",)  # the seed does not affect the result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,28 +142,18 @@ def learning_curve(
 
     config, comparing = config_of(config, CurveConfig), config_of(comparing, CompareConfig)
     out = Path(out)
-    recipes = recipes_of(config)
+    methods = methods_of(config)
     tasks, unread = readable_tasks(replace(comparing, intrinsic=False))
-    document = make_curve(open_or_build(corpus), out, config, recipes, tasks, comparing)
+    document = make_curve(open_or_build(corpus), out, config, methods, tasks, comparing)
     write_curve(document, out)
     return LearningCurve(document, [*unread, *document.get("failures", [])])
-
-
-def recipes_of(config: CurveConfig) -> dict[str, Recipe]:
-    """Return the recipe of each method; raise SettingError if a seed is out of its range."""
-    recipes = {name.strip(): _recipe(name.strip()) for name in config.methods.split(",")}
-    for recipe in recipes.values():
-        last = config.seed + (config.seeds - 1 if recipe.seeded else 0)
-        for seed in (config.seed, last):
-            recipe.config(seed=seed)
-    return recipes
 
 
 def make_curve(
     corpus: "Corpus",
     out: Path,
     config: CurveConfig,
-    recipes: Mapping[str, Recipe],
+    methods: Mapping[str, range],
     tasks: Sequence[Task],
     comparing: CompareConfig,
 ) -> dict[str, Any]:
@@ -170,12 +163,11 @@ def make_curve(
     given = None if config.sizes is None else parse_sizes(config.sizes)
     sizes = default_sizes(corpus.training_tokens) if given is None else given
     samples = take_samples(corpus, sizes, config.seed)
-    seeds = range(config.seed, config.seed + config.seeds)
-    points = lay_out(recipes, samples, seeds, out)
-    check_points(points, recipes, out)
-    record_runs(points, recipes, out)
+    points = lay_out(methods, samples, out)
+    check_points(points, out)
+    record_runs(points, out)
     warn_of_language({str(corpus.path): frequent_words(corpus)}, tasks)
-    trained, failures = train_points(points, recipes)
+    trained, failures = train_points(points)
     if not trained:
         raise FirthError(failures[0])
     opened = open_runs([str(point.run) for point in trained])
@@ -186,13 +178,3 @@ def make_curve(
 def write_curve(document: Mapping[str, Any], out: Path) -> None:
     """Write ``curve.json``."""
     write_whole(out / CURVE, lambda path: write_json(path, document))
-
-
-def _recipe(name: str) -> Recipe:
-    """Return how to train one method with its defaults."""
-    method = find_method(name)
-    return Recipe(
-        lambda **options: take(method.config_class(), options),
-        method.train_function(),
-        seeded=name not in _UNSEEDED,
-    )

@@ -125,6 +125,6 @@ def _numbers(points: Points, method: str, sizes: Sequence[int], name: str) -> li
 def _title(group: ResultGroup) -> str:
     """Return a title: set, metric, and the number of shared items."""
     n_items = max((entry["items_used"] for entry in group.results.values()), default=0)
-    few = any("remark" in entry for entry in group.results.values())
+    few = any("few" in entry for entry in group.results.values())
     marked = " (few: rough)" if few else ""
     return f"{group.about}, {group.metric}\n{n_items} of {group.items_total} items{marked}"

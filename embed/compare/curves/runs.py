@@ -1,10 +1,10 @@
 """The runs of a learning curve: check existing ones, record and train the missing ones."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
@@ -17,28 +17,15 @@ from firth.corpora.artifacts.artifact import (
 )
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, FirthError
+from firth.corpora.common.options import take
 from firth.corpora.common.reporting import note
-from firth.embed.compare.curves.learning_curve import CURVE
+from firth.embed.compare.curves.learning_curve import CURVE, CurveConfig, NestedSample
+from firth.embed.registry import find_method
 from firth.embed.runs.run import trained
 from firth.embed.runs.seeds import check_can_start
 
-if TYPE_CHECKING:  # numba comes with it
-    from firth.corpora.store.corpus import Corpus
-    from firth.embed.compare.curves.learning_curve import NestedSample
-
 RECORDS = "runs.json"
 _ELSEWHERE = "move it or choose another `out`"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a method is trained."""
-
-    config: Callable[..., Any]  # (seed=seed) -> options, others at their defaults
-    # (corpus, options, out) -> run; resumes an interrupted training
-    train: Callable[["Corpus", Any, Path], Path]
-    # whether vectors depend on the seed; if not, train once per sample
-    seeded: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +33,39 @@ class Point:
     """One method on one sample, with one seed."""
 
     method: str
-    sampled: "NestedSample"
+    sampled: NestedSample
     seed: int  # training seed
     run: Path  # folder of the run, which may not exist yet
 
 
+def methods_of(config: CurveConfig) -> dict[str, range]:
+    """Return the seeds of each method: one if vectors do not depend on it.
+
+    Raise SettingError if a method is unknown or a seed is out of its range.
+    """
+    methods = {}
+    for name in map(str.strip, config.methods.split(",")):
+        n_seeds = config.seeds if find_method(name).seeded else 1
+        methods[name] = range(config.seed, config.seed + n_seeds)
+        for seed in (methods[name][0], methods[name][-1]):
+            _defaults(name, seed)
+    return methods
+
+
 def lay_out(
-    recipes: Mapping[str, Recipe],
-    samples: Sequence["NestedSample"],
-    seeds: Sequence[int],
-    out: Path,
+    methods: Mapping[str, range], samples: Sequence[NestedSample], out: Path
 ) -> list[Point]:
     """Return all points of a curve, with the paths of their runs."""
-    points = []
-    for sampled in samples:
-        for method, recipe in recipes.items():
-            run = out / f"{method}-{sampled.name}"
-            if recipe.seeded and len(seeds) > 1:
-                points += [
-                    Point(method, sampled, seed, Path(f"{run}-seed{seed}")) for seed in seeds
-                ]
-            else:
-                points.append(Point(method, sampled, seeds[0], run))
-    return points
+    return [
+        Point(method, sampled, seed, out / f"{method}-{sampled.name}{suffix}")
+        for sampled in samples
+        for method, seeds in methods.items()
+        for seed in seeds
+        for suffix in [f"-seed{seed}" if len(seeds) > 1 else ""]
+    ]
 
 
-def check_points(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
+def check_points(points: Sequence[Point], out: Path) -> None:
     """Raise ArtifactError if anything in ``out`` blocks a run, or was made otherwise."""
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
         raise ArtifactError(f"{out}: not a folder for the runs of a curve; choose another `out`")
@@ -81,32 +75,30 @@ def check_points(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Pa
     records = _read_records(out)
     for point in points:
         check = _check_run if point.run.exists() else _check_unfinished
-        check(point, records.get(point.run.name), _record(point, recipes))
+        check(point, records.get(point.run.name), _record(point))
 
 
-def record_runs(points: Sequence[Point], recipes: Mapping[str, Recipe], out: Path) -> None:
+def record_runs(points: Sequence[Point], out: Path) -> None:
     """Add the runs to be made to ``runs.json``, which keeps those of earlier commands."""
     out.mkdir(parents=True, exist_ok=True)
-    records = _read_records(out) | {point.run.name: _record(point, recipes) for point in points}
+    records = _read_records(out) | {point.run.name: _record(point) for point in points}
     write_whole(out / RECORDS, lambda path: write_json(path, records))
 
 
-def train_points(
-    points: Sequence[Point], recipes: Mapping[str, Recipe]
-) -> tuple[list[Point], list[str]]:
+def train_points(points: Sequence[Point]) -> tuple[list[Point], list[str]]:
     """Train the missing runs, resuming interrupted ones; return trained points and failures."""
     trained, failures = [], []
     for point in points:
         if point.run.exists():
             note(f"{point.run}: kept")
         else:
-            corpus, recipe = point.sampled.corpus, recipes[point.method]
+            corpus, train = point.sampled.corpus, find_method(point.method).train_function()
             note(
                 f"{point.run}: training on {corpus.training_tokens:,} tokens of "
                 f"{corpus.training_documents:,} documents"
             )
             try:
-                recipe.train(corpus, recipe.config(seed=point.seed), point.run)
+                train(corpus, _defaults(point.method, point.seed), point.run)
             except ArtifactError:
                 raise
             except FirthError as error:
@@ -116,9 +108,14 @@ def train_points(
     return trained, failures
 
 
-def _record(point: Point, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+def _defaults(method: str, seed: int) -> Any:
+    """Return the config of a method with this seed and defaults."""
+    return take(find_method(method).config_class(), {"seed": seed})
+
+
+def _record(point: Point) -> dict[str, Any]:
     """Return the record of a run in ``runs.json``: method, corpus and options."""
-    config = asdict(recipes[point.method].config(seed=point.seed))
+    config = asdict(_defaults(point.method, point.seed))
     return {
         "method": point.method,
         "corpus": point.sampled.corpus.fingerprint,

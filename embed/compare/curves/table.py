@@ -7,7 +7,7 @@ from typing import Any
 from firth.corpora.common.console import bare, print_table
 from firth.corpora.common.display import html_table
 from firth.embed.compare.report.document import ResultGroup, group_results
-from firth.embed.compare.scoring.notes import FEW_MARK
+from firth.embed.compare.scoring.notes import FEW_MARK, FEW_NOTES
 
 _MAX_WIDTH = 100  # characters
 _BETWEEN = 3  # characters between columns
@@ -53,7 +53,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]],
 
 def _legend(document: Mapping[str, Any]) -> list[str]:
     """Return the lines that explain the cells and marks of the tables."""
-    few = dict.fromkeys(entry["remark"] for entry in document["results"] if "remark" in entry)
+    few = dict.fromkeys(FEW_NOTES[each["few"]] for each in document["results"] if "few" in each)
     return [*_LINES, *([f"{FEW_MARK} {'; '.join(few)}"] if few else [])]
 
 
@@ -108,5 +108,5 @@ def _score(entry: Mapping[str, Any] | None) -> str:
     deviation, ends = entry.get("deviation"), (entry["low"], entry["high"])
     seeds = "" if deviation is None else f" ±{bare(deviation)}"
     interval = "" if None in ends else f" [{' '.join(map(bare, ends))}]"
-    few = FEW_MARK if "remark" in entry else ""
+    few = FEW_MARK if "few" in entry else ""
     return f"{entry['score']:6.3f}{few}{seeds}{interval}"

@@ -32,14 +32,14 @@ def to_json(
             | {"seeds": list(runs)}
             for name, runs in comparison.groups.items()
         ],
-        "results": [_result(score, comparison, config.unknown) for score in comparison.scores],
+        "results": [result_entry(score, comparison, config.unknown) for score in comparison.scores],
         "pairs": [_pair(pair) for pair in comparison.pairs],
         **({"failures": comparison.failures} if comparison.failures else {}),
     }
 
 
-def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
-    """Return one entry of the JSON."""
+def result_entry(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
+    """Return the entry of a score in the JSON of a comparison or a learning curve."""
     measured = score.measured
     further = {
         "section": measured.section,
@@ -57,13 +57,6 @@ def _result(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any
         "seeds": score.n_seeds if score.run in comparison.groups else None,
         "deviation": score.deviation,
     }
-    entry = {**score_entry(score), "unknown": unknown, "shared_items": score.shared}
-    return entry | {name: value for name, value in further.items() if value is not None}
-
-
-def score_entry(score: Score) -> dict[str, Any]:
-    """Return what every entry of a score has."""
-    measured = score.measured
     return {
         "run": score.run,
         "task": measured.task,
@@ -74,6 +67,9 @@ def score_entry(score: Score) -> dict[str, Any]:
         "high": score.high,
         "items_used": len(measured.items),
         "items_total": measured.items_total,
+        "unknown": unknown,
+        "shared_items": score.shared,
+        **{name: value for name, value in further.items() if value is not None},
     }
 
 

@@ -18,29 +18,21 @@ from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.curves.api import LearningCurve
-from firth.embed.compare.curves.document import to_document
-from firth.embed.compare.curves.learning_curve import take_samples
+from firth.embed.compare.curves.api import LearningCurve, make_curve
+from firth.embed.compare.curves.learning_curve import CurveConfig, take_samples
 from firth.embed.compare.curves.picture import draw_curve
-from firth.embed.compare.curves.runs import Recipe, check_points, lay_out, record_runs, train_points
+from firth.embed.compare.curves.runs import check_points, lay_out, methods_of
 from firth.embed.compare.curves.table import by_point, print_curve
 from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.document import group_results
 from firth.embed.compare.report.html.page import make_page
-from firth.embed.compare.scoring.comparison import compare_vectors
-from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.registry import METHODS
 from firth.embed.runs.run import trained
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import read_task
 from tests.embed.compare.refusals import message_of
 
-SIZES = [300, 1_000]
 PAIRS = "w1\tw2\t9\nw1\tw3\t7\nw2\tw5\t5\nw4\tw1\t3\nw3\tw200\t2\nw150\tw180\t1\nw2\tnowhere\t4\n"
-RESULT = [
-    "method", "tokens", "documents", "types", "run", "task", "dataset", "metric", "score", "low",
-    "high", "items_used", "items_total", "shared_items", "unknown",
-]  # fmt: skip
-FEW = ["remark", "few"]  # of defined scores: the set has 7 items
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +63,18 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
     return out
 
 
-RECIPES = {"this": Recipe(Options, pretend), "that": Recipe(Options, pretend)}
+def stub(train=pretend, config=Options, seeded=True):
+    """A method as the registry has it."""
+    return SimpleNamespace(config_class=lambda: config, train_function=lambda: train, seeded=seeded)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _methods():
+    """Two stub methods in the registry."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(METHODS, "this", stub())
+        patch.setitem(METHODS, "that", stub())
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -92,30 +95,35 @@ def runs_in(folder):
     return {path.name for path in folder.iterdir() if path.is_dir()}
 
 
-def curve_of(corpus, out, *, recipes=RECIPES, sizes=SIZES, seeds=(1,)):
+def curve_of(corpus, out, methods="this,that", sizes="300,1000", **options):
     """Train all points in a folder, and score them on a set of pairs."""
-    points = lay_out(recipes, take_samples(corpus, sizes, 1), seeds, out)
-    check_points(points, recipes, out)
-    record_runs(points, recipes, out)
-    trained, failures = train_points(points, recipes)
+    config = CurveConfig(methods=methods, sizes=sizes, **options)
+    comparing = CompareConfig(replicates=100)
+    out.mkdir(exist_ok=True)
     (out / "pairs.tsv").write_text(PAIRS)
-    config = CompareConfig(replicates=100)
-    read = read_task("similarity", out / "pairs.tsv", config)
-    opened = open_runs([str(point.run) for point in trained])
-    comparison = compare_vectors(opened.vectors, [read], config, groups=opened.groups)
-    return to_document(corpus, trained, comparison, "skip", failures)
+    tasks = [read_task("similarity", out / "pairs.tsv", comparing)]
+    return make_curve(corpus, out, config, methods_of(config), tasks, comparing)
+
+
+WHOLE = "1M"  # leaves the whole corpus as the only sample
 
 
 @pytest.fixture(scope="module")
-def document(corpus, tmp_path_factory):
+def folder(tmp_path_factory):
+    """The folder of a whole curve."""
+    return tmp_path_factory.mktemp("curve")
+
+
+@pytest.fixture(scope="module")
+def document(corpus, folder):
     """A whole curve."""
-    return curve_of(corpus, tmp_path_factory.mktemp("curve"))
+    return curve_of(corpus, folder)
 
 
 @pytest.fixture(scope="module")
 def seeded(corpus, tmp_path_factory):
     """Each method with three seeds."""
-    return curve_of(corpus, tmp_path_factory.mktemp("seeds"), seeds=(4, 5, 6))
+    return curve_of(corpus, tmp_path_factory.mktemp("seeds"), seeds=3, seed=4)
 
 
 def test_the_whole_corpus_is_the_last_sample(corpus, capsys):
@@ -135,20 +143,27 @@ def test_sizes_that_select_the_same_documents_are_one_sample(corpus, capsys):
     assert capsys.readouterr().err == note.format(300) + note.format(301)
 
 
+def points_of(corpus, out, methods="this", sizes=(300, 1_000), *, sample_seed=1, **options):
+    """The points of a curve."""
+    config = CurveConfig(methods=methods, **options)
+    return lay_out(methods_of(config), take_samples(corpus, sizes, sample_seed), out)
+
+
 def test_runs_are_named_by_method_size_and_seed_if_several(corpus, tmp_path):
-    samples = take_samples(corpus, SIZES, 1)
-    one = lay_out(RECIPES, samples, [7], tmp_path)
-    two = lay_out({"this": RECIPES["this"]}, samples[:1], [7, 8], tmp_path)
+    one = points_of(corpus, tmp_path, "this, that", seed=7)
+    two = points_of(corpus, tmp_path, sizes=[300], seed=7, seeds=2)
     assert [point.run.name for point in one] == [
         "this-300", "that-300", "this-1K", "that-1K", "this-all", "that-all",
     ]  # fmt: skip
-    assert [point.run.name for point in two] == ["this-300-seed7", "this-300-seed8"]
     assert {point.seed for point in one} == {7}
+    assert [(point.run.name, point.seed) for point in two] == [
+        (f"this-{size}-seed{seed}", seed) for size in ("300", "all") for seed in (7, 8)
+    ]
 
 
-def test_an_unseeded_method_is_trained_once(corpus, tmp_path):
-    recipes = {**RECIPES, "that": Recipe(Options, pretend, seeded=False)}
-    document = curve_of(corpus, tmp_path, recipes=recipes, seeds=(4, 5), sizes=[])
+def test_an_unseeded_method_is_trained_once(corpus, tmp_path, monkeypatch):
+    monkeypatch.setitem(METHODS, "that", stub(seeded=False))
+    document = curve_of(corpus, tmp_path, seeds=2, seed=4, sizes=WHOLE)
     assert runs_in(tmp_path) == {"this-all-seed4", "this-all-seed5", "that-all"}
     assert trained(tmp_path / "that-all").seed == 4
     this, that = document["results"][:2]
@@ -156,201 +171,195 @@ def test_an_unseeded_method_is_trained_once(corpus, tmp_path):
     assert ("seeds" in that, that["run"]) == (False, f"{tmp_path}/that-all")
 
 
-def test_each_run_is_trained_on_its_own_sample(corpus, tmp_path):
-    curve_of(corpus, tmp_path)
+@pytest.mark.usefixtures("document")
+def test_each_run_is_trained_on_its_own_sample(corpus, folder):
     for size, name in ((300, "300"), (1_000, "1K"), (10**9, "all")):
         sample = corpus.sample(size)
-        for method in RECIPES:
-            run = WordVectors.open(tmp_path / f"{method}-{name}")
+        for method in ("this", "that"):
+            run = WordVectors.open(folder / f"{method}-{name}")
             assert run.counts.sum() == sample.training_tokens
             assert list(run.vocabulary) == sample.view().words
 
 
-def test_finished_runs_are_kept_and_only_missing_ones_are_trained(corpus, tmp_path, capsys):
-    first = curve_of(corpus, tmp_path)
-    trained = []
-    spies = {
-        name: Recipe(Options, lambda *all: trained.append(all[2].name) or pretend(*all))
-        for name in RECIPES
-    }
-    capsys.readouterr()
-    assert curve_of(corpus, tmp_path, recipes=spies) == first
-    assert trained == []
-    assert f"{tmp_path}/this-300: kept\n" in capsys.readouterr().err
+def test_an_interrupted_curve_trains_only_what_is_missing(corpus, tmp_path, monkeypatch, capsys):
+    started = []
 
-    curve_of(corpus, tmp_path, recipes=spies, sizes=[300, 2_000])
-    assert trained == ["this-2K", "that-2K"]
-
-
-def test_an_interrupted_curve_resumes(corpus, tmp_path):
-    def stop_at_third(corpus, options, out):
-        if out.name == "this-1K":
+    def stop_at_third(corpus, config, out):
+        started.append(out.name)
+        if len(started) == 3:
             raise KeyboardInterrupt
-        return pretend(corpus, options, out)
+        return pretend(corpus, config, out)
 
+    for name in ("this", "that"):
+        monkeypatch.setitem(METHODS, name, stub(stop_at_third))
     with pytest.raises(KeyboardInterrupt):
-        curve_of(corpus, tmp_path, recipes=dict.fromkeys(RECIPES, Recipe(Options, stop_at_third)))
+        curve_of(corpus, tmp_path)
     assert runs_in(tmp_path) == {"this-300", "that-300"}
-    before = (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns
-    curve_of(corpus, tmp_path)
-    assert (tmp_path / "this-300" / "vectors.npy").stat().st_mtime_ns == before
-
-
-def test_a_failed_training_does_not_affect_others(corpus, tmp_path):
-    document = curve_of(corpus, tmp_path, sizes=[1, 1_000])
-    assert document["failures"] == [
-        f"{method}-1: `width=6` is too wide for {len(corpus.sample(1).view().words)} words"
-        for method in RECIPES
-    ]
-    assert document["sizes"] == [1_000, corpus.training_tokens]
-
-
-def test_an_unwritable_run_stops_the_curve(corpus, tmp_path):
-    def in_use(corpus, options, out):
-        raise ArtifactError(f"{out}: another process is writing it")
-
-    with pytest.raises(ArtifactError, match="another process is writing it"):
-        curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, in_use)})
-
-
-def refusal(points, recipes, out):
-    """The message of a refusal."""
-    with pytest.raises(ArtifactError) as refused:
-        check_points(points, recipes, out)
-    return str(refused.value)
-
-
-END = "; move it or choose another `out`"
-
-
-def points_of(corpus, out, *, sample_seed=1, seed=1):
-    """Recipes of the method ``this`` only."""
-    samples = take_samples(corpus, SIZES, sample_seed)
-    return lay_out({"this": RECIPES["this"]}, samples, [seed], out)
-
-
-def test_runs_with_different_options_seed_or_text_are_refused_first(corpus, tmp_path):
-    curve_of(corpus, tmp_path)
-    start = f"{tmp_path}/this-300: was made with a different "
-
-    wide = {"this": Recipe(lambda seed: Options(seed=seed, width=9), pretend)}
-    assert refusal(points_of(corpus, tmp_path), wide, tmp_path) == f"{start}width{END}"
-    long = {"this": Recipe(lambda seed: Options(seed=seed, epochs=50), pretend)}
-    assert refusal(points_of(corpus, tmp_path), long, tmp_path) == f"{start}epochs{END}"
-    others = points_of(corpus, tmp_path, seed=2)
-    assert refusal(others, RECIPES, tmp_path) == f"{start}seed{END}"
-    others = points_of(corpus, tmp_path, sample_seed=2)
-    assert refusal(others, RECIPES, tmp_path) == f"{start}corpus{END}"
-
-
-def test_a_run_of_another_command_is_refused(corpus, tmp_path):
-    # its epochs may be given or chosen by the method; its files do not record which
-    pretend(corpus.sample(300), Options(epochs=5), tmp_path / "this-300")
-    points = points_of(corpus, tmp_path)
-    refused = f"{tmp_path}/this-300: was not made by learning-curve{END}"
-    assert refusal(points, RECIPES, tmp_path) == refused
-
-
-def test_a_run_under_another_runs_name_is_refused(corpus, tmp_path):
-    curve_of(corpus, tmp_path)
-    points = points_of(corpus, tmp_path)
-    start = f"{tmp_path}/this-300: was made with a different "
-    (tmp_path / "this-300").rename(tmp_path / "kept")
-    (tmp_path / "that-300").rename(tmp_path / "this-300")
-    assert refusal(points, RECIPES, tmp_path) == f"{start}method{END}"
-    (tmp_path / "this-300").rename(tmp_path / "that-300")
-    pretend(corpus.sample(300), Options(width=9), tmp_path / "this-300")
-    assert refusal(points, RECIPES, tmp_path) == f"{start}width{END}"
-
-
-def test_records_are_written_before_training_and_kept_by_later_commands(corpus, tmp_path):
-    def stop(corpus, options, out):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        curve_of(corpus, tmp_path, recipes={"this": Recipe(Options, stop)}, sizes=[300])
-    first = json.loads((tmp_path / "runs.json").read_text())
-    assert list(first) == ["this-300", "this-all"]
+    first = json.loads((tmp_path / "runs.json").read_text())  # written before training
+    assert list(first) == [f"{name}-{n}" for n in ("300", "1K", "all") for name in ("this", "that")]
     assert first["this-300"] == {
         "method": "this",
         "corpus": corpus.sample(300).fingerprint,
         "config": {"seed": 1, "width": 6, "epochs": None},
     }
-    curve_of(corpus, tmp_path, sizes=[1_000])
+
+    whole = curve_of(corpus, tmp_path)
+    assert f"{tmp_path}/this-300: kept\n" in capsys.readouterr().err
+    assert curve_of(corpus, tmp_path) == whole
+    assert started == [
+        "this-300",
+        "that-300",
+        "this-1K",
+        "this-1K",
+        "that-1K",
+        "this-all",
+        "that-all",
+    ]
+    curve_of(corpus, tmp_path, sizes="300,2000")
+    assert started[7:] == ["this-2K", "that-2K"]
     later = json.loads((tmp_path / "runs.json").read_text())
-    assert later.keys() - first.keys() == {"that-all", "this-1K", "that-1K"}
+    assert later.keys() - first.keys() == {"this-2K", "that-2K"}
     assert later.items() >= first.items()
 
 
+def test_a_failed_training_does_not_affect_others(corpus, tmp_path):
+    document = curve_of(corpus, tmp_path, sizes="1,1000")
+    assert document["failures"] == [
+        f"{method}-1: `width=6` is too wide for {len(corpus.sample(1).view().words)} words"
+        for method in ("this", "that")
+    ]
+    assert document["sizes"] == [1_000, corpus.training_tokens]
+
+
+def test_an_unwritable_run_stops_the_curve(corpus, tmp_path, monkeypatch):
+    def in_use(corpus, config, out):
+        raise ArtifactError(f"{out}: another process is writing it")
+
+    monkeypatch.setitem(METHODS, "this", stub(in_use))
+    with pytest.raises(ArtifactError, match="another process is writing it"):
+        curve_of(corpus, tmp_path, "this")
+
+
+END = "; move it or choose another `out`"
+
+
+def refusal(points, out):
+    """The message of a refusal."""
+    return message_of(ArtifactError, check_points, points, out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wide(Options):
+    """Another width."""
+
+    width: int = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Long(Options):
+    """Given rather than chosen epochs."""
+
+    epochs: int | None = 50
+
+
+@pytest.mark.usefixtures("document")
+@pytest.mark.parametrize(
+    ("name", "config", "options"),
+    [
+        ("width", Wide, {}),
+        ("epochs", Long, {}),
+        ("seed", Options, {"seed": 2}),
+        ("corpus", Options, {"sample_seed": 2}),
+    ],
+)
+def test_runs_with_different_options_seed_or_text_are_refused_first(
+    corpus, folder, monkeypatch, name, config, options
+):
+    monkeypatch.setitem(METHODS, "this", stub(config=config))
+    said = refusal(points_of(corpus, folder, **options), folder)
+    assert said == f"{folder}/this-300: was made with a different {name}{END}"
+
+
+def test_a_run_that_the_curve_did_not_make_is_refused(corpus, tmp_path):
+    points, run = points_of(corpus, tmp_path), tmp_path / "this-300"
+    # its epochs may be given or chosen by the method; its files do not record which
+    pretend(corpus.sample(300), Options(epochs=5), run)
+    assert refusal(points, tmp_path) == f"{run}: was not made by learning-curve{END}"
+    run.rename(tmp_path / "moved")
+
+    curve_of(corpus, tmp_path, sizes="300")
+    run.rename(tmp_path / "kept")
+    (tmp_path / "that-300").rename(run)
+    assert refusal(points, tmp_path) == f"{run}: was made with a different method{END}"
+    run.rename(tmp_path / "that-300")
+    pretend(corpus.sample(300), Options(width=9), run)
+    assert refusal(points, tmp_path) == f"{run}: was made with a different width{END}"
+
+
 def test_a_damaged_run_is_refused_before_training(corpus, tmp_path):
-    curve_of(corpus, tmp_path, sizes=[])
+    curve_of(corpus, tmp_path, sizes=WHOLE)
     vectors = tmp_path / "that-all" / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-4])
-    assert message_of(ArtifactError, curve_of, corpus, tmp_path, sizes=[300]) == (
+    assert message_of(ArtifactError, curve_of, corpus, tmp_path, sizes="300") == (
         f"{vectors}: checksum mismatch, the file is damaged; recreate that-all"
     )
     assert runs_in(tmp_path) == {"this-all", "that-all"}
 
 
 @pytest.fixture
-def stopped(corpus, tmp_path):
+def stopped(corpus, tmp_path, monkeypatch):
     """A curve interrupted while training this-1K."""
 
-    def stop(corpus, options, out):
-        maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(options)}
+    def stop(corpus, config, out):
+        if "1K" not in out.name:
+            return pretend(corpus, config, out)
+        maker = {"command": "train-this", "corpus": corpus.fingerprint, **asdict(config)}
         with new_artifact(out, maker, resume="work") as partial:
             (partial / "half").touch()
             raise KeyboardInterrupt
 
-    recipes = {
-        "this": Recipe(Options, lambda *all: (stop if "1K" in str(all[2]) else pretend)(*all))
-    }
-    with pytest.raises(KeyboardInterrupt):
-        curve_of(corpus, tmp_path, recipes=recipes)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setitem(METHODS, "this", stub(stop))
+        curve_of(corpus, tmp_path, "this")
     assert runs_in(tmp_path) == {"this-300", "this-1K.partial"}
     return tmp_path / "this-1K.partial"
 
 
 def test_an_unfinished_run_is_resumed(corpus, stopped):
-    check_points(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+    check_points(points_of(corpus, stopped.parent), stopped.parent)
     assert (stopped / "half").is_file()
     curve_of(corpus, stopped.parent)
     assert (stopped.parent / "this-1K" / "half").is_file()
 
 
-@pytest.mark.parametrize(
-    ("name", "other"), [("seed", 2), ("corpus", "another"), ("command", "train-that"), ("width", 7)]
-)
-def test_an_unfinished_run_of_another_training_is_refused_first(corpus, stopped, name, other):
+def test_an_unfinished_run_of_another_training_is_refused_first(corpus, stopped):
+    folder = stopped.parent
+    start, points = f"{stopped}: was started with a different ", points_of(corpus, folder)
     maker = json.loads((stopped / "maker.json").read_text())
-    write_json(stopped / "maker.json", {**maker, name: other})
-    said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
-    name = "method" if name == "command" else name
-    assert said == f"{stopped}: was started with a different {name}{END}"
+    others = {"seed": 2, "corpus": "another", "command": "train-that", "width": 7}
+    for name, other in others.items():
+        write_json(stopped / "maker.json", {**maker, name: other})
+        name = "method" if name == "command" else name
+        assert refusal(points, folder) == f"{start}{name}{END}"
+    write_json(stopped / "maker.json", maker)
+    (folder / "this-300").rename(folder / "moved")
+    assert refusal(points_of(corpus, folder, seed=2), folder) == f"{start}seed{END}"
     assert (stopped / "half").is_file()
-
-
-def test_another_seed_is_refused_if_a_run_is_unfinished(corpus, stopped):
-    (stopped.parent / "this-300").rename(stopped.parent / "moved")
-    points = points_of(corpus, stopped.parent, seed=2)
-    said = refusal(points, RECIPES, stopped.parent)
-    assert said == f"{stopped}: was started with a different seed{END}"
 
 
 def test_an_unfinished_run_without_a_maker_is_refused(corpus, stopped):
     folder, points = stopped.parent, points_of(corpus, stopped.parent)
     records = (folder / "runs.json").read_text()
     write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
-    said = refusal(points, RECIPES, folder)
-    assert said == f"{stopped}: was not started by learning-curve{END}"
+    assert refusal(points, folder) == f"{stopped}: was not started by learning-curve{END}"
     (folder / "runs.json").write_text(records)
 
     (stopped / "maker.json").write_text('{"command": "tr')
-    said = refusal(points, RECIPES, folder)
+    said = refusal(points, folder)
     assert said == f"{stopped}/maker.json: cannot be read; move {stopped} away"
     (stopped / "maker.json").unlink()
     (stopped / ".lock").unlink()
-    assert refusal(points, RECIPES, folder) == (
+    assert refusal(points, folder) == (
         f"{stopped}: exists and is not a partial artifact; move it or choose another `out`"
     )
     assert (stopped / "half").is_file()
@@ -359,42 +368,41 @@ def test_an_unfinished_run_without_a_maker_is_refused(corpus, stopped):
 def test_a_run_being_made_by_another_process_is_refused_first(corpus, stopped):
     with open(stopped / ".lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        said = refusal(points_of(corpus, stopped.parent), RECIPES, stopped.parent)
+        said = refusal(points_of(corpus, stopped.parent), stopped.parent)
     assert said == f"{stopped}: another process is writing it; wait for it or choose another `out`"
 
 
 def test_other_files_and_folders_in_the_way_are_refused_first(corpus, tmp_path):
-    points = points_of(corpus, tmp_path)
-    (tmp_path / "this-1K").mkdir()
-    assert refusal(points, RECIPES, tmp_path) == (
-        f"{tmp_path}/this-1K: was not made by learning-curve{END}"
-    )
-    (tmp_path / "file").write_text("")
-    for out in (corpus.path, tmp_path / "file"):
-        assert refusal([], RECIPES, out) == (
-            f"{out}: not a folder for the runs of a curve; choose another `out`"
-        )
-    (tmp_path / "runs.json").write_text("[]")
-    assert refusal([], RECIPES, tmp_path) == (
-        f"{tmp_path}/runs.json: is damaged; choose another `out`"
-    )
-
-
-@pytest.mark.parametrize("name", ["curve.json", "runs.json"])
-def test_a_folder_in_place_of_a_curve_file_is_refused_first(tmp_path, name):
-    (tmp_path / name).mkdir()
-    assert refusal([], RECIPES, tmp_path) == (
-        f"{tmp_path}/{name}: not a file, but a curve writes one there{END}"
-    )
+    run, file = tmp_path / "this-1K", tmp_path / "file"
+    run.mkdir()
+    said = refusal(points_of(corpus, tmp_path), tmp_path)
+    assert said == f"{run}: was not made by learning-curve{END}"
+    file.write_text("")
+    for out in (corpus.path, file):
+        said = f"{out}: not a folder for the runs of a curve; choose another `out`"
+        assert refusal([], out) == said
+    records, curve = tmp_path / "runs.json", tmp_path / "curve.json"
+    records.write_text("[]")
+    assert refusal([], tmp_path) == f"{records}: is damaged; choose another `out`"
+    records.unlink()
+    for path in (records, curve):
+        path.mkdir()
+        said = f"{path}: not a file, but a curve writes one there{END}"
+        assert refusal([], tmp_path) == said
+        path.rmdir()
 
 
 def test_the_document_describes_every_method_and_size(corpus, document):
-    tokens = [corpus.sample(size).training_tokens for size in (*SIZES, 10**9)]
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+    tokens = [corpus.sample(size).training_tokens for size in (300, 1_000, 10**9)]
     assert document["sizes"] == tokens
     assert document["methods"] == ["this", "that"]
     assert (document["corpus"], document["fingerprint"]) == (str(corpus.path), corpus.fingerprint)
     for result in document["results"]:
-        assert list(result) == RESULT + (FEW if result["score"] is not None else [])
+        assert list(result)[:5] == ["method", "tokens", "documents", "types", "run"]
+        undefined = result["score"] is None
+        assert (undefined, not undefined) == ("reason" in result, "few" in result)
+    rows = [(method, n) for n in tokens for method in ("this", "that")]
     for metric in ("spearman", "pearson"):
         for shared in (True, False):
             found = [
@@ -402,12 +410,8 @@ def test_the_document_describes_every_method_and_size(corpus, document):
                 for entry in document["results"]
                 if (entry["metric"], entry["shared_items"]) == (metric, shared)
             ]
-            assert found == [
-                *((method, n) for n in tokens for method in ("this", "that")),
-                ("one-hot", None), ("random", None),
-            ]  # fmt: skip
-    first = document["results"][0]
-    sample = corpus.sample(300)
+            assert found == [*rows, ("one-hot", None), ("random", None)]
+    first, sample = document["results"][0], corpus.sample(300)
     assert first["documents"] == sample.training_documents
     assert first["types"] == len(sample.view().words)
     assert first["run"].endswith("/this-300")
@@ -437,12 +441,14 @@ def test_shared_items_are_those_of_the_smallest_sample(corpus, document):
 
 @pytest.mark.slow
 def test_seeds_are_one_result_with_their_mean_and_deviation(seeded, corpus, tmp_path):
-    entry = seeded["results"][0]
-    assert entry["run"].endswith("/this-300-seed*")
-    assert entry["seeds"] == 3
-    alone = [
-        curve_of(corpus, tmp_path / str(seed), seeds=(seed,), sizes=SIZES) for seed in (4, 5, 6)
+    [entry] = [
+        result
+        for result in seeded["results"]
+        if (result["metric"], result["shared_items"]) == ("spearman", False)
+        and result["run"].endswith("/this-all-seed*")
     ]
+    assert entry["seeds"] == 3
+    alone = [curve_of(corpus, tmp_path / str(seed), "this", WHOLE, seed=seed) for seed in (4, 5, 6)]
     scores = [one["results"][0]["score"] for one in alone]
     assert entry["score"] == pytest.approx(np.mean(scores))
     assert entry["deviation"] == pytest.approx(np.std(scores, ddof=1))
@@ -450,16 +456,9 @@ def test_seeds_are_one_result_with_their_mean_and_deviation(seeded, corpus, tmp_
     assert all("seed*" in run or run in ("one-hot", "random") for run in runs)
 
 
-def test_the_document_is_json(document):
-    assert json.loads(json.dumps(document, allow_nan=False)) == document
-
-
-def test_two_sets_of_one_name_are_separate_groups(document):
+def test_sets_of_one_name_and_sections_are_separate_groups(document):
     twice = {**document, "results": document["results"] * 2}
     assert len(group_results(twice)) == 2 * len(group_results(document)) == 4
-
-
-def test_sections_are_separate_groups(document):
     results = [{**r, "section": name} for name in ("one", "two") for r in document["results"]]
     groups = group_results({**document, "results": results})
     assert {group.about for group in groups} == {"pairs, one", "pairs, two"}
@@ -487,11 +486,6 @@ def test_the_table_has_a_row_per_size_and_a_column_per_method(document, capsys):
             assert re.match(rf" {tokens:,} +{items} +{scores} *$", line)
     assert lines[-1] == "~ fewer than 30 items, so intervals and tests are rough"
     assert lines[11].startswith("   one-hot undefined, random ")
-
-
-def test_own_rows_are_left_out_if_all_runs_cover_the_same(corpus, tmp_path, capsys):
-    lines = printed(curve_of(corpus, tmp_path, sizes=[]), capsys)
-    assert not any(" own " in line for line in lines[:-2])
 
 
 def test_own_rows_show_the_range_of_items(document, capsys):
@@ -546,8 +540,10 @@ def test_a_curve_is_a_data_frame_tables_and_a_picture(document, tmp_path, monkey
 
 def test_the_picture_has_a_panel_per_metric_and_a_line_per_method(document, tmp_path):
     pytest.importorskip("matplotlib")
-    draw_curve(document, tmp_path / "curve.svg")
-    svg = (tmp_path / "curve.svg").read_text()
+    for name in "ab":
+        draw_curve(document, tmp_path / f"{name}.svg")
+    svg = (tmp_path / "a.svg").read_text()
+    assert svg == (tmp_path / "b.svg").read_text()
     assert len(re.findall(r'<g id="axes_\d+">', svg)) == 2
     texts = re.findall(r"<text[^>]*>([^<]*)<", svg)
     few = f"{document['results'][0]['items_used']} of 7 items (few: rough)"
@@ -558,14 +554,9 @@ def test_the_picture_has_a_panel_per_metric_and_a_line_per_method(document, tmp_
         assert len(re.findall(rf'<use [^>]*style="fill: {color}', svg)) == 2 * (3 + 1) + 1
 
 
-def test_the_same_curve_gives_the_same_bytes(document, tmp_path):
+def test_a_curve_of_one_size_has_no_own_rows_and_can_be_drawn(corpus, tmp_path, capsys):
+    one = curve_of(corpus, tmp_path, sizes=WHOLE)
+    assert not any(" own " in line for line in printed(one, capsys)[:-2])
     pytest.importorskip("matplotlib")
-    draw_curve(document, tmp_path / "a.svg")
-    draw_curve(document, tmp_path / "b.svg")
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-
-def test_a_curve_of_one_size_can_be_drawn(corpus, tmp_path):
-    pytest.importorskip("matplotlib")
-    draw_curve(curve_of(corpus, tmp_path, sizes=[]), tmp_path / "one.png")
+    draw_curve(one, tmp_path / "one.png")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
