@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.intrinsic.geometry import neighborhoods
 from firth.embed.protocols import StaticVectors
+
+_NEIGHBORS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,11 @@ class SharedVectors:
     def wide(self) -> bool:
         """Whether there are at least as many dimensions as words."""
         return bool(self.units.shape[1] >= self.units.shape[0])
+
+    @cached_property
+    def near(self) -> np.ndarray | None:
+        """Which words are the nearest ones of each, bool (n, n); None if all cosines are equal."""
+        return neighborhoods(self.units, _NEIGHBORS)
 
 
 def shared_words(runs: Sequence[StaticVectors], n_words: int) -> list[str]:

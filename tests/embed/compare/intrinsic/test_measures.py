@@ -29,12 +29,12 @@ def vectors(words=WORDS, dim=12, seed=1, shift=1.0, **about):
 
 def alone(geometry, run):
     """Metric to property of one run."""
-    return {each.metric: each for each in geometry.properties if each.run == run}
+    return {each.metric: each for each in geometry.properties if each.runs == (run,)}
 
 
 def together(geometry, a, b):
     """Metric to agreement of one pair."""
-    return {each.metric: each for each in geometry.agreements if (each.a, each.b) == (a, b)}
+    return {each.metric: each for each in geometry.agreements if each.runs == (a, b)}
 
 
 def numbers(geometry):
@@ -71,11 +71,11 @@ def test_runs_and_baselines_are_measured_on_the_same_words():
 
     found = measure_geometry({"a": vectors(first), "b": vectors(second, seed=2)}, CONFIG, 80)
 
-    assert [each.run for each in found.properties[:: len(PROPERTIES)]] == [
-        *("a", "b", "one-hot", "random")
+    assert [each.runs for each in found.properties[:: len(PROPERTIES)]] == [
+        *(("a",), ("b",), ("one-hot",), ("random",))
     ]
     assert tuple(each.metric for each in found.properties[:5]) == PROPERTIES
-    assert [(each.a, each.b) for each in found.agreements[:: len(AGREEMENTS)]] == [
+    assert [each.runs for each in found.agreements[:: len(AGREEMENTS)]] == [
         *(("a", "b"), ("a", "one-hot"), ("a", "random")),
         *(("b", "one-hot"), ("b", "random"), ("one-hot", "random")),
     ]
@@ -142,7 +142,8 @@ def test_measures_defined_for_one_hot_vectors():
 def test_only_the_baselines_that_are_asked_for_are_measured(n_words):
     runs = {"a": vectors(WORDS[:n_words]), "b": vectors(WORDS[:n_words], seed=2)}
     config = CompareConfig(replicates=200, baselines="random")
-    assert {each.run for each in measure_geometry(runs, config).properties} == {"a", "b", "random"}
+    found = measure_geometry(runs, config).properties
+    assert {each.runs for each in found} == {("a",), ("b",), ("random",)}
 
 
 def test_baselines_given_as_runs_are_replaced():
