@@ -7,7 +7,7 @@ import click
 from firth.corpora.common.command import Command, option
 
 if TYPE_CHECKING:
-    from firth.embed.compare.recommend import Advice, Choice, Features, Margin
+    from firth.embed.compare.recommend import Advice, Features, Margin
 
 _KINDS = {
     "similarity": "similarity",
@@ -57,16 +57,16 @@ def _document(
         **dataclasses.asdict(features),
         "advice": [
             {
-                "kinds": choice.kinds,
-                "candidate": choice.candidate,
-                **evidence["candidates"][choice.candidate],
+                "kinds": kinds,
+                "candidate": candidate,
+                **evidence["candidates"][candidate],
                 "margins": {
                     kind: margin and dataclasses.asdict(margin)
-                    for kind, margin in _margins(advice, choice).items()
+                    for kind, margin in _margins(advice, candidate).items()
                 },
-                "command": _train_command(corpus, choice.candidate, evidence),
+                "command": _train_command(corpus, candidate, evidence),
             }
-            for choice in advice.choices
+            for candidate, kinds in advice.choices.items()
         ],
         "good": advice.good,
         "factor": advice.factor,
@@ -83,10 +83,10 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     from firth.corpora.common.console import human, print_table
     from firth.embed.compare.recommend import name_of
 
-    for choice in advice.choices:
-        kinds = ", ".join(_KINDS[kind] for kind in choice.kinds)
-        click.echo(f"{kinds}: {_train_command(corpus, choice.candidate, evidence)}")
-        for kind, margin in _margins(advice, choice).items():
+    for candidate, kinds in advice.choices.items():
+        suited = ", ".join(_KINDS[kind] for kind in kinds)
+        click.echo(f"{suited}: {_train_command(corpus, candidate, evidence)}")
+        for kind, margin in _margins(advice, candidate).items():
             if margin:
                 click.echo(f"    {_KINDS[kind]}: {_in_words(margin, evidence['factor'])}")
     sample = advice.sample
@@ -113,13 +113,13 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
         print(f"not considered, since another width suits a text of this size better: {names}")
 
 
-def _margins(advice: "Advice", choice: "Choice") -> "dict[str, Margin | None]":
+def _margins(advice: "Advice", candidate: str) -> "dict[str, Margin | None]":
     """Return the margin of a choice over the best other candidate, for each kind of sets."""
     from firth.embed.compare.recommend import margin_of
 
     return {
-        kind: margin_of(advice.sample, kind, choice.candidate, advice.left_out)
-        for kind in choice.kinds
+        kind: margin_of(advice.sample, kind, candidate, advice.left_out)
+        for kind in advice.choices[candidate]
     }
 
 
@@ -145,10 +145,15 @@ def _row(name: str, advice: "Advice") -> list[object]:
     """Return the table row of one candidate."""
     from firth.embed.compare.recommend import mean_of
 
-    chosen = {kind: choice.candidate for choice in advice.choices for kind in choice.kinds}
     cells = []
     for kind in _KINDS:
         mean = mean_of(advice.sample, kind, name)
-        mark = "*" if name == chosen[kind] else "=" if name in advice.good[kind] else ""
+        mark = (
+            "*"
+            if kind in advice.choices.get(name, ())
+            else "="
+            if name in advice.good[kind]
+            else ""
+        )
         cells.append(f"{mean['score']:.3f} ±{mean['error']:.3f} {mark}".rstrip())
     return [name, *cells]

@@ -41,19 +41,12 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A candidate recommended for some kinds of sets."""
-
-    candidate: str  # a key of the evidence's ``candidates``
-    kinds: tuple[str, ...]  # of :data:`KINDS`, at least one
-
-
-@dataclass(frozen=True)
 class Advice:
     """Recommended candidates, and the evidence for them."""
 
     sample: Mapping[str, Any]  # the evidence sample most similar to the text
-    choices: tuple[Choice, ...]  # together cover all kinds; the choice for most kinds first
+    # candidate -> the kinds it is recommended for, together all; the choice for most kinds first
+    choices: Mapping[str, tuple[str, ...]]
     # kind -> the best candidate and those not significantly worse, best first
     good: Mapping[str, tuple[str, ...]]
     factor: float  # size of the text divided by that of the sample
@@ -119,12 +112,12 @@ def recommend(corpus: "Corpus | TextSource") -> Recommendations:
     evidence = read_evidence()
     advice = advise(features_of(open_or_build(corpus)), evidence)
     found = Recommendations()
-    for choice in advice.choices:
-        about = evidence["candidates"][choice.candidate]
+    for candidate, kinds in advice.choices.items():
+        about = evidence["candidates"][candidate]
         config = find_method(about["method"]).config_class()(**about["options"])
         found.append(
             Recommendation(
-                about["method"], config, choice.kinds, advice.is_far,
+                about["method"], config, kinds, advice.is_far,
                 name_of(advice.sample), advice.differs,
             )
         )  # fmt: skip
@@ -207,7 +200,7 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     same_script = same_script and features.unspaced == sample["unspaced"]
     is_far = abs(math.log2(factor)) > _FAR or not same_script
     left_out = tuple(name for name in evidence["candidates"] if name not in fit)
-    choices = tuple(_choices(sample, good))
+    choices = dict(_choices(sample, good))
     return Advice(sample, choices, good, factor, is_far, _difference(features, sample), left_out)
 
 
@@ -245,11 +238,13 @@ def margin_of(
     sample: Mapping[str, Any], kind: str, candidate: str, left_out: Collection[str] = ()
 ) -> Margin | None:
     """Return how much a candidate is better than the best other one for a kind of sets."""
-    excluded = {candidate, *left_out}
-    others = [m for m in sample["means"] if m["kind"] == kind and m["run"] not in excluded]
-    if not others:
-        return None
-    other = max(others, key=lambda mean: float(mean["score"]))["run"]
+    others = [name for name in sample["words"] if name not in (candidate, *left_out)]
+    best = max(others, key=lambda name: mean_of(sample, kind, name)["score"], default=None)
+    return None if best is None else _margin_over(sample, kind, candidate, best)
+
+
+def _margin_over(sample: Mapping[str, Any], kind: str, candidate: str, other: str) -> Margin | None:
+    """Return how much a candidate is better than another; None if that was not measured."""
     for each in sample["differences"]:
         if each["kind"] == kind and {each["a"], each["b"]} == {candidate, other}:
             sign = 1 if each["a"] == candidate else -1
@@ -271,18 +266,14 @@ def good_candidates(
 ) -> tuple[str, ...]:
     """Return the best candidate and those not significantly worse, best first."""
     ranked = sorted(candidates, key=lambda name: -mean_of(sample, kind, name)["score"])
-    worse = {
-        name
-        for each in sample["differences"]
-        for name in (each["a"], each["b"])
-        if each["kind"] == kind
-        and {each["a"], each["b"]} == {name, ranked[0]}
-        and abs(each["difference"]) > factor * each["error"]
-    }
-    return tuple(name for name in ranked if name == ranked[0] or name not in worse)
+    margins = {name: _margin_over(sample, kind, ranked[0], name) for name in ranked[1:]}
+    equal = (n for n, m in margins.items() if m is None or abs(m.difference) <= factor * m.error)
+    return ranked[0], *equal
 
 
-def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> Iterator[Choice]:
+def _choices(
+    sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield few candidates that together cover all kinds, chosen greedily."""
     left = list(good)
     while left:
@@ -296,7 +287,7 @@ def _choices(sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]) -> It
                 math.fsum(_relative_mean(sample, kind, name, good) for kind in kinds[name]),
             ),
         )
-        yield Choice(best, tuple(kinds[best]))
+        yield best, tuple(kinds[best])
         left = [kind for kind in left if kind not in kinds[best]]
 
 

@@ -11,7 +11,6 @@ from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.recommend import (
     KINDS,
-    Choice,
     Features,
     Margin,
     Recommendation,
@@ -68,10 +67,10 @@ def test_the_margin_is_over_the_best_other_candidate():
 def test_each_kind_has_its_own_choice_if_no_candidate_is_good_at_two():
     advice = asked(sample(10**6, svd=(0.6, 0.1, 0.1), sg=(0.5, 0.4, 0.1), cbow=(0.4, 0.2, 0.3)))
 
-    assert {choice.kinds: choice.candidate for choice in advice.choices} == {
-        ("similarity",): "svd",
-        ("meaning",): "sg",
-        ("grammar",): "cbow",
+    assert advice.choices == {
+        "svd": ("similarity",),
+        "sg": ("meaning",),
+        "cbow": ("grammar",),
     }
     assert advice.good == {"similarity": ("svd",), "meaning": ("sg",), "grammar": ("cbow",)}
 
@@ -87,7 +86,7 @@ def test_a_tied_candidate_covers_as_many_kinds_as_possible():
         "meaning": ("svd", "sg"),
         "grammar": ("sg",),
     }
-    assert advice.choices == (Choice("sg", KINDS),)
+    assert advice.choices == {"sg": KINDS}
 
 
 def test_means_break_ties_between_candidates():
@@ -96,12 +95,12 @@ def test_means_break_ties_between_candidates():
     )
 
     assert advice.good["similarity"] == ("a", "b", "c")
-    assert advice.choices == (Choice("c", KINDS),)
+    assert advice.choices == {"c": KINDS}
     # as shares of the best, not as sums: grammar's scores are large
     large = asked(sample(10**6, svd=(0.55, 0.44, 0.45), sg=(0.54, 0.30, 0.73)))
-    assert large.choices == (Choice("svd", KINDS[:2]), Choice("sg", KINDS[2:]))
+    assert large.choices == {"svd": KINDS[:2], "sg": KINDS[2:]}
     without = asked(sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), d=(0.1, 0.1, 0.3)))
-    assert without.choices == (Choice("b", KINDS[:2]), Choice("d", KINDS[2:]))
+    assert without.choices == {"b": KINDS[:2], "d": KINDS[2:]}
 
 
 def test_recommendations_are_a_table_in_a_notebook():
@@ -126,7 +125,7 @@ def test_candidates_with_more_dimensions_than_words_are_left_out():
 
     advice = asked(each, words=200, dims={"big": 300})
 
-    assert advice.choices == (Choice("small", KINDS),)
+    assert advice.choices == {"small": KINDS}
     assert message_of(FirthError, asked, each, words=99, dims={"big": 300}) == (
         "too little text for a recommendation: 99 words occur 5 times or more; add text"
     )
@@ -169,7 +168,7 @@ def test_the_width_is_that_of_a_study_and_not_the_best_scoring_one(tokens, dim):
     advice = asked(each, tokens=tokens, dims={"wide": 300})
 
     assert METHODS["svd"].width_for(tokens) == dim
-    assert advice.choices == (Choice("wide" if dim == 300 else "narrow", KINDS),)
+    assert advice.choices == {"wide" if dim == 300 else "narrow": KINDS}
     assert advice.left_out == (("narrow",) if dim == 300 else ("wide",))
     assert margin_of(each, "meaning", "narrow", advice.left_out) == (
         None if dim == 100 else Margin("wide", pytest.approx(-0.1), 0.01)
