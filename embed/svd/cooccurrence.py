@@ -58,7 +58,6 @@ def count_cooccurrences(
     directory: Path | None = None,
     progress: Progress = no_progress,
     chunk_entries: int = _CHUNK_ENTRIES,
-    max_partials: int = _MAX_PARTIALS,
 ) -> Cooccurrences:
     """Count the contexts of every word; the same bytes at any ``threads`` and ``memory``.
 
@@ -90,7 +89,7 @@ def count_cooccurrences(
         for text in texts:
             yield _count_segment(text, job, total_progress, 0).finish()
 
-    return _add_all(partials(), job, max_partials)
+    return _add_all(partials(), job)
 
 
 def add_counts(
@@ -105,14 +104,14 @@ def add_counts(
 ) -> Cooccurrences:
     """Add counts of parts of a text; ``counts`` are those of the words in all of it, int64 (V,)."""
     job = _job(counts, window, weighting, "symmetric", threads, memory, directory, _CHUNK_ENTRIES)
-    return _add_all(partials, job, _MAX_PARTIALS)
+    return _add_all(partials, job)
 
 
-def _add_all(counted: Iterable[Rows], job: "_Job", max_partials: int) -> Cooccurrences:
+def _add_all(counted: Iterable[Rows], job: "_Job") -> Cooccurrences:
     """Add counts of parts of a text, of which some are kept until they are added."""
     partials: list[Rows] = []
     for rows in counted:
-        if len(partials) == max_partials:
+        if len(partials) == _MAX_PARTIALS:
             partials = [_add_partials(partials, job, 0).finish()]
         partials.append(rows)
     return job.counted(_add_partials(partials, job, job.entry_limit))

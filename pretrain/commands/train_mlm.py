@@ -15,6 +15,7 @@ from firth.pretrain.mixers import ATTENTION
 
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
+_ENOUGH_TOKENS = 50_000_000  # of training text, to judge the method by its results
 
 
 def _size_options(command: Any) -> Any:
@@ -148,7 +149,7 @@ def _train(corpus: str, runs: SeedRuns[MlmConfig]) -> None:
                 click.echo(runs.hint())
 
 
-def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
+def summary(run: Path) -> str:
     """Describe a run and its held-out score."""
     from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
     from firth.corpora.common.console import human
@@ -166,10 +167,10 @@ def summary(run: Path, *, enough_tokens: int = 50_000_000) -> str:
     if bits := last.get("held_out_bits_per_character"):
         error = last.get("held_out_bits_standard_error", math.nan)
         text += f", {HeldOutLoss(bits, error, loss.n_units)} bits per character"
-    if last["tokens"] < enough_tokens:
+    if last["tokens"] < _ENOUGH_TOKENS:
         text += (
             f"\ntoo little training text to judge the method: {human(last['tokens'])} tokens; "
-            f"results become meaningful from about {human(enough_tokens)}"
+            f"results become meaningful from about {human(_ENOUGH_TOKENS)}"
         )
     return text
 
