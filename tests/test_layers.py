@@ -263,7 +263,8 @@ def test_packages_do_not_import(folder, forbidden):
         ("embed/compare/", "protocols registry runs vectors formats query contextual compare"),
         (
             "pretrain/",
-            "protocols registry runs vectors formats svd.train svd.piece_text contextual.pooling",
+            "protocols registry runs vectors formats svd.train svd.piece_text contextual.pooling "
+            "commands.training",
         ),
     ],
     ids=["compare", "pretrain"],

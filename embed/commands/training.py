@@ -1,7 +1,7 @@
 """What the commands that train word vectors have in common: arguments, runs by seed, summaries."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -36,7 +36,7 @@ class Request(Generic[ConfigT]):
     def check_runs(self) -> None:
         """Raise if a run cannot be made, before a corpus is built, which may take long."""
         if self.out is not None:
-            self._runs(self.out).finished()
+            self.runs.finished()
 
     def open_corpus(self, device: str) -> "Corpus":
         """Open or build the corpus; raise before if a run cannot be made or there is no device."""
@@ -58,8 +58,7 @@ class Request(Generic[ConfigT]):
         """
         from firth.embed.vectors.training import warn_of_little_text
 
-        assert self.out is not None
-        runs = self._runs(self.out)
+        runs = self.runs
         finished = runs.finished(corpus.fingerprint, chosen)
         for run, config in runs.configs().items():
             if run in finished:
@@ -70,25 +69,30 @@ class Request(Generic[ConfigT]):
         if self.seeds is not None:
             click.echo(runs.hint())
 
-    def _runs(self, out: Path) -> SeedRuns[ConfigT]:
-        """Return the runs to make."""
+    @property
+    def runs(self) -> SeedRuns[ConfigT]:
+        """The runs to make."""
         from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 
+        assert self.out is not None
         return SeedRuns(
-            command=self.command, config=self.config, out=out, seeds=self.seeds, force=self.force,
-            resume=CHECKPOINTS,
+            command=self.command, config=self.config, out=self.out, seeds=self.seeds,
+            force=self.force, resume=CHECKPOINTS,
         )  # fmt: skip
 
 
 def training_options(
-    command: str, config_class: type, *others: Callable[[Any], Any]
+    command: str, config_class: type, *others: Callable[[Any], Any], skip: Sequence[str] = ()
 ) -> Callable[[Callable[[Request[Any]], None]], Any]:
-    """Return a decorator that adds the arguments of a training command, and makes its request."""
+    """Return a decorator that adds the arguments of a training command, and makes its request.
+
+    Settings to ``skip`` are no options.
+    """
     out_type = click.Path(path_type=Path)
     decorators = [
         click.argument("corpus"),
         option("--out", type=out_type, help="The run to make.", group=OUTPUT),
-        click_options(config_class),
+        click_options(config_class, skip=skip),
         seeds_option,
         *others,
         option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT),

@@ -1,48 +1,44 @@
 """``firth train-mlm``: train a contextual encoder by masked or causal language modeling."""
 
+import dataclasses
+import functools
 import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, PATH, Command, option
-from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
-from firth.corpora.common.options import click_options
-from firth.embed.runs.seeds import SeedRuns, seeds_option
+from firth.corpora.common.command import Command, option
+from firth.embed.commands.training import Request, size, training_options
 from firth.pretrain.config import MASKED, PRESETS, MlmConfig, parse_preset
 from firth.pretrain.mixers import ATTENTION
 
+_SIZES = ("layers", "dim", "heads")
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
 _ENOUGH_TOKENS = 50_000_000  # of training text, to judge the method by its results
 
 
 def _size_options(command: Any) -> Any:
-    """Add the parts of a size, which the help of ``--preset`` tells."""
-    for name in ("heads", "dim", "layers"):
+    """Add the parts of a size, which the help of ``--preset`` tells; they change the preset."""
+
+    @functools.wraps(command)
+    def run(preset: str, **options: Any) -> None:
+        parts = {name: options.pop(name) for name in _SIZES}
+        if any(parts.values()):
+            named = parse_preset(preset)
+            preset = "/".join(str(number or getattr(named, name)) for name, number in parts.items())
+        command(preset=preset, **options)
+
+    for name in _SIZES:
         number = click.IntRange(min=1)
-        command = option(f"--{name}", type=number, hidden=True, help="Overrides --preset.")(command)
-    return command
+        run = option(f"--{name}", type=number, hidden=True, help="Overrides --preset.")(run)
+    return run
 
 
 @click.command("train-mlm", cls=Command)
-@click.argument("corpus")
-@option("--out", type=PATH, help="The new run.", group=OUTPUT)
-@click_options(MlmConfig, skip=("dropout",))
-@_size_options
-@seeds_option
-@option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
-@dry_run_options
-def command(
-    corpus: str,
-    out: Path | None,
-    seeds: int | None,
-    force: bool,
-    dry_run: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+@training_options("train-mlm", MlmConfig, _size_options, skip=("dropout",))
+def command(request: Request[MlmConfig]) -> None:
     """Train an encoder by masked or causal language modeling, like BERT or GPT.
 
     CORPUS is a corpus, or a source of text that is first built in a cache. If
@@ -62,34 +58,18 @@ def command(
         firth generate out/clm "the sea"
         torchrun --nproc-per-node 2 -m firth train-mlm out/wiki --out out/mlm2
     """
-    from firth.corpora.artifacts.checkpoint import CHECKPOINTS
-    from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note
 
-    require_out(out, dry_run, as_json)
-    config = take(MlmConfig, options | {"preset": _size(options)}).resolved()
+    config = request.config.resolved()
+    request = dataclasses.replace(request, config=config)
     if (better := _better_preset(config)) is not None:
         note(f"in so short a time --preset {better} learns more than {config.preset}")
-    runs = None
-    if out is not None:
-        runs = SeedRuns(
-            command="train-mlm", config=config, out=out, seeds=seeds, force=force,
-            resume=CHECKPOINTS,
-        )  # fmt: skip
-        runs.finished()  # before a raw source is built, which may take long
-    if dry_run or runs is None:
-        _print_plan(corpus, config, seeds, as_json)
+    if request.dry_run:
+        from firth.pretrain.training.dry_run import estimate_mlm
+
+        request.print_plan(estimate_mlm(request.open_corpus(config.device), config))
     else:
-        _train(corpus, runs)
-
-
-def _size(options: dict[str, Any]) -> str:
-    """Return the preset, or the size that its options make of it."""
-    parts = ("layers", "dim", "heads")
-    if all(options[name] is None for name in parts):
-        return str(options["preset"])
-    size = parse_preset(options["preset"])
-    return "/".join(str(options[name] or getattr(size, name)) for name in parts)
+        _train(request)
 
 
 def _better_preset(config: MlmConfig) -> str | None:
@@ -113,30 +93,32 @@ def _better_preset(config: MlmConfig) -> str | None:
     return best if PRESETS[best].layers < config.size.layers else None
 
 
-def _train(corpus: str, runs: SeedRuns[MlmConfig]) -> None:
-    """Open or build the corpus, train the runs that are not finished, and print a summary."""
+def _train(request: Request[MlmConfig]) -> None:
+    """Train the runs that are not finished, and print a summary of each.
+
+    Of several processes the first decides and prints; the others wait while it builds a corpus.
+    """
     import torch
 
     from firth.corpora.common.reporting import note
-    from firth.corpora.encoding.build import open_or_build
     from firth.embed.vectors.training import warn_of_little_text
     from firth.pretrain.device import choose_device
     from firth.pretrain.train import make_mlm_run
     from firth.pretrain.training.autotune import batch_rows
     from firth.pretrain.training.distributed import process_group
 
-    config = runs.config
+    runs, config = request.runs, request.config
     with process_group(config.device) as group:
         device = choose_device(config.device, group.local_rank)
         with group.first_ahead():
-            opened, finished = open_or_build(corpus), frozenset[Path]()
+            corpus, finished = request.open_corpus(config.device), frozenset[Path]()
             if group.is_first:
                 chosen = {"batch": batch_rows(config, device, group)}
-                finished = runs.finished(opened.fingerprint, chosen)
+                finished = runs.finished(corpus.fingerprint, chosen)
         for run, seeded in runs.configs().items():
             kept = bool(group.broadcast(run in finished))
             if not kept:
-                make_mlm_run(opened, seeded, run, force=runs.force)
+                make_mlm_run(corpus, seeded, run, force=runs.force)
                 if runs.seeds is not None:  # compiled code would change the next run's tuning
                     torch.compiler.reset()
             if group.is_first:
@@ -144,7 +126,7 @@ def _train(corpus: str, runs: SeedRuns[MlmConfig]) -> None:
                 if not kept and (shares := step_time(run)):
                     note(shares)
         if group.is_first:
-            warn_of_little_text(opened)
+            warn_of_little_text(corpus)
             if runs.seeds is not None:
                 click.echo(runs.hint())
 
@@ -153,14 +135,11 @@ def summary(run: Path) -> str:
     """Describe a run and its held-out score."""
     from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics
     from firth.corpora.common.console import human
-    from firth.embed.vectors.word_vectors import WordVectors
 
-    vectors = WordVectors.open(run)
     last = [line for line in read_metrics(run / METRICS) if "held_out_loss" in line][-1]
     loss = HeldOutLoss.from_line(last)
     text = (
-        f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions, "
-        f"held-out loss {loss}{loss.warning} (unigram baseline "
+        f"{size(run)}, held-out loss {loss}{loss.warning} (unigram baseline "
         f"{last['unigram_loss']:.{loss.decimals}f}), accuracy {last['held_out_accuracy']:.1%} "
         f"({last['unigram_accuracy']:.1%})"
     )
@@ -186,13 +165,3 @@ def step_time(run: Path) -> str:
     shares = {part: sum(line[part] for line in lines) / len(lines) for part in PARTS}
     named = ", ".join(f"{part.replace('_', ' ')} {share:.0%}" for part, share in shares.items())
     return f"{run}: of the time of a step, {named}"
-
-
-def _print_plan(corpus: str, config: MlmConfig, seeds: int | None, as_json: bool) -> None:
-    """Print the estimated cost of one training run, and with ``seeds`` of all runs."""
-    from firth.corpora.encoding.build import open_or_build
-    from firth.pretrain.device import choose_device
-    from firth.pretrain.training.dry_run import estimate_mlm
-
-    choose_device(config.device)  # before a raw source is built, which may take long
-    print_estimate(estimate_mlm(open_or_build(corpus), config).of_runs(seeds), as_json=as_json)
