@@ -65,10 +65,10 @@ def command(
     """
     from firth.corpora.artifacts.atomic import refuse_overwrite
     from firth.corpora.common.reporting import note
-    from firth.corpora.store.corpus import Corpus
     from firth.embed.explore.maps import require_umap
     from firth.embed.explore.server import Answers, require_packages
     from firth.embed.explore.space import open_spaces
+    from firth.embed.runs.run import Run, corpus_at
 
     if html is None:
         require_packages()
@@ -76,7 +76,7 @@ def command(
         refuse_overwrite(html, force)
     if method == "umap":
         require_umap()
-    given = None if corpus is None else Corpus.open(corpus)
+    given = None if corpus is None else corpus_at(corpus, [Run.open(run) for run in runs])
     if html is not None:
         from firth.embed.explore.static_page import MOST_WORDS, write_page
 

@@ -10,6 +10,7 @@ import numpy as np
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
 from firth.embed.explore.chance import Pair, random_pairs, surprise
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import largest, nonzero_rows, unit_rows
 from firth.embed.vectors.word_vectors import WordVectors
@@ -92,7 +93,7 @@ def differ(
         Pairs of runs to measure chance by; 0 for none. A single word can have q <= 0.05 from 20
         on.
     corpora : sequence of str or Path
-        Where the corpora of the runs are, if they were moved.
+        Where the corpora of the runs are, if they were moved; each is of one of the runs.
     seed : int
         Seed of the parts.
 
@@ -104,6 +105,8 @@ def differ(
 
     Raises
     ------
+    ArtifactError
+        One of ``corpora`` is of neither run.
     SettingError
         The runs are the same one, or share too few words.
     UnknownWordError
@@ -116,6 +119,9 @@ def differ(
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")
     compared = _Compared.of(first, second, k, min_count, f"{first.name} and {second.name}")
+    runs = [Run.open(v.path) for v in (first, second) if v.path is not None]
+    for place in corpora:
+        corpus_at(place, runs)
     asked = None if words is None else [compared.row(word) for word in dict.fromkeys(words)]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:

@@ -17,7 +17,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.search import Hits, Search
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.protocols import ContextualEncoder, MaskFiller
-from firth.embed.runs.run import Run
+from firth.embed.runs.run import Run, corpus_at
 from firth.embed.svd.train import METHOD as SVD
 from firth.embed.svd.train import SvdConfig, weighted_matrix
 from firth.embed.vectors.neighbors import similarity
@@ -172,7 +172,8 @@ class Explainer:
         if self._given is None:
             return self._described.corpus()
         given = self._given.path if isinstance(self._given, Corpus) else self._given
-        return self._described.corpus([given], recorded=False)
+        corpus_at(given, [self._described])
+        return self._described.corpus([given])
 
     @cached_property
     def _search(self) -> Search | None:

@@ -107,33 +107,32 @@ class Run:
         beside = self.path.absolute().parent / path.name
         return beside if beside.exists() and not path.exists() else path
 
+    @property
+    def corpus_checksum(self) -> str | None:
+        """The checksum of the corpus that this run was trained on; None if it does not say so."""
+        wanted = self.provenance.get("corpus")
+        return (
+            wanted.partition(":")[0] if isinstance(wanted, str) else None
+        )  # less that of a sample
+
     def corpus(
-        self,
-        places: Sequence[str | Path] = (),
-        *,
-        recorded: bool = True,
-        remedy: str = "pass `corpus`",
+        self, places: Sequence[str | Path] = (), *, remedy: str = "pass `corpus`"
     ) -> "Corpus":
         """Find the corpus, or sample, of this run by its checksum.
 
-        Each of the ``places`` is a corpus or a folder of corpora. After them, if ``recorded``,
-        comes the place where it was trained on, and what has that name beside this run.
+        Each of the ``places`` is a corpus or a folder of corpora. After them comes the place where
+        it was trained on, and what has that name beside this run.
         """
         from firth.corpora.store.corpus import is_corpus
 
-        made = self.provenance
-        wanted, path = made.get("corpus"), made.get("corpus_path")
-        if not isinstance(wanted, str) or not isinstance(path, str):
+        made, checksum = self.provenance, self.corpus_checksum
+        path = made.get("corpus_path")
+        if checksum is None or not isinstance(path, str):
             raise ArtifactError(f"{self.path}: does not record its training corpus; {remedy}")
-        checksum, last = wanted.partition(":")[0], self.moved(Path(path))  # less that of a sample
-        for corpus in _corpora([*places, *([last] if recorded and is_corpus(last) else [])]):
+        last = self.moved(Path(path))
+        for corpus in _corpora([*places, *([last] if is_corpus(last) else [])]):
             if corpus.fingerprint == checksum:
                 return corpus.restore_sample(made["sample"]) if "sample" in made else corpus
-        if not recorded:
-            raise ArtifactError(
-                f"{places[0]}: is not the corpus of {self.path}, which has checksum {checksum}; "
-                "pass that one"
-            )
         problem = "has changed" if is_corpus(last) else "was not found"
         raise ArtifactError(
             f"{self.path}: its corpus {path} (checksum {checksum}) {problem}; {remedy}"
@@ -146,6 +145,24 @@ def trained(path: Path) -> Training | None:
         return Run.finished(path).training
     except ArtifactError:
         return None
+
+
+def corpus_at(place: str | Path, runs: Sequence[Run]) -> "Corpus":
+    """Return the corpus at a place, or in a folder of corpora, that the first of some runs is of.
+
+    Raise if none is of it. If no run records its corpus, any will do.
+    """
+    from firth.corpora.store.corpus import Corpus
+
+    wanted = {run.corpus_checksum: run.path for run in runs if run.corpus_checksum}
+    if not wanted:
+        return Corpus.open(place)
+    corpora = {corpus.fingerprint: corpus for corpus in _corpora([place])}
+    for checksum in wanted:
+        if checksum in corpora:
+            return corpora[checksum]
+    whose = " or ".join(f"{path} (checksum {checksum})" for checksum, path in wanted.items())
+    raise ArtifactError(f"{place}: is not the corpus of {whose}; pass that one")
 
 
 def _corpora(places: Sequence[str | Path]) -> Iterator["Corpus"]:

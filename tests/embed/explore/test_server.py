@@ -391,6 +391,13 @@ def test_many_questions_at_once_have_the_answers_of_one(client):
     assert found == expected
 
 
+def test_the_corpus_of_another_run_is_refused(runs, corpus, tmp_path):
+    other = searched_corpus(tmp_path, seed=2).path
+    assert refusal("explore", runs[0], "--corpus", other, "--html", tmp_path / "page.html") == (
+        f"{other}: is not the corpus of {runs[0]} (checksum {corpus.fingerprint}); pass that one"
+    )
+
+
 @pytest.mark.process
 def test_the_command_serves_until_it_is_interrupted(runs):
     command = [sys.executable, "cli.py", "explore", str(runs[0]), str(runs[1]), "--no-browser"]

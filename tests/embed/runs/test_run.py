@@ -7,7 +7,7 @@ import pytest
 from firth.corpora.artifacts.artifact import MAKER, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.contextual.encoders import encoder_run
-from firth.embed.runs.run import Run
+from firth.embed.runs.run import Run, corpus_at
 from firth.embed.runs.writer import new_run
 from tests.corpora.store.searched import searched_corpus
 
@@ -101,20 +101,32 @@ def test_a_run_finds_its_corpus_where_it_was_beside_itself_and_where_it_is_told(
     assert Run.open(run).corpus([tmp_path / "away" / "text"]).fingerprint == corpus.fingerprint
 
     wanted = f"{corpus.path} (checksum {corpus.fingerprint})"
-    lost, of_other, nowhere = (
-        refusal(run, lambda run, asked=asked: Run.open(run).corpus(**asked))
-        for asked in ({}, {"places": [other.path], "recorded": False}, {"places": [tmp_path]})
+    lost, nowhere = (
+        refusal(run, lambda run, told=told: Run.open(run).corpus(told)) for told in ((), [tmp_path])
     )
     assert lost == f"its corpus {wanted} was not found; pass `corpus`"
-    assert of_other == (
-        f"{other.path}: is not the corpus of {run}, which has checksum {corpus.fingerprint}; "
-        "pass that one"
-    )
     assert nowhere.startswith(f"{tmp_path}: not a finished corpus; build one with ")
     shutil.copytree(other.path, tmp_path / "moved" / "all" / "corpus")
     assert refusal(run, lambda run: Run.open(run).corpus()) == (
         f"its corpus {wanted} has changed; pass `corpus`"
     )
+
+
+def test_a_given_corpus_is_that_of_one_of_the_runs_if_any_records_its_own(tmp_path):
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        path.mkdir()
+    a, b, c = (searched_corpus(path, seed=seed) for seed, path in enumerate(paths, 1))
+    runs = [Run.open(small_run(tmp_path / f"run{n}", corpus)) for n, corpus in enumerate((a, b))]
+    for place, found in ((a.path, a), (b.path, b), (paths[1], b)):
+        assert corpus_at(place, runs).fingerprint == found.fingerprint
+    whose = " or ".join(
+        f"{run.path} (checksum {corpus.fingerprint})"
+        for run, corpus in zip(runs, (a, b), strict=True)
+    )
+    refused = refusal(c.path, lambda place: corpus_at(place, runs))
+    assert refused == f"is not the corpus of {whose}; pass that one"
+    assert corpus_at(c.path, [Run.open(tmp_path)]).fingerprint == c.fingerprint
 
 
 def test_a_run_without_a_corpus_says_so(tmp_path):
