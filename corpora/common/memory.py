@@ -56,14 +56,13 @@ def limited_memory(memory: str | None, reserve: int) -> Iterator[None]:
         _limit = before
 
 
-def require_room(n_bytes: int, what: str) -> None:
+def require_room(n_bytes: int, what: str, remedy: str) -> None:
     """Raise if so many more bytes, which are about to be allocated, exceed the limit of a block."""
     if _limit is None:
         return
     memory, reserve = _limit
     needed = anonymous_bytes() + n_bytes + reserve
     if needed > parse_memory(memory):
-        remedy = "export vectors of files as int8 or for gensim, which are mapped"
         require_memory(needed + _TOLERANCE, memory, f"{what} takes", remedy)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
-from firth.embed.formats.reading import BY_WORD, GZIP_MAGIC, assemble, decode_words
+from firth.embed.formats.reading import BY_WORD, GZIP_MAGIC, MAPPED, assemble, decode_words
 from firth.embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -36,9 +36,8 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
     """Read a fastText model; ``block`` words are composed at a time."""
     with _mapped(path) as content:
         model = _Reader(path, content).model()
-    require_room(
-        len(model.words) * (4 * model.dim + BY_WORD), f"{path}: {len(model.words):,} words"
-    )
+    size = len(model.words) * (4 * model.dim + BY_WORD)
+    require_room(size, f"{path}: {len(model.words):,} words", MAPPED)
     matrix = np.empty((len(model.words), model.dim), np.float32)
     for start in range(0, len(matrix), block):
         rows = slice(start, start + block)

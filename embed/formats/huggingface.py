@@ -160,7 +160,8 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
         )
     size = _TABLES * 4 * math.prod(shapes[fitting[0]][1])
     pieces = _BY_TOKENIZER_BYTE * (folder / TOKENIZER).stat().st_size
-    require_room(size + pieces, f"{folder}: reading {fitting[0]}")
+    remedy = "export the words as int8, which are mapped"
+    require_room(size + pieces, f"{folder}: reading {fitting[0]}", remedy)
     table = _floats(shapes[fitting[0]][0], fitting[0])
     for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
         if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):

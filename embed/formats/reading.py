@@ -17,6 +17,7 @@ from firth.corpora.common.reporting import note
 from firth.embed.vectors.word_vectors import WordVectors
 
 GZIP_MAGIC = b"\x1f\x8b"
+MAPPED = "export the file as int8 or for gensim, which are mapped"
 BY_WORD = 360  # bytes: strings twice, a set and a dictionary
 _GZIP_RATIO = 1100  # above the maximum compression ratio of deflate, 1032
 _TEXT_RATIO = 3  # of numbers in text
@@ -80,7 +81,8 @@ class GrowingMatrix:
 
     def _require_room(self, n: int) -> None:
         """Raise if there is no memory for so many more rows and their words."""
-        require_room(n * (4 * self.dim + BY_WORD), f"{self._path}: {self.dim} dimensions of words")
+        size = n * (4 * self.dim + BY_WORD)
+        require_room(size, f"{self._path}: {self.dim} dimensions of words", MAPPED)
 
     def matrix(self) -> np.ndarray:
         """Return all appended rows, float32 (n, D)."""

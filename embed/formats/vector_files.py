@@ -90,7 +90,9 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
     found = recognize(path)
     if (path / SPARSE_MATRIX).is_file() and zipfile.is_zipfile(path / SPARSE_MATRIX):
         with zipfile.ZipFile(path / SPARSE_MATRIX) as archive:
-            require_room(sum(part.file_size for part in archive.infolist()), f"{path}: its matrix")
+            size = sum(part.file_size for part in archive.infolist())
+            remedy = "pass a run of dense vectors, which are mapped"
+            require_room(size, f"{path}: its matrix", remedy)
     if found.format in _READERS:
         return _READERS[found.format](found.path)
     with open_source(path) as source:

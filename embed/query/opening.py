@@ -28,5 +28,6 @@ def open_queried(
         if add_contexts:
             vectors = with_contexts(vectors)
         answer = _BY_QUERY + 24 * vectors.dim + _BY_ANSWER * min(k, len(vectors))
-        require_room(n_queries * answer, f"{run}: answering {n_queries:,} queries")
+        what = f"{run}: answering {n_queries:,} queries"
+        require_room(n_queries * answer, what, "ask less at once")
     return vectors

@@ -110,10 +110,8 @@ class Run:
     @property
     def corpus_checksum(self) -> str | None:
         """The checksum of the corpus that this run was trained on; None if it does not say so."""
-        wanted = self.provenance.get("corpus")
-        return (
-            wanted.partition(":")[0] if isinstance(wanted, str) else None
-        )  # less that of a sample
+        wanted = self.provenance.get("corpus")  # with that of a sample, if it is of one
+        return wanted.partition(":")[0] if isinstance(wanted, str) else None
 
     def corpus(
         self, places: Sequence[str | Path] = (), *, remedy: str = "pass `corpus`"

@@ -38,7 +38,8 @@ def with_contexts(vectors: WordVectors) -> WordVectors:
             f"`add_contexts`: {vectors.name} has no context vectors ({CONTEXTS}); only runs of "
             "skip-gram and CBOW with negative sampling have them"
         )
-    require_room(4 * len(vectors) * vectors.dim, f"{vectors.name}: the sum with context vectors")
+    what = f"{vectors.name}: the sum with context vectors"
+    require_room(4 * len(vectors) * vectors.dim, what, "leave out `add_contexts`")
     # np.add reads both mapped files once and allocates only the sums
     sums = np.add(np.asarray(vectors.matrix), np.asarray(contexts))
     return WordVectors(

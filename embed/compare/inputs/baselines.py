@@ -62,7 +62,8 @@ def make_baselines(
     in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
-    require_room(_BY_WORD * len(words), f"one-hot and random vectors of {len(words):,} words")
+    what = f"one-hot and random vectors of {len(words):,} words"
+    require_room(_BY_WORD * len(words), what, "pass `baselines=none`")
     segmentation = _RunSegmentation(known)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     return {

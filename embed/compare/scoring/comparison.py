@@ -44,11 +44,10 @@ def compare_vectors(
     """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
-    baselines = {
-        name: made
-        for name, made in make_baselines(list(runs.values()), texts, limit, config.seed).items()
-        if name in config.baseline_names
-    }
+    baselines = {}
+    if config.baseline_names:
+        made = make_baselines(list(runs.values()), texts, limit, config.seed)
+        baselines = {name: made[name] for name in config.baseline_names}
     compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}
