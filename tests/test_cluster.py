@@ -378,14 +378,19 @@ def test_a_changed_source_is_encoded_again(sources, tmp_path, monkeypatch):
     assert contents(built.path) == contents(here.path)
 
 
-def test_a_stopped_training_goes_on_with_what_is_missing(corpus, vectors, few_shards, tmp_path):
+@pytest.mark.parametrize(
+    "more", [{}, {"threads": 2, "memory": "1G"}], ids=["same", "other machine"]
+)
+def test_a_stopped_training_goes_on_with_what_is_missing(
+    corpus, vectors, few_shards, tmp_path, more
+):
     out = tmp_path / "run"
     with ThreadPoolExecutor(1) as threads, pytest.raises(Stopped):
         make_svd_run(corpus, SVD, out, cluster=Named(threads, stop_at("count-00003")))
     with ThreadPoolExecutor(1) as threads:
         done = len(list((artifact_paths(out)[1] / SCRATCH).glob("count-*/task.json")))
         again = Named(threads, lambda attempt: attempt)
-        make_svd_run(corpus, SVD, out, cluster=again)
+        make_svd_run(corpus, replace(SVD, **more), out, cluster=again)
 
     assert (out / "vectors.npy").read_bytes() == vectors
     assert done + again.count("count") == 4

@@ -33,7 +33,7 @@ from firth.corpora.common.options import check, config_of, describe_settings, ra
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.registry import METHODS, Chosen
-from firth.embed.runs.writer import new_run
+from firth.embed.runs.writer import new_run, training_maker
 from firth.embed.svd import ppmi
 from firth.embed.svd.cooccurrence import (
     CONTEXTS,
@@ -237,7 +237,7 @@ def make_svd_run(
         _check_fits_cluster(corpus, config)
         refuse_existing(out, force)  # before workers start
     config = with_width(config, corpus)
-    maker = {"command": "train-svd", "corpus": corpus.fingerprint, **dataclasses.asdict(config)}
+    maker = training_maker(METHOD, config, corpus)
     with (
         open_executor(cluster) as executor,
         new_run(out, maker, force=force, resume=SCRATCH if executor else None) as run,
