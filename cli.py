@@ -15,6 +15,7 @@ import click
 
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.options import as_command_line
+from firth.embed.registry import METHODS
 
 if __name__ == "cli":
     raise ImportError("this is a part of Firth: import firth, or firth.cli")
@@ -22,79 +23,49 @@ if __name__ == "cli":
 # seconds for which a process waits for the first of its machine to report the same error
 _PATIENCE = 60.0
 
-# Command to module; the module's ``command`` is imported only when it runs.
+# Command to its package and its summary, in the order of a first session. The summary is the first
+# line of the command's help (a test holds it true), so that --help imports no command.
 COMMANDS = {
-    "study": "firth.embed.commands.study",
-    "build-corpus": "firth.corpora.commands.build_corpus",
-    "corpus-info": "firth.corpora.commands.corpus_info",
-    "concordance": "firth.corpora.commands.concordance",
-    "collocates": "firth.corpora.commands.collocates",
-    "train-svd": "firth.embed.commands.train_svd",
-    "train-skipgram": "firth.embed.commands.train_skipgram",
-    "train-cbow": "firth.embed.commands.train_cbow",
-    "train-nplm": "firth.embed.commands.train_nplm",
-    "train-autoencoder": "firth.embed.commands.train_autoencoder",
-    "train-mlm": "firth.pretrain.commands.train_mlm",
-    "neighbors": "firth.embed.commands.neighbors",
-    "index": "firth.embed.commands.index",
-    "similarity": "firth.embed.commands.similarity",
-    "analogy": "firth.embed.commands.analogy",
-    "compare": "firth.embed.commands.compare",
-    "learning-curve": "firth.embed.commands.learning_curve",
-    "recommend": "firth.embed.commands.recommend",
-    "map": "firth.embed.commands.map",
-    "why": "firth.embed.commands.why",
-    "differ": "firth.embed.commands.differ",
-    "align": "firth.embed.commands.align",
-    "change": "firth.embed.commands.change",
-    "refine": "firth.embed.commands.refine",
-    "explore": "firth.embed.commands.explore",
-    "fill-mask": "firth.pretrain.commands.fill_mask",
-    "generate": "firth.pretrain.commands.generate",
-    "encode": "firth.embed.commands.encode",
-    "pool": "firth.embed.commands.pool",
-    "attention": "firth.pretrain.commands.attention",
-    "attend": "firth.embed.commands.attend",
-    "export": "firth.embed.commands.export",
-    "caches": "firth.corpora.commands.caches",
+    "study": ("embed", "Train every method on one text, compare them, and write a report."),
+    "build-corpus": ("corpora", "Encode text into a corpus for all methods."),
+    "corpus-info": ("corpora", "Print sizes, frequent words and the type-token curve of a corpus."),
+    "concordance": ("corpora", "Print occurrences of a word or phrase with the text around them."),
+    "collocates": ("corpora", "Print the words that stand near a word more often than elsewhere."),
+    **{
+        f"train-{name}": (method.train.split(".")[1], method.summary)
+        for name, method in METHODS.items()
+        if method.summary
+    },
+    "neighbors": ("embed", "Print the nearest neighbors of words by cosine."),
+    "index": ("embed", "Make an index of a run for approximate nearest neighbors."),
+    "similarity": ("embed", "Print the cosine of two words."),
+    "analogy": ("embed", "Find the word that is to C as B is to A."),
+    "compare": ("embed", "Score runs against each other and against one-hot vectors."),
+    "learning-curve": ("embed", "Show how each method's scores grow with the size of the text."),
+    "recommend": ("embed", "Recommend a method and settings for a corpus, with the evidence."),
+    "map": ("embed", "Draw the first two principal components of words' vectors."),
+    "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
+    "differ": ("embed", "Sort words by how much their neighborhoods differ between two runs."),
+    "align": ("embed", "Map the vectors of A into the space of B."),
+    "change": ("embed", "Sort words by how surely they change between periods."),
+    "refine": ("embed", "Center, whiten, reduce or retrofit the vectors of a run."),
+    "explore": ("embed", "Look at runs and their text in the browser."),
+    "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
+    "generate": ("pretrain", "Continue a text, piece by piece."),
+    "encode": ("embed", "Write contextual vectors of a text's words or lines."),
+    "pool": ("embed", "Pool an encoder's states into one vector per word."),
+    "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),
+    "attend": ("embed", "Show how much each word of a sentence contributes to its label."),
+    "export": ("embed", "Write a run's vectors or model in another program's format."),
+    "caches": ("corpora", "Show what is cached, and remove it with --empty."),
 }
 
-# Said here a second time (a test holds it true) so that --help imports no command.
-SUMMARIES = {
-    "study": "Train every method on one text, compare them, and write a report.",
-    "build-corpus": "Encode text into a corpus for all methods.",
-    "corpus-info": "Print sizes, frequent words and the type-token curve of a corpus.",
-    "concordance": "Print occurrences of a word or phrase with the text around them.",
-    "collocates": "Print the words that stand near a word more often than elsewhere.",
-    "train-svd": "Train count-based vectors by a truncated SVD of PPMI.",
-    "train-skipgram": "Train skip-gram vectors with negative sampling.",
-    "train-cbow": "Train CBOW vectors with negative sampling.",
-    "train-nplm": "Train a network that predicts the next word; its first layer is vectors.",
-    "train-autoencoder": "Train an auto-encoder of co-occurrence rows; its codes are vectors.",
-    "train-mlm": "Train an encoder by masked or causal language modeling, like BERT or GPT.",
-    "neighbors": "Print the nearest neighbors of words by cosine.",
-    "index": "Make an index of a run for approximate nearest neighbors.",
-    "similarity": "Print the cosine of two words.",
-    "analogy": "Find the word that is to C as B is to A.",
-    "compare": "Score runs against each other and against one-hot vectors.",
-    "learning-curve": "Show how each method's scores grow with the size of the text.",
-    "recommend": "Recommend a method and settings for a corpus, with the evidence.",
-    "map": "Draw the first two principal components of words' vectors.",
-    "why": "Show what makes two words near: the contexts they share, with sentences.",
-    "differ": "Sort words by how much their neighborhoods differ between two runs.",
-    "align": "Map the vectors of A into the space of B.",
-    "change": "Sort words by how surely they change between periods.",
-    "refine": "Center, whiten, reduce or retrofit the vectors of a run.",
-    "explore": "Look at runs and their text in the browser.",
-    "fill-mask": "Predict the pieces that are masked in a text.",
-    "generate": "Continue a text, piece by piece.",
-    "encode": "Write contextual vectors of a text's words or lines.",
-    "pool": "Pool an encoder's states into one vector per word.",
-    "attention": "Show what each piece of a sentence attends to, by layer and head.",
-    "attend": "Show how much each word of a sentence contributes to its label.",
-    "export": "Write a run's vectors or model in another program's format.",
-    "caches": "Show what is cached, and remove it with --empty.",
-}
+
+def load_command(name: str) -> click.Command:
+    """Import a command: ``command`` in the module of its name."""
+    module = f"firth.{COMMANDS[name][0]}.commands.{name.replace('-', '_')}"
+    command: click.Command = pkgutil.resolve_name(f"{module}:command")
+    return command
 
 
 class FirthGroup(click.Group):
@@ -106,10 +77,7 @@ class FirthGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import one command."""
-        if name not in COMMANDS:
-            return None
-        command: click.Command = pkgutil.resolve_name(f"{COMMANDS[name]}:command")
-        return command
+        return load_command(name) if name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -126,7 +94,7 @@ class FirthGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, SUMMARIES[name]) for name in COMMANDS])
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a FirthError becomes one line and exit status 1."""

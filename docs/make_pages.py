@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from firth.cli import COMMANDS, SUMMARIES, main
+from firth.cli import COMMANDS, main
 from firth.corpora.common.command import SHOWS_ALL
 
 DOCS = Path(__file__).resolve().parent
@@ -83,7 +83,9 @@ def commands_page() -> str:
         Markdown: a table of the commands, then each one's help.
     """
     lines = [_COMMANDS_OPENING, "| command | what it does |", "|---|---|"]
-    lines += [f"| [`{name}`](#firth-{name}) | {SUMMARIES[name]} |" for name in COMMANDS]
+    lines += [
+        f"| [`{name}`](#firth-{name}) | {summary} |" for name, (_, summary) in COMMANDS.items()
+    ]
     lines += ["", *_section("firth", main)]
     context = click.Context(main)
     for name in COMMANDS:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.errors import SettingError
 
 
@@ -25,13 +24,15 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Method:
-    """A training method: its config and its training function."""
+    """A training method: its config, its training function and its command."""
 
     # ``module:name`` of its config class, a frozen dataclass of settings; its ``chosen``, if it has
     # one, is a Chosen, and its ``loss_settings`` name those that comparable losses have in common
     config: str
     # ``module:name`` of its function ``(corpus, config, out, *, force=False)``, which makes a run
     train: str
+    # of the command ``train-NAME``, in the package of ``train``; empty if there is none
+    summary: str = ""
     seeded: bool = True  # whether the vectors depend on the seed
     # training tokens from which 300 dimensions are better than 100 (docs/recommend.md)
     wide_from: int = 30_000_000
@@ -53,21 +54,35 @@ METHODS = {
     "svd": Method(
         "firth.embed.svd.train:SvdConfig",
         "firth.embed.svd.train:train_svd",
+        "Train count-based vectors by a truncated SVD of PPMI.",
         seeded=False,
         wide_from=8_000_000,
     ),
     "skipgram": Method(
-        "firth.embed.word2vec.config:SkipGramConfig", "firth.embed.word2vec.train:train_skipgram"
+        "firth.embed.word2vec.config:SkipGramConfig",
+        "firth.embed.word2vec.train:train_skipgram",
+        "Train skip-gram vectors with negative sampling.",
     ),
     "cbow": Method(
-        "firth.embed.word2vec.config:CbowConfig", "firth.embed.word2vec.train:train_cbow"
+        "firth.embed.word2vec.config:CbowConfig",
+        "firth.embed.word2vec.train:train_cbow",
+        "Train CBOW vectors with negative sampling.",
     ),
-    "nplm": Method("firth.embed.nplm.config:NplmConfig", "firth.embed.nplm.train:train_nplm"),
+    "nplm": Method(
+        "firth.embed.nplm.config:NplmConfig",
+        "firth.embed.nplm.train:train_nplm",
+        "Train a network that predicts the next word; its first layer is vectors.",
+    ),
     "autoencoder": Method(
         "firth.embed.autoencoder.config:AutoencoderConfig",
         "firth.embed.autoencoder.train:train_autoencoder",
+        "Train an auto-encoder of co-occurrence rows; its codes are vectors.",
     ),
-    "mlm": Method("firth.pretrain.config:MlmConfig", "firth.pretrain.train:train_mlm"),
+    "mlm": Method(
+        "firth.pretrain.config:MlmConfig",
+        "firth.pretrain.train:train_mlm",
+        "Train an encoder by masked or causal language modeling, like BERT or GPT.",
+    ),
 }
 
 # ``module:name`` of the function ``(corpus, config)`` that times some steps of a masked LM
@@ -81,27 +96,12 @@ ENCODERS = {
 }
 
 
-@dataclass(frozen=True)
-class ModelFormat:
-    """A folder format that a model can be exported to."""
-
-    # ``module:name`` of ``(run, folder) -> str``, which writes the folder and returns a summary
-    write: str
-    files: tuple[str, ...]  # --force overwrites only a folder with these files
-
-
-MODEL_FORMATS = {
-    "huggingface": ModelFormat(
-        "firth.pretrain.huggingface.export:write_huggingface",
-        (
-            "README.md",
-            "config.json",
-            "model.safetensors",
-            "tokenizer.json",
-            "tokenizer_config.json",
-        ),
-    ),
-}
+_WRITE_HUGGINGFACE = (
+    "firth.pretrain.huggingface.export:write_huggingface"  # ``(run, folder) -> str``
+)
+HUGGINGFACE_FILES = (  # that it writes: only a folder with these is overwritten
+    "README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+)  # fmt: skip
 
 
 def find_method(name: str) -> Method:
@@ -111,23 +111,15 @@ def find_method(name: str) -> Method:
     return METHODS[name]
 
 
-def write_model(
-    run: str | os.PathLike[str],
-    out: str | Path,
-    format: str = "huggingface",
-    *,
-    force: bool = False,
-) -> str:
-    """Write the model of a masked language model's run for other programs, atomically.
+def write_model(run: str | os.PathLike[str], out: str | Path, *, force: bool = False) -> str:
+    """Write the model of a masked language model's run for Hugging Face's libraries, atomically.
 
     Parameters
     ----------
     run : path
         A run of ``train_mlm``, or its encoder.
     out : str or Path
-        The folder to write.
-    format : str
-        ``huggingface``: what ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load.
+        The folder to write, which ``AutoModelForMaskedLM`` and ``AutoTokenizer`` load.
     force : bool
         Overwrite ``out``.
 
@@ -141,7 +133,8 @@ def write_model(
     ArtifactError
         If the run has no encoder, or ``out`` exists or cannot be written.
     """
-    model_format = MODEL_FORMATS[format]
-    with atomic_output(Path(out), force, model_format.files) as partial:
-        summary: str = pkgutil.resolve_name(model_format.write)(Path(run), partial)
+    from firth.corpora.artifacts.atomic import atomic_output
+
+    with atomic_output(Path(out), force, HUGGINGFACE_FILES) as partial:
+        summary: str = pkgutil.resolve_name(_WRITE_HUGGINGFACE)(Path(run), partial)
     return summary

@@ -8,7 +8,7 @@ from firth.corpora.common.command import PATH, Command, option
 
 _FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
 _RUN_FORMATS = ("int8",)
-_MODEL_FORMATS = ("huggingface",)
+_MODEL = "huggingface"
 
 
 @click.command("export", cls=Command)
@@ -17,7 +17,7 @@ _MODEL_FORMATS = ("huggingface",)
 @option(
     "--format",
     "format",
-    type=click.Choice(_FORMATS + _RUN_FORMATS + _MODEL_FORMATS),
+    type=click.Choice((*_FORMATS, *_RUN_FORMATS, _MODEL)),
     required=True,
     help="Format to write.",
 )
@@ -46,12 +46,12 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, force: bool) 
     from firth.embed.registry import write_model
     from firth.embed.vectors.context_vectors import with_contexts
 
-    if format in _MODEL_FORMATS:
+    if format == _MODEL:
         if add_contexts:
             raise SettingError(
                 f"`add_contexts=True`: {format} exports no vectors; remove the option"
             )
-        note(f"{out}: {write_model(run, out, format, force=force)}, {format}")
+        note(f"{out}: {write_model(run, out, force=force)}, {format}")
         return
     vectors = load_vectors(run, verified=True)
     vectors = with_contexts(vectors) if add_contexts else vectors

@@ -5,6 +5,8 @@ Tests of "every command" take the commands from :data:`CALLS`.
 
 from dataclasses import dataclass
 
+from firth.embed.registry import METHODS
+
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
@@ -30,6 +32,10 @@ _MLM = (
 )
 
 CALLS = {
+    **{
+        f"train-{name}": Call(words=_TRAINING, reads=("corpus",), makes=("run",))
+        for name in METHODS
+    },
     "study": Call(
         words="{inputs}/corpus --out {workdir}/study --methods svd --budget 1m",
         reads=("corpus",),
@@ -45,7 +51,6 @@ CALLS = {
     "corpus-info": Call(words="{inputs}/corpus --words 5", reads=("corpus",)),
     "concordance": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "collocates": Call(words="{inputs}/corpus word1", reads=("corpus",)),
-    "train-svd": Call(words=_TRAINING, reads=("corpus",), makes=("run",)),
     "train-skipgram": Call(
         words=f"{_TRAINING} --epochs 1", reads=("corpus",), makes=("run",), resumes=True
     ),

@@ -7,7 +7,7 @@ from tests.faults.table import CALLS, SINGLE
 
 
 def test_every_command_is_in_the_table():
-    assert list(CALLS) == list(cli.COMMANDS)
+    assert CALLS.keys() == cli.COMMANDS.keys()
 
 
 @pytest.mark.parametrize("name", SINGLE)

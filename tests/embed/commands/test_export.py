@@ -7,7 +7,6 @@ import pytest
 
 from firth.embed.commands import export
 from firth.embed.formats.vector_files import FORMATS, RUN_FORMATS, load_vectors
-from firth.embed.registry import MODEL_FORMATS
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output, refusal
 
@@ -27,7 +26,6 @@ invoke = partial(command, "export")
 def test_the_command_offers_every_format():
     assert export._FORMATS == FORMATS
     assert export._RUN_FORMATS == RUN_FORMATS
-    assert tuple(MODEL_FORMATS) == export._MODEL_FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)

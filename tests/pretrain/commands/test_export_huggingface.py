@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from firth.embed.registry import MODEL_FORMATS
+from firth.embed.registry import HUGGINGFACE_FILES
 from tests.calls import command, refusal
 from tests.pretrain.random_run import random_run
 
@@ -27,7 +27,7 @@ def test_a_run_is_exported_with_a_note(run, tmp_path):
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{out}: ModernBertForMaskedLM of 3 layers x 32, huggingface\n"
     names = {path.name for path in out.iterdir()}
-    assert names == set(MODEL_FORMATS["huggingface"].files)
+    assert names == set(HUGGINGFACE_FILES)
     assert json.loads((out / "config.json").read_text())["model_type"] == "modernbert"
 
 

@@ -12,7 +12,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
 from firth.corpora.tokenizer.pieces import CLS, FIRST_PIECE, MASK, PAD, SEP, UNK
-from firth.embed.registry import MODEL_FORMATS
+from firth.embed.registry import HUGGINGFACE_FILES
 from firth.pretrain.config import PRESETS, MlmConfig
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.huggingface.export import write_huggingface
@@ -199,7 +199,7 @@ def test_the_folder_holds_what_the_format_promises_and_tied_weights_once(tmp_pat
     run = random_run(tmp_path / "run")
     write_huggingface(run, tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == set(MODEL_FORMATS["huggingface"].files)
+    assert names == set(HUGGINGFACE_FILES)
     n_pieces = load_model(run).config.n_pieces
     with safe_open(tmp_path / "out" / "model.safetensors", "pt") as file:
         sizes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
