@@ -5,8 +5,9 @@ common denominator, so counts are integers and any split over threads, segments
 or machines adds up to the same bytes.
 """
 
+import itertools
 import queue
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,6 @@ def count_cooccurrences(
     memory: int | None = None,
     directory: Path | None = None,
     progress: Progress = no_progress,
-    chunk_entries: int = _CHUNK_ENTRIES,
 ) -> Cooccurrences:
     """Count the contexts of every word; the same bytes at any ``threads`` and ``memory``.
 
@@ -70,24 +70,24 @@ def count_cooccurrences(
     in ``directory``, which are removed when the process ends. Raises SettingError if the
     weights do not fit 64-bit counts.
     """
-    job = _job(
-        view.counts[:n_words], window, weighting, context, threads, memory, directory, chunk_entries
-    )
-    total_progress = _TotalProgress(progress, int(view.counts[:n_words].sum()))
+    job = _Job(view.counts[:n_words], window, weighting, context, threads, memory, directory)
+    total, done = int(view.counts[:n_words].sum()), 0
+
+    def show(tokens: int) -> None:
+        nonlocal done
+        done += tokens
+        progress(done, total)
+
     texts = segments(view, job.n_words, job.text_type, job.token_limit)
-    waiting = [text for text in (next(texts, None), next(texts, None)) if text is not None]
-    if not waiting:
-        writer = RowWriter(job.weights.dtype, 0, 0)
-        writer.append(*job.empty(), np.zeros(job.n_words, np.int64))
-        return job.counted(writer)
+    waiting = list(itertools.islice(texts, 2)) or [np.empty(0, job.text_type)]
     if len(waiting) == 1:
-        return job.counted(_count_segment(waiting.pop(), job, total_progress, job.entry_limit))
+        return job.counted(_count_segment(waiting.pop(), job, show, job.entry_limit))
 
     def partials() -> Iterator[Rows]:
         while waiting:
-            yield _count_segment(waiting.pop(0), job, total_progress, 0).finish()
+            yield _count_segment(waiting.pop(0), job, show, 0).finish()
         for text in texts:
-            yield _count_segment(text, job, total_progress, 0).finish()
+            yield _count_segment(text, job, show, 0).finish()
 
     return _add_all(partials(), job)
 
@@ -103,7 +103,7 @@ def add_counts(
     directory: Path | None,
 ) -> Cooccurrences:
     """Add counts of parts of a text; ``counts`` are those of the words in all of it, int64 (V,)."""
-    job = _job(counts, window, weighting, "symmetric", threads, memory, directory, _CHUNK_ENTRIES)
+    job = _Job(counts, window, weighting, "symmetric", threads, memory, directory)
     return _add_all(partials, job)
 
 
@@ -117,44 +117,26 @@ def _add_all(counted: Iterable[Rows], job: "_Job") -> Cooccurrences:
     return job.counted(_add_partials(partials, job, job.entry_limit))
 
 
-def _job(
-    counts: np.ndarray,
-    window: int,
-    weighting: str,
-    context: str,
-    threads: int | None,
-    memory: int | None,
-    directory: Path | None,
-    chunk_entries: int,
-) -> "_Job":
-    """Return the settings of a count."""
-    weights, denominator = window_weights(window, weighting)
-    return _Job(
-        n_words=len(counts),
-        weights=np.array(weights, dtype=count_type(counts, weights)),
-        denominator=denominator,
-        before=window if context != "right" else 0,
-        after=window if context != "left" else 0,
-        threads=thread_count(threads),
-        memory=memory,
-        directory=directory,
-        chunk_entries=chunk_entries,
-    )
-
-
-@dataclass(frozen=True)
 class _Job:
-    """Settings shared by all steps of one count."""
+    """Settings shared by all steps of one count, of words that occur ``counts`` times."""
 
-    n_words: int
-    weights: np.ndarray
-    denominator: int
-    before: int
-    after: int
-    threads: int
-    memory: int | None
-    directory: Path | None
-    chunk_entries: int
+    def __init__(
+        self,
+        counts: np.ndarray,
+        window: int,
+        weighting: str,
+        context: str,
+        threads: int | None,
+        memory: int | None,
+        directory: Path | None,
+    ) -> None:
+        weights, self.denominator = window_weights(window, weighting)
+        self.n_words = len(counts)
+        self.weights = np.array(weights, dtype=count_type(counts, weights))
+        self.before = window if context != "right" else 0
+        self.after = window if context != "left" else 0
+        self.threads = thread_count(threads)
+        self.memory, self.directory = memory, directory
 
     @property
     def text_type(self) -> Any:
@@ -184,9 +166,9 @@ class _Job:
     def chunk(self) -> int:
         """Entries per chunk of work; all that are on their way take a part of the memory."""
         fitting = self.entry_limit // (4 * self.threads)
-        return min(self.chunk_entries, max(fitting, _LEAST_CHUNK))
+        return min(_CHUNK_ENTRIES, max(fitting, _LEAST_CHUNK))
 
-    def empty(self, size: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def empty(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Allocate columns and counts."""
         return np.empty(size, np.int32), np.empty(size, self.weights.dtype)
 
@@ -205,22 +187,10 @@ class _Job:
         return pool
 
 
-class _TotalProgress:
-    """Progress over all segments together."""
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress, self._total, self._done = progress, total, 0
-
-    def add(self, tokens: int) -> None:
-        """Report that ``tokens`` more have been counted."""
-        self._done += tokens
-        self._progress(self._done, self._total)
-
-
 def _count_segment(
-    text: np.ndarray, job: _Job, total_progress: _TotalProgress, limit: int
+    text: np.ndarray, job: _Job, show: Callable[[int], None], limit: int
 ) -> RowWriter:
-    """Count one segment; at most ``limit`` entries stay in memory."""
+    """Count one segment and show how many tokens; at most ``limit`` entries stay in memory."""
     from firth.embed.svd.cooccurrence_kernels import count_rows
 
     positions, starts = invert(text, job.n_words + 2, job.threads)
@@ -245,7 +215,7 @@ def _count_segment(
     ranges = even_ranges(max_lengths + tokens, job.chunk)
     for n_tokens, *rows in map_in_order(count, ranges, job.threads):
         writer.append(*rows)
-        total_progress.add(n_tokens)
+        show(n_tokens)
     return writer
 
 

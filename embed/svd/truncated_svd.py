@@ -65,7 +65,11 @@ def truncated_svd(
     # matrix: scipy.sparse CSR array or matrix, float32 (V, C)
     from threadpoolctl import threadpool_limits
 
-    _check(matrix, rank, seed, threads)
+    if rank > min(matrix.shape):
+        raise SettingError(
+            f"svd: rank must be at most {min(matrix.shape)}, the smaller side of the "
+            f"{matrix.shape[0]} x {matrix.shape[1]} matrix, got {rank}"
+        )
     device = choose_device(device)
     rows = as_float32_csr(matrix)
     rows, scale, total = _rescaled(rows)
@@ -104,32 +108,9 @@ def device_operations(
     return nullcontext(TorchOperations(rows, device))
 
 
-def _check(matrix: Any, rank: int, seed: int, threads: int | None) -> None:
-    """Raise if the matrix is empty or an argument is out of range."""
-    V, C = matrix.shape
-    if not min(V, C):
-        raise SettingError(f"svd: the matrix is empty ({V} x {C})")
-    if rank < 1:
-        raise SettingError(f"svd: rank must be at least 1, got {rank}")
-    if rank > min(V, C):
-        raise SettingError(
-            f"svd: rank must be at most {min(V, C)}, the smaller side of the {V} x {C} matrix, "
-            f"got {rank}"
-        )
-    if seed < 0:
-        raise SettingError(f"svd: seed must be at least 0, got {seed}")
-    if threads is not None and threads < 1:
-        raise SettingError(f"svd: threads must be at least 1, got {threads}")
-
-
 def _rescaled(rows: Any) -> tuple[Any, float, float]:
     """Rescale so that squares of products fit float32; return matrix, scale, sum of squares."""
     total = _sum_of_squares(rows.data)
-    if not np.isfinite(total):
-        bad = int(np.count_nonzero(~np.isfinite(rows.data)))
-        raise SettingError(
-            f"svd: {bad} entries of the matrix are NaN or infinite; remove them before factoring"
-        )
     norm = np.sqrt(total)
     if norm == 0 or 1e-6 < norm < 1e12:
         return rows, 1.0, total
@@ -138,7 +119,7 @@ def _rescaled(rows: Any) -> tuple[Any, float, float]:
 
 
 def _sum_of_squares(values: np.ndarray) -> float:
-    """Sum the squares in float64, chunk by chunk; infinite or NaN if an entry is."""
+    """Sum the squares in float64, chunk by chunk."""
     starts = range(0, len(values), _CHUNK)
     squares = [np.square(values[i : i + _CHUNK], dtype=np.float64).sum() for i in starts]
     return float(np.sum(squares))

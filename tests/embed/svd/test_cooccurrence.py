@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from firth.corpora.common.errors import SettingError
 from firth.embed.svd import cooccurrence
 from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
-from firth.embed.svd.inverted_text import segments
 from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
 from tests.embed.small_corpus import SmallView, dense
 
@@ -138,8 +137,9 @@ def long_counts(long_view):
 
 
 @pytest.mark.parametrize("threads", [2, 3, 8])
-def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads):
-    counts = count_cooccurrences(long_view, window=5, threads=threads, chunk_entries=5000)
+def test_any_number_of_threads_gives_the_same_bytes(long_view, long_counts, threads, monkeypatch):
+    monkeypatch.setattr(cooccurrence, "_CHUNK_ENTRIES", 5000)
+    counts = count_cooccurrences(long_view, window=5, threads=threads)
     assert same_bytes(counts, long_counts)
 
 
@@ -159,9 +159,7 @@ def test_a_limit_leaves_the_counts_of_the_other_words_as_they_are(
 def test_chunks_of_all_threads_fit_the_memory(threads):
     memory = 512 << 20
     counts = np.full(50_000, 1 << 24)  # entries of 12 bytes
-    job = cooccurrence._job(
-        counts, 5, WEIGHTINGS[0], "symmetric", threads, memory, None, cooccurrence._CHUNK_ENTRIES
-    )
+    job = cooccurrence._Job(counts, 5, WEIGHTINGS[0], "symmetric", threads, memory, None)
     assert (2 * threads + 1) * job.chunk * 12 < memory / 3
 
 
@@ -182,21 +180,9 @@ def test_many_segments_are_merged_on_the_way(tmp_path):
     assert same_bytes(counts, count_cooccurrences(view, window=5))
 
 
-def test_a_segment_is_no_shorter_than_the_vocabulary(long_view, monkeypatch):
-    lengths = []
-    monkeypatch.setattr("firth.embed.svd.cooccurrence.segments", recorded(lengths))
-    count_cooccurrences(long_view, window=1, memory=1)
-    assert lengths == [len(long_view.counts)]
-
-
-def recorded(lengths):
-    """Wrap ``segments`` to record its limit."""
-
-    def segments_of(view, n_words, text_type, limit):
-        lengths.append(limit)
-        return segments(view, n_words, text_type, limit)
-
-    return segments_of
+def test_a_segment_is_no_shorter_than_the_vocabulary():
+    job = cooccurrence._Job(np.ones(70_000, int), 1, WEIGHTINGS[0], "symmetric", 1, 1, None)
+    assert job.token_limit == 70_000
 
 
 def test_ample_memory_stays_off_the_disk(long_view, long_counts, tmp_path):
