@@ -3,7 +3,6 @@
 import dataclasses
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import anonymous_bytes
 from firth.embed.svd.cooccurrence import MEMORY_SHARES
-from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.train import (
     SvdConfig,
@@ -31,23 +29,14 @@ from firth.embed.svd.train import (
 from firth.embed.vectors.wordlist import word_lines
 
 if TYPE_CHECKING:  # imports numba
-    from firth.corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus, View
+    from firth.embed.svd.piece_text import PieceText
 
 _SAMPLE_TOKENS = 8_000_000  # the largest of four samples, each in the next one
 _SAMPLES = 4
 _SHARDS = 8  # that the samples are of
 _STEPS = 12  # of the SVD
 _ABOUT = 2_500  # bytes of the settings, provenance, metrics and checksums of a run
-
-
-@dataclass(frozen=True)
-class _Text:
-    """What is counted: words, or pieces of them."""
-
-    n_rows: int
-    n_tokens: int
-    of: Callable[["Corpus"], CountableView]  # the same rows in another text
-    files: int  # bytes of the run besides the vectors
 
 
 @dataclass(frozen=True)
@@ -71,27 +60,27 @@ def estimate_svd(
     config = with_width(config, corpus)
     choose_device(config.device)
     started = time.perf_counter()
-    text = _open(corpus, config)
+    text, n_rows, files = _open(corpus, config)
     seconds, base = time.perf_counter() - started, anonymous_bytes()
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        samples = _samples(corpus, text, config, sample_tokens, Path(folder))
+        samples = _samples(corpus, text, n_rows, config, sample_tokens, Path(folder))
         last, tokens = samples[-1], [sample.tokens for sample in samples]
         grown = [
             extrapolated(tokens, [getattr(sample, name) for sample in samples], text.n_tokens)
             for name in ("entries", "nonzeros")
         ]
-        entries, nonzeros = (min(each, float(text.n_rows) ** 2) for each in grown)
+        entries, nonzeros = (min(each, float(n_rows) ** 2) for each in grown)
         svd = _svd_seconds(last.matrix, nonzeros, config, Path(folder))
     count = last.seconds * text.n_tokens / last.tokens
-    memory, temporary = _memory(text, entries, nonzeros, config)
+    memory, temporary = _memory(n_rows, text.n_tokens, entries, nonzeros, config)
     assert config.dim is not None
     return Estimate(
-        disk=4 * text.n_rows * config.dim + text.files + _ABOUT,
+        disk=4 * n_rows * config.dim + files + _ABOUT,
         temporary=temporary,
         memory=base + memory,
         seconds=seconds + count + svd,
         sizes={
-            "words": text.n_rows, "dim": config.dim, "tokens": text.n_tokens,
+            "words": n_rows, "dim": config.dim, "tokens": text.n_tokens,
             "nonzeros": round(nonzeros), "seconds_counting": round(seconds + count, 1),
         },
         reckoned_from=(
@@ -102,42 +91,45 @@ def estimate_svd(
     )  # fmt: skip
 
 
-def _open(corpus: "Corpus", config: SvdConfig) -> _Text:
-    """Open the text with all checks of the training; learn pieces if these are counted."""
+def _open(corpus: "Corpus", config: SvdConfig) -> tuple["View | PieceText", int, int]:
+    """Open the text with all checks of the training; learn pieces if these are counted.
+
+    Returns it with its number of rows, and the bytes of the run besides the vectors.
+    """
     view, n_words = checked_view(corpus, config)
     lines = len(word_lines(view.words[:n_words], view.counts[:n_words]))
     if config.pieces is None:
-        return _Text(n_words, view.n_tokens, lambda part: view.of(part.stored), lines)
+        return view, n_words, lines
     from firth.corpora.tokenizer.json_format import save_pieces
     from firth.embed.svd.piece_text import PieceText
 
     words, pieces = learn_from(corpus, config)
-    full = PieceText(words, pieces)
     with tempfile.TemporaryDirectory(prefix="firth-") as folder:
         save_pieces(pieces, Path(folder) / "pieces", corpus.text)
         size = (Path(folder) / "pieces").stat().st_size
     assert config.dim is not None
-    return _Text(
-        len(pieces), full.n_tokens,
-        lambda part: PieceText(words.of(part.stored), pieces),
-        lines + size + 4 * n_words * config.dim,
-    )  # fmt: skip
+    return PieceText(words, pieces), len(pieces), lines + size + 4 * n_words * config.dim
 
 
 def _samples(
-    corpus: "Corpus", text: _Text, config: SvdConfig, sample_tokens: int, folder: Path
+    corpus: "Corpus",
+    text: "View | PieceText",
+    n_rows: int,
+    config: SvdConfig,
+    sample_tokens: int,
+    folder: Path,
 ) -> list[_Sample]:
     """Count samples of the training text, each half of the next one; keep the last matrix."""
     part = _some_shards(corpus)
     most = min(part.training_tokens, sample_tokens)
     samples: list[_Sample] = []
     for halvings in reversed(range(_SAMPLES)):
-        view = text.of(part.sample(max(1, most >> halvings)))
+        view = text.of(part.sample(max(1, most >> halvings)).stored)
         # as many segments as the whole text has, of which as many are on disk
         memory = parse_memory(config.memory) * view.n_tokens // max(1, text.n_tokens)
         scaled = dataclasses.replace(config, memory=str(max(1, memory)))
         started = time.perf_counter()
-        counts = count_words(view, text.n_rows, scaled, name=str(corpus.path), directory=folder)
+        counts = count_words(view, n_rows, scaled, name=str(corpus.path), directory=folder)
         entries = len(counts.columns)
         matrix = weigh(view, counts, config)
         seconds = time.perf_counter() - started
@@ -201,23 +193,25 @@ class _EnoughError(Exception):
     """Ends an SVD whose speed is known."""
 
 
-def _memory(text: _Text, entries: float, nonzeros: float, config: SvdConfig) -> tuple[int, int]:
+def _memory(
+    n_rows: int, n_tokens: int, entries: float, nonzeros: float, config: SvdConfig
+) -> tuple[int, int]:
     """Return the most bytes in memory, besides the program, and those of temporary files."""
     from firth.embed.svd.product_kernels import WIDTH
     from firth.embed.svd.truncated_svd import basis_columns, is_dense
 
     share, counts = parse_memory(config.memory) // MEMORY_SHARES, 8 * entries
-    counting = round(min(8 * text.n_tokens, share) + min(counts, share))
+    counting = round(min(8 * n_tokens, share) + min(counts, share))
     kept = round(counts) if counts <= share else 0
     assert config.dim is not None
-    shape = (text.n_rows, text.n_rows)
+    shape = (n_rows, n_rows)
     columns = basis_columns(config.dim, shape)
     if is_dense(columns, shape):
-        return max(counting, kept + 40 * text.n_rows**2), 0  # five matrices of LAPACK
+        return max(counting, kept + 40 * n_rows**2), 0  # five matrices of LAPACK
     width = -(-columns // WIDTH) * WIDTH
-    scratch = Scratch(scratch_limit(kept, text.n_rows, config))
+    scratch = Scratch(scratch_limit(kept, n_rows, config))
     transposed = [round(4 * nonzeros)] * 2
-    bases = [4 * text.n_rows * width, 4 * text.n_rows * (width + WIDTH)]
+    bases = [4 * n_rows * width, 4 * n_rows * (width + WIDTH)]
     in_memory = sum(size for size in [*transposed, *bases] if scratch.take(size))
     temporary = sum([*transposed, *bases]) - in_memory + (0 if kept else round(8 * entries))
-    return max(counting, kept + in_memory + workspace(text.n_rows, config)), temporary
+    return max(counting, kept + in_memory + workspace(n_rows, config)), temporary

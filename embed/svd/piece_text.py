@@ -9,7 +9,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 
 if TYPE_CHECKING:
-    from firth.corpora.store.corpus import View
+    from firth.corpora.store.view import StoredText, View
 
 
 class PieceText:
@@ -21,7 +21,7 @@ class PieceText:
     def __init__(self, view: "View", pieces: Pieces) -> None:
         ids, offsets = pieces.split(view.words)
         known = ids[offsets[:-1]] >= FIRST_PIECE
-        self._view = view
+        self._view, self._pieces = view, pieces
         self._ids = ids.astype(np.int32)
         self._starts = offsets[:-1]
         self._lengths = np.where(known, np.diff(offsets), 0)
@@ -29,6 +29,10 @@ class PieceText:
         # counts below 2^53 are exact in float64
         self.counts = np.bincount(ids, weights, minlength=len(pieces)).astype(np.int64)
         self.n_tokens = int(self.counts.sum())
+
+    def of(self, stored: "StoredText") -> "PieceText":
+        """Return the same words as pieces in another text."""
+        return PieceText(self._view.of(stored), self._pieces)
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pieces int32 (n,) and the offsets of the view's units int64 (n_units + 1,)."""
