@@ -7,9 +7,7 @@ itself and 0 with all others; with random vectors cosines are due to chance.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -72,37 +70,18 @@ def make_baselines(
     }
 
 
-@dataclass(frozen=True)
-class _Baseline:
+class _Baseline(WordVectors):
     """Vectors whose first words are the vocabulary; the others have vectors but no rows."""
 
-    vectors: WordVectors
-    n_words: int
-
-    @property
-    def name(self) -> str:
-        return self.vectors.name
-
-    @cached_property
-    def vocabulary(self) -> Sequence[str]:
-        return self.vectors.vocabulary[: self.n_words]
-
-    @cached_property
-    def matrix(self) -> Any:
-        return self.vectors.matrix[: self.n_words]
-
-    def row(self, word: str) -> int | None:
-        row = self.vectors.row(word)
-        return row if row is not None and row < self.n_words else None
+    def __init__(self, every: WordVectors, n_words: int) -> None:
+        words, matrix = every.vocabulary[:n_words], every.matrix[:n_words]
+        super().__init__(words, matrix, text=every.text, name=every.name)
+        self._every = every
 
     def vector(self, word: str) -> np.ndarray | None:
-        return self.vectors.vector(word)
-
-    def words(self, text: str) -> list[str]:
-        return self.vectors.words(text)
+        return self._every.vector(word)
 
 
-@dataclass(frozen=True)
 class _RandomBaseline(_Baseline):
     """Also a SentenceScorer that gives all sentences the same score, so that all pairs tie."""
 

@@ -35,7 +35,7 @@ def train_linear(
         table = _scaled_columns(table, train.rows[:, 0])
     rows, places = np.unique(train.rows[:, 0], return_inverse=True)
     counts = np.bincount(places * n_labels + train.labels, minlength=len(rows) * n_labels)
-    loss = _Loss(_product(table[rows]), counts.reshape(-1, n_labels), table.shape[1])
+    loss = _Loss(table[rows], counts.reshape(-1, n_labels))
     zero = np.zeros((table.shape[1] + 1) * n_labels)
     tried = []
     for decay in steps(decays):
@@ -52,15 +52,16 @@ def train_linear(
 class _Loss:
     """Mean negative log-likelihood of label counts, with its gradient."""
 
-    def __init__(self, product: "_Dense | _Sparse", counts: np.ndarray, dim: int) -> None:
-        self._product, self._dim = product, dim
+    def __init__(self, matrix: Any, counts: np.ndarray) -> None:
+        self._matrix, self._dim = matrix, matrix.shape[1]
+        self._transposed = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
         self._total = counts.sum()
         self._shares = (counts / self._total).astype(np.float32)
         self._weights = self._shares.sum(axis=1, keepdims=True)
 
     def __call__(self, flat: np.ndarray, decay: float) -> tuple[float, np.ndarray]:
         weights = flat.reshape(self._dim + 1, -1)
-        logits = self._product.forward(weights[:-1].astype(np.float32))
+        logits = _product(self._matrix, weights[:-1].astype(np.float32))
         logits += weights[-1].astype(np.float32)
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits)
@@ -68,43 +69,19 @@ class _Loss:
         log_likelihood = (self._shares * (logits - np.log(sums))).sum(dtype=np.float64)
         errors = exponentials / sums * self._weights - self._shares
         gradient = np.empty_like(weights)
-        gradient[:-1] = self._product.backward(errors) + decay * weights[:-1]
+        gradient[:-1] = _product(self._transposed, errors) + decay * weights[:-1]
         gradient[-1] = errors.sum(axis=0, dtype=np.float64)
         return float(decay / 2 * (weights[:-1] ** 2).sum() - log_likelihood), gradient.ravel()
 
 
-class _Dense:
-    """Products with a dense matrix, by torch."""
+def _product(matrix: Any, right: np.ndarray) -> np.ndarray:
+    """Multiply a dense matrix by torch, a sparse one by scipy."""
+    if not isinstance(matrix, np.ndarray):
+        return np.asarray(matrix @ right)
+    import torch
 
-    def __init__(self, matrix: np.ndarray) -> None:
-        import torch
-
-        self._matrix, self._tensor = torch.from_numpy(matrix), torch.from_numpy
-
-    def forward(self, weights: np.ndarray) -> np.ndarray:
-        product: np.ndarray = (self._matrix @ self._tensor(weights)).numpy()
-        return product
-
-    def backward(self, errors: np.ndarray) -> np.ndarray:
-        product: np.ndarray = (self._matrix.T @ self._tensor(errors)).numpy()
-        return product
-
-
-class _Sparse:
-    """Products with a sparse matrix, by scipy."""
-
-    def __init__(self, matrix: Any) -> None:
-        self._matrix, self._transposed = matrix, matrix.T.tocsr()
-
-    def forward(self, weights: np.ndarray) -> np.ndarray:
-        return np.asarray(self._matrix @ weights)
-
-    def backward(self, errors: np.ndarray) -> np.ndarray:
-        return np.asarray(self._transposed @ errors)
-
-
-def _product(matrix: Any) -> _Dense | _Sparse:
-    return _Dense(matrix) if isinstance(matrix, np.ndarray) else _Sparse(matrix)
+    product: np.ndarray = (torch.from_numpy(matrix) @ torch.from_numpy(right)).numpy()
+    return product
 
 
 def _predictor(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -112,7 +89,7 @@ def _predictor(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.nda
 
     def predict(rows: np.ndarray) -> np.ndarray:
         distinct, places = np.unique(rows[:, 0], return_inverse=True)
-        logits = _product(table[distinct]).forward(weights[:-1]) + weights[-1]
+        logits = _product(table[distinct], weights[:-1]) + weights[-1]
         return np.asarray(logits.argmax(axis=1)[places])
 
     return predict
