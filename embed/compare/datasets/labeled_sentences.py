@@ -10,7 +10,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.datasets.fields import quoted
 from firth.embed.compare.datasets.head import Head, Match
-from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
+from firth.embed.compare.datasets.parts import Parts, part_paths, refuse_disjoint, set_name
 from firth.embed.compare.datasets.sentence_records import labeled_records, records_of
 
 _EXPECTED = "expected lines of a label and a sentence, a table with a header, or JSON lines"
@@ -37,7 +37,7 @@ def read_sentence_parts(files: str, *, fine: bool = False) -> Parts[LabeledSente
     paths = part_paths(files)
     train, dev = read_training_parts(paths[:-1], fine=fine)
     test = read_sentences(paths[-1], fine=fine)
-    _refuse_disjoint(paths[0], train, paths[-1], test)
+    refuse_disjoint(paths[0], train, paths[-1], test)
     return Parts(set_name(paths[-1]), train, test, dev)
 
 
@@ -64,7 +64,7 @@ def read_training_parts(
             f"as {quoted(single[0])}; {_EXPECTED}"
         )
     for part in dev:
-        _refuse_disjoint(paths[0], train, paths[1], part)
+        refuse_disjoint(paths[0], train, paths[1], part)
     return train, dev[0] if dev else None
 
 
@@ -88,17 +88,6 @@ def recognize_sentences(head: Head) -> Match:
     varied = 5 * lengths.most_common(1)[0][1] < 4 * len(records)
     long = sum(n * times for n, times in lengths.items()) >= 3 * len(records)
     return Match.LIKELY if repeated and varied and long else Match.NO
-
-
-def _refuse_disjoint(
-    train_path: Path, train: LabeledSentences, path: Path, part: LabeledSentences
-) -> None:
-    """Raise if a part shares no label with the training part."""
-    if not set(train.labels) & set(part.labels):
-        raise SourceError(
-            f"{path}: shares no label with {train_path} (here {quoted(part.labels[0])}, there "
-            f"{quoted(train.labels[0])}); pass parts of one set"
-        )
 
 
 def read_sentences(path: Path, *, fine: bool = False) -> LabeledSentences:

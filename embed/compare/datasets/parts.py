@@ -1,13 +1,23 @@
 """Sets of several files: training, development and test parts; names of sets."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.datasets.fields import quoted
 
-Part = TypeVar("Part")
+
+class Labeled(Protocol):
+    """Words or sentences with their labels."""
+
+    @property
+    def labels(self) -> Sequence[str]: ...
+
+
+Part = TypeVar("Part", bound=Labeled)
 
 TRAIN, DEV, TEST = range(3)
 # Names of parts and kinds of data, which many sets share.
@@ -45,6 +55,15 @@ def part_paths(files: str) -> list[Path]:
     if len(names) not in (2, 3) or not all(names):
         raise SettingError(f"{files!r}: expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST")
     return [Path(name) for name in names]
+
+
+def refuse_disjoint(train_path: Path, train: Labeled, path: Path, part: Labeled) -> None:
+    """Raise if a part shares no label with the training part."""
+    if not set(train.labels) & set(part.labels):
+        raise SourceError(
+            f"{path}: shares no label with {train_path} (here {quoted(part.labels[0])}, there "
+            f"{quoted(train.labels[0])}); pass parts of one set"
+        )
 
 
 def set_name(path: Path) -> str:

@@ -11,7 +11,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.text.trees import SentenceTree
 from firth.embed.compare.datasets.fields import Row, quoted, read_lines
 from firth.embed.compare.datasets.head import Head
-from firth.embed.compare.datasets.parts import Parts, part_paths, set_name
+from firth.embed.compare.datasets.parts import Parts, part_paths, refuse_disjoint, set_name
 
 _UD_COLUMNS = 10
 _FORM, _UPOS, _HEAD = 1, 3, 6
@@ -25,7 +25,7 @@ class TaggedWords:
     """Sentences of labeled words."""
 
     words: list[str]  # all sentences, concatenated
-    tags: list[str]  # one per word
+    labels: list[str]  # one per word
     # int64 (n_sentences + 1,): sentence s is ``words[offsets[s]:offsets[s + 1]]``; none is empty
     offsets: np.ndarray
     # int64 (n_words,): signed distance of each word to its syntactic head, 0 for a root or if it is
@@ -42,11 +42,7 @@ def read_parts(files: str) -> Parts[TaggedWords]:
     """Read the files of a set: ``TRAIN,TEST`` or ``TRAIN,DEV,TEST``."""
     paths = part_paths(files)
     train, *dev, test = (read_tagged(path) for path in paths)
-    if not set(train.tags) & set(test.tags):
-        raise SourceError(
-            f"{paths[-1]}: shares no label with {paths[0]} (here {test.tags[0]!r}, there "
-            f"{train.tags[0]!r}); pass parts of one set"
-        )
+    refuse_disjoint(paths[0], train, paths[-1], test)
     if not dev and train.n_sentences == 1:
         raise SourceError(
             f"{paths[0]}: contains only one sentence, so none can be held out; pass TRAIN,DEV,TEST"
@@ -61,12 +57,12 @@ def read_tagged(path: Path) -> TaggedWords:
     first column as word and the last as label (CoNLL-2003).
     """
     rows = read_lines(path)
-    words, tags, offsets = [], [], [0]
+    words, labels, offsets = [], [], [0]
     is_conllu = _is_conllu(rows)
     for cells in _conllu(rows) if is_conllu else _columns(rows):
         if cells is not None:
             words.append(cells[0])
-            tags.append(cells[1])
+            labels.append(cells[1])
         elif offsets[-1] < len(words):
             offsets.append(len(words))
     if offsets[-1] < len(words):
@@ -76,13 +72,13 @@ def read_tagged(path: Path) -> TaggedWords:
             f"{path}: contains no words; pass CoNLL-U, or columns with the word first and its "
             "label last"
         )
-    if (n_labels := len(set(tags))) > _MAX_LABELS:
+    if (n_labels := len(set(labels))) > _MAX_LABELS:
         raise SourceError(
             f"{path}: the last column has {n_labels:,} different labels; pass files whose last "
             "column is the label"
         )
     heads = _heads(rows) if is_conllu else np.zeros(0, np.int64)
-    return TaggedWords(words, tags, np.array(offsets, np.int64), heads if heads.any() else None)
+    return TaggedWords(words, labels, np.array(offsets, np.int64), heads if heads.any() else None)
 
 
 def looks_tagged(head: Head) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.embed.protocols import ContextualEncoder
 
 _ROWS = 1 << 14  # processed at a time
 STATIC = "static"  # the input source with one vector per word
@@ -59,9 +60,11 @@ class TrainedProbe:
     epochs: int  # the best epoch; for a linear probe, the number of iterations
 
 
-def layer_source(layer: int) -> str:
-    """Return the name of a layer as an input source."""
-    return f"layer {layer}"
+def input_sources(encoder: ContextualEncoder | None, *, static_too: bool) -> dict[str, int | None]:
+    """Return the input sources of a run by name: its layers, and None for static vectors."""
+    layers = range(encoder.n_layers + 1) if encoder is not None else ()
+    static = {STATIC: None} if encoder is None or static_too else {}
+    return {**static, **{f"layer {layer}": layer for layer in layers}}
 
 
 def source_note(source: str) -> str:

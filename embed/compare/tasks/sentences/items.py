@@ -1,6 +1,5 @@
 """A set of labeled sentences, divided into training, development and test part."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,20 +7,17 @@ from functools import cached_property
 import numpy as np
 
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
-from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN, Parts
-
-_LISTED = 10  # labels that a note lists
+from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN
+from firth.embed.compare.tasks.labeled_set import LabeledSet
 
 
 @dataclass(frozen=True, eq=False)
-class SentenceSet:
-    """All sentences of a set: TRAIN, DEV if given, else a tenth of TRAIN by the seed, then TEST.
+class SentenceSet(LabeledSet[LabeledSentences]):
+    """Labeled sentences; with ``fold``, TEST are those sentences of the training file.
 
-    With ``fold``, TEST are those sentences of the training file.
+    The seed draws the sentences held out, and is that of the probes.
     """
 
-    parts: Parts[LabeledSentences]  # the files
-    seed: int  # of the sentences held out, and of the probes
     fold: np.ndarray | None = None  # bool (n_train,)
 
     @cached_property
@@ -46,19 +42,6 @@ class SentenceSet:
         labels = self.parts.train.labels
         return sorted({labels[place] for place in self._learning()})
 
-    @cached_property
-    def labels(self) -> np.ndarray:
-        """The class number of each label, int64 (n_sentences,); -1 if TRAIN lacks the label."""
-        numbers = {label: number for number, label in enumerate(self.classes)}
-        given = (label for part in self.parts.given for label in part.labels)
-        return np.array([numbers.get(label, -1) for label in given], np.int64)
-
-    def right_by_chance(self) -> np.ndarray:
-        """Return which sentences of TEST have the label most frequent in TRAIN."""
-        # returns bool (n_test,)
-        most = np.bincount(self.labels[self.places(TRAIN)]).argmax()
-        return np.asarray(self.labels[self.places(TEST)] == most)
-
     def training_notes(self) -> Iterator[str]:
         """Yield notes on DEV: labels that TRAIN lacks, and sentences that it shares with TRAIN."""
         if self.parts.dev is not None:
@@ -76,33 +59,12 @@ class SentenceSet:
         self, role: str, part: LabeledSentences, others: Mapping[str, LabeledSentences]
     ) -> Iterator[str]:
         """Yield notes on labels unseen in training, and on sentences shared with other parts."""
-        known = set(self.classes)
-        if unseen := [label for label in part.labels if label not in known]:
-            names = sorted(set(unseen))
-            listed = ", ".join([*names[:_LISTED], *(["…"] if len(names) > _LISTED else [])])
-            yield (
-                f"{len(unseen):,} sentences of the {role} part have labels that the training part "
-                f"lacks ({listed}); they count as wrong"
-            )
+        if unseen := self.unseen_note(part, f"sentences of the {role} part"):
+            yield unseen
         for other, other_part in others.items():
             other_texts = set(other_part.texts)
             if n_repeated := sum(text in other_texts for text in part.texts):
                 yield f"{n_repeated:,} sentences of the {role} part are also in the {other} part"
-
-    def places(self, role: int) -> np.ndarray:
-        """Return the numbers of the sentences of one role, ascending."""
-        # returns int64 (n,)
-        return np.flatnonzero(self.roles == role)
-
-    def fingerprint(self) -> str:
-        """Return a hash of everything that predictions depend on."""
-        digest = hashlib.sha256(str(self.seed).encode())
-        for part in self.parts.given:
-            for texts in (part.texts, part.labels):
-                digest.update(b"\n" + str(len(texts)).encode())
-                digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-        digest.update(self.roles.tobytes())
-        return digest.hexdigest()[:32]
 
     def _held_out(self) -> np.ndarray:
         """Return a tenth of TRAIN, never the first-drawn sentence of a label."""

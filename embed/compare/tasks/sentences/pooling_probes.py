@@ -16,7 +16,7 @@ from firth.embed.compare.probes.attention_pooling import (
     TrainedAttention,
     train_attention,
 )
-from firth.embed.compare.probes.examples import STATIC, layer_source, standardized
+from firth.embed.compare.probes.examples import STATIC, input_sources, standardized
 from firth.embed.compare.probes.progress import share, steps
 from firth.embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
@@ -103,18 +103,16 @@ def _train_on_means(
     """Return the probes of every fold, by source; each source is pooled once."""
     encoder, texts = encoder_of(vectors), folds[0].texts
     found: list[dict[str, MeanProbe]] = [{} for _ in folds]
-
-    def train(source: str, table: Any) -> None:
+    words = [] if encoder is None else [split_sentence(encoder.words, text) for text in texts]
+    sources = input_sources(encoder, static_too=static_too)
+    for number, (source, layer) in enumerate(steps(list(sources.items())), start=1):
+        if encoder is None or layer is None:
+            table = mean_pool(look_up(STATIC)[1])
+        else:
+            table = state_means(encoder, words, layer)
         for probes, fold in steps(list(zip(found, folds, strict=True))):
             probes[source] = train_mean_probe(table, fold)
-
-    if encoder is None or static_too:
-        train(STATIC, mean_pool(look_up(STATIC)[1]))
-    if encoder is not None:
-        words = [split_sentence(encoder.words, text) for text in texts]
-        for layer in steps(range(encoder.n_layers + 1)):
-            train(layer_source(layer), state_means(encoder, words, layer))
-            progress(layer + 1, encoder.n_layers + 2)
+        progress(number, len(sources) + 1)
     return found
 
 
@@ -129,11 +127,11 @@ def _look_up(
 ) -> tuple[list[list[str]], SentenceInputs]:
     """Return the words of sentences, and their inputs from one source."""
     encoder = encoder_of(vectors)
-    if encoder is None or source == STATIC:
+    layer = input_sources(encoder, static_too=True)[source]
+    if encoder is None or layer is None:
         words = [split_sentence(vectors.words, text, as_written=True) for text in texts]
         return words, static_sentences(vectors, words)
     words = [split_sentence(encoder.words, text) for text in texts]
-    layer = [layer_source(each) for each in range(encoder.n_layers + 1)].index(source)
     return words, state_sentences(encoder, words, layer)
 
 

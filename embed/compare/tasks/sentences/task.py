@@ -125,22 +125,19 @@ class SentencesTask(Task):
                     of_key[at] = predicted == fold.labels[test]
                 composed[at] = pooled.inputs.with_any(pooled.inputs.composed)[test]
                 zero[at] = pooled.inputs.with_any(pooled.inputs.zero)[test]
-                by_chance[at] = fold.right_by_chance()
+                by_chance[at] = fold.right_by_chance(test)
                 if fold is self.folds[0]:
                     text = self._note_text(vectors, pooled, softmax, margin)
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
         chosen = np.flatnonzero(items)
         return [
-            Measurement(
-                task=self.key,
-                dataset=self.dataset,
-                metric=metric,
+            self._measurement(
+                metric,
+                chosen,
+                Means(found[chosen]),
+                None if len(chosen) else "no sentence is scored",
                 section=section,
-                items=chosen,
-                items_total=self.n_items,
-                statistic=Means(found[chosen]) if len(chosen) else None,
-                reason=None if len(chosen) else "no sentence is scored",
                 items_composed=0 if section else int(composed[chosen].sum()),
                 items_zero=0 if section else int(zero[chosen].sum()),
                 note=text,

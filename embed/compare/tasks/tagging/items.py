@@ -8,29 +8,25 @@ from functools import cached_property
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
-from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, Parts
+from firth.embed.compare.datasets.parts import DEV, HELD_OUT, TEST, TRAIN
 from firth.embed.compare.datasets.tagged_words import TaggedWords
 from firth.embed.compare.probes.examples import Examples
+from firth.embed.compare.tasks.labeled_set import LabeledSet
 
 _RARELY = 0.05  # share of a word's occurrences below which a label may be an annotation error
 
 
 @dataclass(frozen=True, eq=False)
-class TaggingSet:
-    """All words: TRAIN, DEV if given, else a tenth of TRAIN's sentences by the seed, then TEST."""
+class TaggingSet(LabeledSet[TaggedWords]):
+    """Labeled words; whole sentences of TRAIN are held out.
 
-    parts: Parts[TaggedWords]  # the files
-    seed: int  # of the sentences held out, and of the control task
+    The seed draws these, and the labels of the control task.
+    """
 
     @cached_property
     def words(self) -> list[str]:
         """Every word as its file writes it."""
         return [word for part in self.parts.given for word in part.words]
-
-    @cached_property
-    def tags(self) -> list[str]:
-        """The label of every word as its file writes it."""
-        return [tag for part in self.parts.given for tag in part.tags]
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -61,24 +57,13 @@ class TaggingSet:
         return np.concatenate(of_sentences)[self.sentences]
 
     @cached_property
-    def classes(self) -> list[str]:
-        """The labels of TRAIN, sorted: what a probe can predict."""
-        return sorted(set(self.parts.train.tags))
-
-    @cached_property
-    def labels(self) -> np.ndarray:
-        """The class number of each label, int64 (n_words,); -1 if TRAIN lacks the label."""
-        numbers = {tag: number for number, tag in enumerate(self.classes)}
-        return np.array([numbers.get(tag, -1) for tag in self.tags], np.int64)
-
-    @cached_property
     def control(self) -> np.ndarray:
         """The control task's random label of each lowercased word, int64 (n_words,).
 
         Drawn as frequent as in TRAIN (Hewitt and Liang 2019, 2.1): only memorization predicts it.
         """
-        counts = Counter(self.parts.train.tags)
-        ends = np.cumsum([counts[tag] for tag in self.classes]) / len(self.parts.train.tags)
+        counts = Counter(self.parts.train.labels)
+        ends = np.cumsum([counts[label] for label in self.classes]) / len(self.parts.train.labels)
         draws = {word: self._draw(f"word {word}") for word in dict.fromkeys(self._lower)}
         found = np.searchsorted(ends, [draws[word] for word in self._lower], side="right")
         return np.minimum(found, len(self.classes) - 1)
@@ -87,7 +72,7 @@ class TaggingSet:
     def ambiguous(self) -> np.ndarray:
         """Whether a lowercased word has several labels, none rare, in TRAIN, bool (n_words,)."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for word, tag in zip(self._lower, self.parts.train.tags, strict=False):
+        for word, tag in zip(self._lower, self.parts.train.labels, strict=False):
             counts[word][tag] += 1
         several = {
             word
@@ -99,29 +84,14 @@ class TaggingSet:
     @cached_property
     def test_words(self) -> np.ndarray:
         """The words of TEST in item order, ambiguous ones last, int64 (n,)."""
-        test = np.flatnonzero(self.roles == TEST)
+        test = self.places(TEST)
         return test[np.argsort(self.ambiguous[test], kind="stable")]
 
-    @property
-    def unseen_labels(self) -> dict[str, int]:
-        """The labels of TEST that TRAIN lacks, with their number of words."""
-        return Counter(tag for tag in self.parts.test.tags if tag not in set(self.classes))
-
-    def examples(self, rows: np.ndarray, labels: np.ndarray, role: int) -> Examples:
-        """Return the words of one role as examples for a probe."""
+    def for_probes(self, rows: np.ndarray, labels: np.ndarray) -> tuple[Examples, Examples, int]:
+        """Return the words of TRAIN and of DEV as examples, and the number of classes."""
         # rows: int64 (n_words, w); labels: int64 (n_words,)
-        chosen = self.roles == role
-        return Examples(rows[chosen], labels[chosen])
-
-    def fingerprint(self) -> str:
-        """Return a hash of everything that predictions depend on."""
-        digest = hashlib.sha256(str(self.seed).encode())
-        for texts in (self.words, self.tags):
-            digest.update("\n".join(texts).encode("utf-8", "surrogatepass"))
-        digest.update(self.offsets.tobytes() + self.roles.tobytes())
-        if self.heads is not None:
-            digest.update(self.heads.tobytes())
-        return digest.hexdigest()[:32]
+        train, dev = (Examples(rows[some], labels[some]) for some in map(self.places, (TRAIN, DEV)))
+        return train, dev, len(self.classes)
 
     @cached_property
     def _lower(self) -> list[str]:

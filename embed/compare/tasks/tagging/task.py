@@ -1,25 +1,24 @@
 """Labeling words, such as parts of speech or entities, with probes on frozen vectors."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from time import thread_time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
-from firth.embed.compare.datasets.parts import DEV, TRAIN
+from firth.embed.compare.datasets.parts import TRAIN
 from firth.embed.compare.datasets.tagged_words import looks_tagged, read_parts
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
 from firth.embed.compare.probes.examples import (
     STATIC,
     TrainedProbe,
-    layer_source,
+    input_sources,
     source_note,
     standardized,
 )
@@ -43,7 +42,6 @@ from firth.embed.vectors.one_thread import ONE_THREAD
 
 _RADIUS = 1  # neighbors each side that the window probe sees
 _VERSION = 2  # of the probes: increased when their results change, if only by rounding
-_LISTED = 10  # labels that a note lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +79,8 @@ class TaggingTask(Task):
         """Read the parts of a set, printing a note on labels unseen in training."""
         parts = read_parts(str(path))
         words = TaggingSet(parts, config.seed)
-        if unseen := words.unseen_labels:
-            note(
-                f"{parts.name}: {sum(unseen.values()):,} words have labels that the training "
-                f"part lacks ({_listed(sorted(unseen))}); they count as wrong"
-            )
+        if unseen := words.unseen_note(parts.test, "words"):
+            note(f"{parts.name}: {unseen}")
         return cls(parts.name, words, config.sections)
 
     def __repr__(self) -> str:
@@ -112,87 +107,80 @@ class TaggingTask(Task):
     ) -> list[Measurement]:
         """Train probes, score them on the test part, and print the time taken."""
         # items: bool (n_items,)
-        started, words = thread_time(), self.words
+        started, words, test = thread_time(), self.words, self.words.test_words
         with ONE_THREAD:
             with share(0, 0.3):
                 best, by_source = self.train_sources(vectors)
-            rows = best.inputs.windows(words.offsets, _RADIUS)
+            table = best.inputs.table
+            single, windows = best.inputs.rows[:, None], best.inputs.windows(words.offsets, _RADIUS)
             with share(0.3, 0.7):
                 window, window_control = (
-                    self._train_window(best.inputs, rows, labels)
+                    train_window(table, *words.for_probes(windows, labels), words.seed)
                     for labels in steps((words.labels, words.control))
                 )
             with share(0.7, 1):
-                control = self._train_linear(best.inputs, words.control)
-            predictions = _Predictions(
-                by_source[best.source],
-                window.predict(rows[words.test_words]),
-                control.predict(best.inputs.rows[words.test_words, None]),
-                window_control.predict(rows[words.test_words]),
-            )
+                control = train_linear(table, *words.for_probes(single, words.control))
+            statistics = {
+                **self._statistics("", single[test], best.probe, control),
+                **self._statistics("_window", windows[test], window, window_control),
+            }
         name = getattr(vectors, "name", "vectors")
         note(f"{name} on {self.dataset}: {thread_time() - started:.0f} s on one core")
+        text, chosen = self._note_text(vectors, best, window), np.flatnonzero(items)
+        ambiguous = chosen[words.ambiguous[test[chosen]]]
+        n_plain = int((~words.ambiguous[test]).sum())
+        measured = [
+            self._metric(metric, statistics[metric], best.inputs, ambiguous, n_plain, note=text)
+            if "ambiguous" in metric
+            else self._metric(metric, statistics[metric], best.inputs, chosen, note=text)
+            for metric in self.metrics
+            if metric in statistics
+        ]
+        about: dict[str, Any] = {"items_composed": 0, "items_zero": 0, "chance": None}
         shown = by_source if self.layers and len(by_source) > 1 else {}
-        found = self._measured(best.inputs, predictions, shown, np.flatnonzero(items))
-        text = self._note_text(vectors, best, window)
-        return [each if each.section else replace(each, note=text) for each in found]
+        for source, predicted in shown.items():
+            right = Means(predicted == words.labels[test])
+            measured.append(
+                self._metric("accuracy", right, best.inputs, chosen, section=source, **about)
+            )
+        return measured
 
     def _encoder(self, vectors: StaticVectors) -> ContextualEncoder | None:
         """Return the encoder of a run, if it has one that can read the set."""
         return encoder_of(vectors, trees=self.words.heads is not None)
 
-    def _sources(self, vectors: StaticVectors) -> Iterator[tuple[str, Callable[[], Inputs]]]:
-        """Yield the input sources with functions that make them: static vectors, or each layer."""
-        words, encoder = self.words, self._encoder(vectors)
-        if encoder is None or self.layers:
-            yield STATIC, partial(static_inputs, vectors, words.words)
-        if encoder is not None:
-            for layer in range(encoder.n_layers + 1):
-                states = partial(
-                    state_inputs, encoder, words.words, words.offsets, layer, heads=words.heads
-                )
-                yield layer_source(layer), states
-
     def train_sources(self, vectors: StaticVectors) -> tuple["_SourceProbe", dict[str, np.ndarray]]:
         """Return the best source on the development part, and the predictions from each."""
+        words, encoder = self.words, self._encoder(vectors)
         best: _SourceProbe | None = None
         predictions: dict[str, np.ndarray] = {}
-        for source, inputs in steps(list(self._sources(vectors))):
-            tried = self._train_source(source, inputs())
-            predictions[source] = tried.probe.predict(
-                tried.inputs.rows[self.words.test_words, None]
-            )
+        for source, layer in steps(list(input_sources(encoder, static_too=self.layers).items())):
+            if encoder is None or layer is None:
+                inputs = static_inputs(vectors, words.words)
+            else:
+                inputs = state_inputs(encoder, words.words, words.offsets, layer, heads=words.heads)
+            tried = self._train_source(source, inputs)
+            del inputs  # as is tried below: the next large table is made when they are freed
+            predictions[source] = tried.probe.predict(tried.inputs.rows[words.test_words, None])
             # static vectors of an encoder are only scored for comparison
             if best is None or best.source == STATIC or tried.probe.accuracy > best.probe.accuracy:
                 best = tried
-            del tried  # frees its large table before the next is made
+            del tried
         assert best is not None
         return best, predictions
 
     def _train_source(self, source: str, raw: Inputs) -> "_SourceProbe":
         """Train a linear probe on one source."""
-        table = standardized(raw.table, raw.rows[self.words.roles == TRAIN], N_FLAGS)
-        inputs = replace(raw, table=table)
-        return _SourceProbe(source, inputs, self._train_linear(inputs, self.words.labels))
-
-    def _train_linear(self, inputs: Inputs, labels: np.ndarray) -> TrainedProbe:
-        """Train a linear probe for some labels."""
-        train, dev = (
-            self.words.examples(inputs.rows[:, None], labels, role) for role in (TRAIN, DEV)
-        )
-        return train_linear(inputs.table, train, dev, len(self.words.classes))
-
-    def _train_window(self, inputs: Inputs, rows: np.ndarray, labels: np.ndarray) -> TrainedProbe:
-        """Train a window probe for some labels."""
         words = self.words
-        train, dev = (words.examples(rows, labels, role) for role in (TRAIN, DEV))
-        return train_window(inputs.table, train, dev, len(words.classes), words.seed)
+        table = standardized(raw.table, raw.rows[words.places(TRAIN)], N_FLAGS)
+        probe = train_linear(table, *words.for_probes(raw.rows[:, None], words.labels))
+        return _SourceProbe(source, replace(raw, table=table), probe)
 
     def _note_text(self, vectors: StaticVectors, best: "_SourceProbe", window: TrainedProbe) -> str:
         """Return a note on training data, chosen hyperparameters and long sentences."""
         words, encoder = self.words, self._encoder(vectors)
         text = (
-            f"{source_note(best.source)}trained on {(words.roles == TRAIN).sum():,} words, "
+            f"{source_note(best.source)}trained on {len(words.places(TRAIN)):,} words, "
             f"weight decay {best.probe.decay:g}; window probe: weight decay {window.decay:g}, "
             f"{window.epochs} epochs"
         )
@@ -201,85 +189,56 @@ class TaggingTask(Task):
         long = long_sentence_note(encoder, sentences_read(encoder, words.words, words.offsets))
         return text if long is None else f"{text}; {long}"
 
-    def _measured(
-        self,
-        inputs: Inputs,
-        predictions: "_Predictions",
-        by_source: Mapping[str, np.ndarray],
-        items: np.ndarray,
-    ) -> Iterator[Measurement]:
-        """Yield every metric on some items."""
-        words, places = self.words, self.words.test_words
-        labels = words.labels[places]
-        linear, window = predictions.linear == labels, predictions.window == labels
-        memorized, memorized_window = (
-            each == words.control[places]
-            for each in (predictions.control, predictions.window_control)
-        )
-        plain = int((~words.ambiguous[places]).sum())
-        values = {
-            "accuracy": linear,
-            "accuracy_window": window,
-            "accuracy_ambiguous": linear,
-            "accuracy_ambiguous_window": window,
-            "selectivity": linear.astype(np.float64) - memorized,
-            "selectivity_window": window.astype(np.float64) - memorized_window,
+    def _statistics(
+        self, suffix: str, rows: np.ndarray, probe: TrainedProbe, control: TrainedProbe
+    ) -> dict[str, Statistic]:
+        """Return the metrics of one kind of probe, on all items."""
+        # rows: int64 (n_items, w)
+        words, predicted = self.words, probe.predict(rows)
+        right = predicted == words.labels[words.test_words]
+        memorized = control.predict(rows) == words.control[words.test_words]
+        found: dict[str, Statistic] = {
+            f"accuracy{suffix}": Means(right),
+            f"accuracy_ambiguous{suffix}": Means(right),
+            f"selectivity{suffix}": Means(right.astype(np.float64) - memorized),
         }
-        statistics: dict[str, Statistic] = {
-            metric: Means(value) for metric, value in values.items()
-        }
-        if are_entities([*words.parts.train.tags, *words.parts.test.tags]):
-            statistics |= {
-                "f1": self._f1(predictions.linear),
-                "f1_window": self._f1(predictions.window),
-            }
-        for metric, statistic in statistics.items():
-            first = plain if "ambiguous" in metric else 0
-            yield self._metric(metric, statistic, inputs, items[items >= first], first)
-        for source, found in by_source.items():
-            whole = self._metric("accuracy", Means(found == labels), inputs, items, 0)
-            yield replace(whole, section=source, items_composed=0, items_zero=0, chance=None)
+        if are_entities([*words.parts.train.labels, *words.parts.test.labels]):
+            found[f"f1{suffix}"] = self._f1(predicted)
+        return found
 
     def _metric(
-        self, metric: str, statistic: Statistic, inputs: Inputs, items: np.ndarray, first: int
+        self,
+        metric: str,
+        statistic: Statistic,
+        inputs: Inputs,
+        items: np.ndarray,
+        first: int = 0,
+        **about: Any,
     ) -> Measurement:
         """Return one metric on some items; ``statistic`` covers all items."""
-        places = self.words.test_words[items]
+        places, some = self.words.test_words[items], len(items) > 0
+        by_chance = metric.startswith("accuracy") and some
+        about = {
+            "items_total": self.n_items - first,
+            "first": first,
+            "chance": float(self.words.right_by_chance(places).mean()) if by_chance else None,
+            "items_composed": int(inputs.composed[places].sum()),
+            "items_zero": int(inputs.zero[places].sum()),
+            "units": self.words.sentences[places][:, None],
+        } | about
         chosen = np.isin(np.arange(self.n_items), items)
-        return Measurement(
-            task=self.key,
-            dataset=self.dataset,
-            metric=metric,
-            items=items,
-            items_total=self.n_items - first,
-            first=first,
-            statistic=statistic.take(chosen) if len(items) else None,
-            reason=None if len(items) else "no ambiguous word is scored",
-            chance=self._chance(places) if metric.startswith("accuracy") and len(places) else None,
-            items_composed=int(inputs.composed[places].sum()),
-            items_zero=int(inputs.zero[places].sum()),
-            units=self.words.sentences[places][:, None],
+        reason = None if some else "no ambiguous word is scored"
+        return self._measurement(
+            metric, items, statistic.take(chosen) if some else None, reason, **about
         )
-
-    def _chance(self, places: np.ndarray) -> float:
-        """Return the accuracy on some words of the label most frequent in TRAIN."""
-        # places: int64 (n,)
-        most = np.bincount(self.words.labels[self.words.roles == TRAIN]).argmax()
-        return float((self.words.labels[places] == most).mean())
 
     def _f1(self, predictions: np.ndarray) -> Ratios:
         """Return the F1 of spans, in item order."""
         test, places = self.words.parts.test, self.words.test_words - self.words.test_words.min()
         given = np.empty(len(places), dtype=object)
         given[places] = np.array(self.words.classes, dtype=object)[predictions]
-        f1 = span_f1(test.tags, given.tolist(), test.offsets)
+        f1 = span_f1(test.labels, given.tolist(), test.offsets)
         return Ratios(f1.numerators[places], f1.denominators[places])
-
-
-def _listed(labels: Sequence[str]) -> str:
-    """List the first labels, and the number of further ones."""
-    more = [f"{len(labels) - _LISTED:,} more"] if len(labels) > _LISTED else []
-    return ", ".join([*labels[:_LISTED], *more])
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,13 +248,3 @@ class _SourceProbe:
     source: str
     inputs: Inputs
     probe: TrainedProbe
-
-
-@dataclass(frozen=True, eq=False)
-class _Predictions:
-    """The predictions of each probe, int64 (n_items,)."""
-
-    linear: np.ndarray
-    window: np.ndarray
-    control: np.ndarray
-    window_control: np.ndarray

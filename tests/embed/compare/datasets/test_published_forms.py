@@ -117,11 +117,11 @@ def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):
     assert one.words == ["Mayor", "Ada", "North", "Bob", "met", "Acme", "in", "Oslo", ".", "#", "1"]
     assert one.offsets.tolist() == [0, 9, 11]
     assert (other.words, other.offsets.tolist()) == (one.words, [0, 9, 11])
-    assert are_entities(one.tags)
-    assert one.tags != other.tags
+    assert are_entities(one.labels)
+    assert one.labels != other.labels
     entities = {(1, 3, "PER"), (3, 4, "PER"), (5, 6, "ORG"), (7, 8, "LOC")}
-    assert spans(one.tags, one.offsets) == spans(other.tags, other.offsets) == entities
-    assert read_parts(f"{old},{new}").test.tags == other.tags
+    assert spans(one.labels, one.offsets) == spans(other.labels, other.offsets) == entities
+    assert read_parts(f"{old},{new}").test.labels == other.labels
 
 
 @pytest.mark.parametrize(

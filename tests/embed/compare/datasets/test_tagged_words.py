@@ -33,7 +33,7 @@ def test_conllu_gives_forms_and_parts_of_speech(tmp_path):
     found = read_tagged(path)
 
     assert found.words == ["I", "do", "n't", "go"]
-    assert found.tags == ["PRON", "AUX", "PART", "VERB"]
+    assert found.labels == ["PRON", "AUX", "PART", "VERB"]
     assert found.offsets.tolist() == [0, 3, 4]
 
 
@@ -53,7 +53,7 @@ def test_columns_give_the_first_and_last_field(tmp_path, delimiter):
 
     found = read_tagged(path)
 
-    assert list(zip(found.words, found.tags, strict=True)) == [
+    assert list(zip(found.words, found.labels, strict=True)) == [
         ("EU", "B-ORG"), ("#", "O"), ("ends", "O"),
     ]  # fmt: skip
     assert found.offsets.tolist() == [0, 2, 3]
@@ -111,7 +111,7 @@ def test_a_last_column_with_too_many_values_is_refused(tmp_path):
         "label"
     )
     path.write_text("".join(f"w w{number}\n" for number in range(1000)))
-    assert len(set(read_tagged(path).tags)) == 1000
+    assert len(set(read_tagged(path).labels)) == 1000
 
 
 def test_parts_must_belong_to_one_set(tmp_path):

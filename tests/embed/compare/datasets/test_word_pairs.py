@@ -207,7 +207,7 @@ def test_ambiguous_words_have_both_tags_in_every_part():
     parts = read_parts(str(find_set("tagging", "two-tags")))
     assert parts.dev is not None
     tags: dict[str, Counter] = {}
-    for word, tag in zip(parts.train.words, parts.train.tags, strict=True):
+    for word, tag in zip(parts.train.words, parts.train.labels, strict=True):
         tags.setdefault(word.lower(), Counter())[tag] += 1
     both = {word for word, each in tags.items() if each["NOUN"] >= 2 and each["VERB"] >= 2}
     sizes = [(part.n_sentences, len(part.words)) for part in (parts.train, parts.dev, parts.test)]

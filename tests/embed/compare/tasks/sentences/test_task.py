@@ -232,7 +232,7 @@ def test_at_most_ten_unseen_labels_are_listed(files, tmp_path, capsys):
 
     named = ", ".join(f"x{i:02}" for i in range(10))
     assert (
-        f"12 sentences of the test part have labels that the training part lacks ({named}, …)"
+        f"12 sentences of the test part have labels that the training part lacks ({named}, 2 more)"
         in (capsys.readouterr().err)
     )
 
