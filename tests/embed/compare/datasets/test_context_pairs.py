@@ -4,6 +4,7 @@ import pytest
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.context_pairs import PairInContext, Target, read_contexts
+from tests.embed.compare.datasets.set_files import refusal, write
 from tests.embed.compare.refusals import message_of
 
 SCWS = (
@@ -17,34 +18,15 @@ COSIMLEX = (
     "\t<strong>Seas</strong> and a <strong>man</strong> again\t2.27\t1.5\n"
 )
 
-MARK = "mark the target as <b>word</b>"
-COLUMNS = (
-    "word1, word2, context1, context2, and the judgments sim1 and sim2 "
-    "(or sim_context1 and sim_context2), here or in a file named gold beside one named data"
-)
-WIC_FIELDS = "word, pos, i-j, sentence, sentence, tab-separated"
-NO_SCORE = "is not a score; correct it, or start a comment with '#'"
-FORMS = (
-    "lines of SCWS (id, word, pos, word, pos, context, context, mean), "
-    "WiC (word, pos, i-j, sentence, sentence) or CoSimLex (with its header), tab-separated"
-)
-
-
-def written(tmp_path, text, name="set.txt"):
-    """A file with this text."""
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
-
 
 def labeled(tmp_path, data, gold, name="test.data.txt"):
     """A WiC set with its labels in a second file."""
-    written(tmp_path, gold, name.replace("data", "gold"))
-    return written(tmp_path, data, name)
+    write(tmp_path, gold, name.replace("data", "gold"))
+    return write(tmp_path, data, name)
 
 
 def test_scws_has_two_words_each_marked_in_its_own_context(tmp_path):
-    found = read_contexts(written(tmp_path, SCWS))
+    found = read_contexts(write(tmp_path, SCWS))
 
     assert found.form == "scws"
     assert found.pairs == [
@@ -74,7 +56,7 @@ def test_wic_has_positions_and_labels_in_a_second_file(tmp_path):
 
 
 def test_cosimlex_has_one_pair_in_two_contexts(tmp_path):
-    found = read_contexts(written(tmp_path, COSIMLEX))
+    found = read_contexts(write(tmp_path, COSIMLEX))
 
     assert found.form == "cosimlex"
     one, two = found.pairs
@@ -105,7 +87,7 @@ def test_if_one_mark_matches_a_form_the_other_is_the_other_word(tmp_path, marked
     context = "<b>{}</b> and <b>{}</b>".format(*marked)
     row = f"man\tsea\t{context}\t{context}\t1\t2\n"
 
-    for pair in read_contexts(written(tmp_path, HEADER + row)).pairs:
+    for pair in read_contexts(write(tmp_path, HEADER + row)).pairs:
         assert (pair.first.marks, pair.second.marks) == marks
 
 
@@ -129,8 +111,8 @@ def test_a_word_may_start_like_a_comment(tmp_path, word):
 
 def test_judgments_in_a_second_file_match_words_that_start_like_a_comment(tmp_path):
     header, row = (line.rsplit("\t", 2)[0] for line in COSIMLEX.splitlines())
-    data = written(tmp_path, f"{header}\n{row}\n#{row.replace('men', '#man')}\n", "data_en.tsv")
-    written(tmp_path, "sim1\tsim2\n1\t2\n3\t4\n", "gold_en.tsv")
+    data = write(tmp_path, f"{header}\n{row}\n#{row.replace('men', '#man')}\n", "data_en.tsv")
+    write(tmp_path, "sim1\tsim2\n1\t2\n3\t4\n", "gold_en.tsv")
 
     found = read_contexts(data).pairs
 
@@ -147,7 +129,7 @@ def test_cosimlex_columns_are_found_by_header_and_words_by_inflected_form(tmp_pa
     names += ["Word1_Context1"]
     twice = "<b>Men</b>, <b>sea</b>, <b>men</b>"
     row = ["0.1", "sea", "man", "1", "2", "<b>sea</b> <b>man</b>", twice, "men"]
-    found = read_contexts(written(tmp_path, "\t".join(names) + "\n" + "\t".join(row) + "\n"))
+    found = read_contexts(write(tmp_path, "\t".join(names) + "\n" + "\t".join(row) + "\n"))
 
     one, two = found.pairs
     assert (one.first.marks, one.second.marks, one.gold) == ((1, 5), (3,), 2.0)
@@ -155,10 +137,10 @@ def test_cosimlex_columns_are_found_by_header_and_words_by_inflected_form(tmp_pa
 
 
 def test_labels_are_found_by_file_name(tmp_path):
-    written(tmp_path, "T\nF\n", "mine.gold.tsv")
+    write(tmp_path, "T\nF\n", "mine.gold.tsv")
 
-    assert read_contexts(written(tmp_path, WIC, "mine.tsv")).form == "wic"
-    data = written(tmp_path, WIC, "dev.data.txt")
+    assert read_contexts(write(tmp_path, WIC, "mine.tsv")).form == "wic"
+    data = write(tmp_path, WIC, "dev.data.txt")
     gold = tmp_path / "dev.gold.txt"
     assert (
         message_of(SourceError, read_contexts, data)
@@ -167,48 +149,42 @@ def test_labels_are_found_by_file_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("gold", "what"),
+    ("gold", "said"),
     [
-        ("T\nfalse\n", "{gold}:2: 'false' is neither T nor F"),
-        ("T\n", "{gold}: has 1 labels for the 2 lines of {data}"),
+        ("T\nfalse\n", ":2: 'false' is neither T nor F"),
+        ("T\n", ": has 1 labels for the 2 lines of"),
     ],
 )
-def test_mismatched_labels_are_refused(tmp_path, gold, what):
-    data = labeled(tmp_path, WIC, gold)
+def test_mismatched_labels_are_refused(tmp_path, gold, said):
+    message = message_of(SourceError, read_contexts, labeled(tmp_path, WIC, gold))
 
-    assert message_of(SourceError, read_contexts, data) == what.format(
-        data=data, gold=tmp_path / "test.gold.txt"
-    )
+    assert message.startswith(f"{tmp_path / 'test.gold.txt'}{said}")
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "said"),
     [
-        (SCWS + SCWS.replace("<b>Money</b>", "Money"), f":2: context 2 has no marked word; {MARK}"),
-        (SCWS.replace("</b> of", "of"), f":1: context 1 has an unclosed mark; {MARK}"),
-        (SCWS.replace("<b> bank", "</b> bank"), f":1: context 1 has an unclosed mark; {MARK}"),
-        (SCWS.replace("bank </b>", "</b>"), f":1: context 1 has an empty mark; {MARK}"),
-        (SCWS.replace("river", "<b>river</b>"),
-         ":1: context 1 has 2 marked words; mark only the target"),
-        (SCWS.replace("3.5", "nan"), f":1: 'nan' {NO_SCORE}"),
-        (SCWS + "2\tbank\n",
-         r":2: '2\tbank' is not id, word, pos, word, pos, context, context, mean, tab-separated"),
+        (SCWS + SCWS.replace("<b>Money</b>", "Money"), ":2: context 2 has no marked word; mark th"),
+        (SCWS.replace("</b> of", "of"), ":1: context 1 has an unclosed mark; mark the target as"),
+        (SCWS.replace("<b> bank", "</b> bank"), ":1: context 1 has an unclosed mark; mark"),
+        (SCWS.replace("bank </b>", "</b>"), ":1: context 1 has an empty mark; mark"),
+        (SCWS.replace("river", "<b>river</b>"), ":1: context 1 has 2 marked words; mark only the"),
+        (SCWS.replace("3.5", "nan"), ":1: 'nan' is not a score; correct it"),
+        (SCWS + "2\tbank\n", r":2: '2\tbank' is not id, word, pos, word, pos, context, context, m"),
         (COSIMLEX.replace("The <strong>men</strong>", "The men"),
          ":2: context 1 has 1 marked words, not just 'man' and 'sea'; mark these two"),
-        (COSIMLEX.replace("2.27", "high"), f":2: 'high' {NO_SCORE}"),
-        (HEADER + "man\tsea\n",
-         r":2: 'man\tsea' has fewer fields than the header; separate fields by tabs"),
+        (COSIMLEX.replace("2.27", "high"), ":2: 'high' is not a score; correct it"),
+        (HEADER + "man\tsea\n", r":2: 'man\tsea' has fewer fields than the header; separate field"),
         (HEADER, ":1: no line follows the header"),
-        (HEADER.replace("sim1", "mean"), f":1: the header needs {COLUMNS}"),
-        ("cup\tmug\t9.0\n", rf":1: 'cup\tmug\t9.0' is of no known form; expected {FORMS}"),
-        ("# nothing\n", f": contains no words in context; expected {FORMS}"),
-        (WIC.replace("1-1", "2-1"),
-         ":2: 'I run' has 2 words, none at 2; correct the position, which counts from 0"),
-        (WIC.replace("\tI run", ""), rf":2: 'run\tV\t1-1\tThey ran home' is not {WIC_FIELDS}"),
-        (WIC.replace("1-1", "1"), rf":2: 'run\tV\t1\tI run\tThey ran home' is not {WIC_FIELDS}"),
+        (HEADER.replace("sim1", "mean"), ":1: the header needs word1, word2, context1, context2, "),
+        ("cup\tmug\t9.0\n", r":1: 'cup\tmug\t9.0' is of no known form; expected lines of SCWS (id"),
+        ("# nothing\n", ": contains no words in context; expected lines of SCWS (id, word, pos,"),
+        (WIC.replace("1-1", "2-1"), ":2: 'I run' has 2 words, none at 2; correct the position, wh"),
+        (WIC.replace("\tI run", ""), r":2: 'run\tV\t1-1\tThey ran home' is not word, pos, i-j, se"),
+        (WIC.replace("1-1", "1"), r":2: 'run\tV\t1\tI run\tThey ran home' is not word, pos, i-j"),
     ],
 )  # fmt: skip
-def test_malformed_sets_are_refused_with_the_line(tmp_path, text, what):
-    path = labeled(tmp_path, text, "T\nF\n")  # of WiC; the others have no labels
+def test_malformed_sets_are_refused_with_the_line(tmp_path, text, said):
+    write(tmp_path, "T\nF\n", "test.gold.txt")  # of WiC; the others have no labels
 
-    assert message_of(SourceError, read_contexts, path) == f"{path}{what}"
+    assert refusal(read_contexts, tmp_path, text, "test.data.txt").startswith(said)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.outlier_groups import Topic, read_topics
-from tests.embed.compare.datasets.set_files import WORDS, write
+from tests.embed.compare.datasets.set_files import WORDS, refusal, write
 
 CATS = Topic("cats", ("tiger", "lion"), ("dog", "New York"))
 LISTS = "\"['dog', 'New York', '']\",\"['tiger', 'lion']\""
@@ -49,51 +48,34 @@ def test_published_forms_are_distinguished(tmp_path, text):
     assert read_topics(write(tmp_path, text, "cats.txt")) == [CATS]
 
 
-EXPECTED = "expected words, a blank line and outliers, one per line"
+HEADER = f",category,outliers,words\n0,cats,{LISTS}\n"
+BROKEN = [
+    "1,dogs",
+    '1,dogs,"[poodle]","[1, 2]"',
+    "1,dogs,\"['a'\",\"['b', 'c']\"",
+    "1,dogs,\"('a',)\",\"['b', 'c']\"",
+    "1,dogs,\"[1]\",\"['b', 'c']\"",
+    "1,dogs,\"[].append(1)\",\"['b', 'c']\"",
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
-        ("", f": contains no outliers below a blank line; {EXPECTED}"),
-        ("a\nb\n\nc\n\nd\n", f":6: 'd' follows a second blank line; {EXPECTED}"),
-        (
-            "a\n\nb\n",
-            ": has 1 words and 1 outliers; a topic needs at least two words and one outlier",
-        ),
+        ("", ": contains no outliers below a blank line; expected words, a blank line and outl"),
+        ("a\nb\n\nc\n\nd\n", ":6: 'd' follows a second blank line; expected words, a blank"),
+        ("a\n\nb\n", ": has 1 words and 1 outliers; a topic needs at least two words and one"),
         ("a\nb\n\nb\n", ": 'b' is both in the group and an outlier; remove one"),
-        (
-            "0,cats,\"['']\",\"['a', 'b']\"\n",
-            ":1: has 2 words and 0 outliers; a topic needs at least two words and one outlier",
-        ),
+        ("0,cats,\"['']\",\"['a', 'b']\"\n", ":1: has 2 words and 0 outliers; a topic needs at"),
         *[
-            (
-                f",category,outliers,words\n0,cats,{LISTS}\n{row}\n",
-                (
-                    f":3: {row!r} is not number, category, ['outlier', ...], ['word', ...]; "
-                    "correct it, or start a comment with '#'"
-                ),
-            )
-            for row in (
-                "1,dogs",
-                '1,dogs,"[poodle]","[1, 2]"',
-                "1,dogs,\"['a'\",\"['b', 'c']\"",
-                "1,dogs,\"('a',)\",\"['b', 'c']\"",
-                "1,dogs,\"[1]\",\"['b', 'c']\"",
-                "1,dogs,\"[].append(1)\",\"['b', 'c']\"",
-            )
+            (f"{HEADER}{row}\n", f":3: {row!r} is not number, category, ['outlier'")
+            for row in BROKEN
         ],
-        (",category,outliers,words\n# ['a']\n", None),
+        (",category,outliers,words\n# ['a']\n", ": contains no"),
     ],
 )
-def test_malformed_topics_are_refused(tmp_path, text, message):
-    path = write(tmp_path, text, "cats.txt")
-
-    with pytest.raises(SourceError) as error:
-        read_topics(path)
-
-    if message is not None:
-        assert str(error.value) == f"{path}{message}"
+def test_malformed_topics_are_refused(tmp_path, text, said):
+    assert refusal(read_topics, tmp_path, text).startswith(said)
 
 
 def test_a_published_set_is_read_completely(shared_data):

@@ -4,13 +4,12 @@ import pytest
 
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.categories import read_categories
 from firth.embed.compare.datasets.context_pairs import read_contexts
 from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
 from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
-from firth.embed.compare.datasets.word_pairs import read_pairs
 from firth.embed.compare.statistics.span_f1 import are_entities, spans
 from firth.embed.compare.tasks.words_in_context import ContextsTask
+from tests.embed.compare.datasets.set_files import write
 from tests.embed.compare.measuring import read_task
 from tests.embed.compare.refusals import message_of
 
@@ -65,16 +64,10 @@ CONLL_BIO = (
 )
 
 
-def written(path, text):
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.encode())
-    return path
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_published_wic_is_read(tmp_path, end):
-    data = written(tmp_path / "dev" / "dev.data.txt", WIC_DATA.replace("\n", end))
-    written(tmp_path / "dev" / "dev.gold.txt", WIC_GOLD.replace("\n", end))
+    data = write(tmp_path / "dev", WIC_DATA.replace("\n", end), "dev.data.txt")
+    write(tmp_path / "dev", WIC_GOLD.replace("\n", end), "dev.gold.txt")
 
     found = read_contexts(data)
 
@@ -88,19 +81,19 @@ def test_published_wic_is_read(tmp_path, end):
 
 @pytest.mark.parametrize("gold", ["data/gold_en.tsv", "gold/gold_en.tsv"])
 def test_cosimlex_as_distributed_by_semeval_is_read(tmp_path, gold):
-    data = written(tmp_path / "data" / "data_en.tsv", SEMEVAL_DATA)
-    written(tmp_path / gold, SEMEVAL_GOLD)
-    whole = written(tmp_path / "cosimlex_en.tsv", COSIMLEX)
+    data = write(tmp_path / "data", SEMEVAL_DATA, "data_en.tsv")
+    write(tmp_path, SEMEVAL_GOLD, gold)
+    whole = write(tmp_path, COSIMLEX, "cosimlex_en.tsv")
 
     assert read_contexts(data) == read_contexts(whole)
 
 
 def test_mismatched_judgments_are_refused(tmp_path):
-    data = written(tmp_path / "data_en.tsv", SEMEVAL_DATA)
+    data = write(tmp_path, SEMEVAL_DATA, "data_en.tsv")
     with pytest.raises(SourceError, match="here or in a file named gold beside one named data"):
         read_contexts(data)
 
-    gold = written(tmp_path / "gold_en.tsv", SEMEVAL_GOLD + "1\t2\t1\n")
+    gold = write(tmp_path, SEMEVAL_GOLD + "1\t2\t1\n", "gold_en.tsv")
     assert (
         message_of(SourceError, read_contexts, data)
         == f"{gold}: has 3 lines for the 2 lines of {data}"
@@ -108,9 +101,7 @@ def test_mismatched_judgments_are_refused(tmp_path):
 
 
 def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):
-    old, new = (
-        written(tmp_path / name, text) for name, text in (("a", CONLL_IOB1), ("b", CONLL_BIO))
-    )
+    old, new = (write(tmp_path, text, name) for name, text in (("a", CONLL_IOB1), ("b", CONLL_BIO)))
 
     one, other = read_tagged(old), read_tagged(new)
 
@@ -122,41 +113,6 @@ def test_both_forms_of_conll_2003_mark_the_same_entities(tmp_path):
     entities = {(1, 3, "PER"), (3, 4, "PER"), (5, 6, "ORG"), (7, 8, "LOC")}
     assert spans(one.labels, one.offsets) == spans(other.labels, other.offsets) == entities
     assert read_parts(f"{old},{new}").test.labels == other.labels
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Word 1,Word 2,Human (mean)\nTiger,cat,7.35\nold,new,1.58\n",  # WS-353
-        "Tiger-n cat-n 7.35\nold-j new-j 1.58\n",  # MEN
-        "Tiger cat 7.35\nold new 1.58\n",  # MEN, YP-130
-        (
-            "word1\tword2\tPOS\tSimLex999\tconc(w1)\tconcQ\tSD(SimLex)\n"
-            "Tiger\tcat\tN\t7.35\t2.7\t2\t.4\nold\tnew\tA\t1.58\t2.7\t2\t.4\n"
-        ),  # SimLex
-        "Tiger\tcat\t7.35\t10\t7\t8\nold\tnew\t1.58\t0\t1\t2\n",  # RareWord
-        "Tiger\tcat\tN\t7.35\tSYNONYMS\nold\tnew\tN\t1.58\tANTONYMS\n",  # SimVerb
-        "Tiger;cat;7.35\nold;new;1.58\n",  # RG-65
-    ],
-)
-def test_published_word_pairs_are_read(tmp_path, text):
-    pairs = read_pairs(written(tmp_path / "set", text))
-
-    assert [(p.a, p.b, p.score) for p in pairs] == [("Tiger", "cat", 7.35), ("old", "new", 1.58)]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "category,word,frequency,pos,index\nfruit,apple,10,n,0\ntool,hammer,5,n,1\n",
-        '"","word","category","source"\n"0","apple","fruit","a, b"\n"1","hammer","tool","c"\n',
-        "word\tcategory\tx\ty\n0\tapple\tfruit\t1\t2\n1\thammer\ttool\t3\t4\n",
-    ],
-)
-def test_categories_are_found_among_further_columns(tmp_path, text):
-    found = read_categories(written(tmp_path / "set", text))
-
-    assert [(w.word, w.category) for w in found] == [("apple", "fruit"), ("hammer", "tool")]
 
 
 TREC = "HUM:ind Who was Faberg\u00e9 ?\nNUM:date When was it ?\nHUM:gr Who ?\nNUM:count How ?\n"
@@ -176,7 +132,7 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
 
     assert coarse.texts[0] == "Who was Faberg\u00e9 ?"
     assert coarse.classes == ["HUM", "NUM"]
-    text = written(tmp_path / "utf8", TREC * 2)  # the encoding is for files that are not UTF-8
+    text = write(tmp_path, TREC * 2, "utf8")  # the encoding is for files that are not UTF-8
     fine = read_sentence_parts(f"{text},{text}", fine=True)
     assert fine.train.labels[:2] == ("HUM:ind", "NUM:date")
     assert read_task("sentences", f"{text},{text}", config).folds[0].texts[0] == coarse.texts[0]
@@ -187,12 +143,12 @@ def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
 
 def test_the_folder_of_wic_is_read(tmp_path):
     for part in ("train", "dev", "test"):
-        written(tmp_path / part / f"{part}.data.txt", WIC_DATA)
+        write(tmp_path / part, WIC_DATA, f"{part}.data.txt")
     with pytest.raises(SourceError, match=r"contains no dev\.data\.txt or test\.data\.txt with"):
         ContextsTask.parts(tmp_path)
 
     dev, test = (tmp_path / part / f"{part}.data.txt" for part in ("dev", "test"))
-    gold = [written(tmp_path / part / f"{part}.gold.txt", WIC_GOLD) for part in ("dev", "test")]
+    gold = [write(tmp_path / part, WIC_GOLD, f"{part}.gold.txt") for part in ("dev", "test")]
 
     assert ContextsTask.parts(tmp_path) == [dev, test]
     assert ContextsTask.files(tmp_path) == [tmp_path, dev, test, *gold]
@@ -200,7 +156,7 @@ def test_the_folder_of_wic_is_read(tmp_path):
     assert (task.dataset, task.dev.n_items) == (f"{tmp_path.name}/test", 3)
     gold[1].unlink()
     assert ContextsTask.parts(tmp_path) == [dev]
-    written(tmp_path / "fr" / "dev.data.txt", WIC_DATA)
+    write(tmp_path / "fr", WIC_DATA, "dev.data.txt")
     with pytest.raises(
         SourceError, match=r"contains dev.dev\.data\.txt and fr.dev\.data\.txt; pass"
     ):

@@ -6,13 +6,12 @@ import lzma
 
 import pytest
 
-from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.sentence_pairs import (
     MinimalPair,
     read_minimal_pairs,
     sample_pairs,
 )
-from tests.embed.compare.refusals import message_of
+from tests.embed.compare.datasets.set_files import refusal, write
 
 PAIRS = [
     MinimalPair("agreement", "The dogs bark.", "The dogs barks."),
@@ -40,38 +39,32 @@ def many(n_paradigms=3, size=20):
 
 def test_plain_compressed_and_folder_sets_are_equal(tmp_path):
     text = content(PAIRS).encode()
-    (tmp_path / "set.jsonl").write_bytes(text)
-    (tmp_path / "set.jsonl.xz").write_bytes(lzma.compress(text))
-    (tmp_path / "set.jsonl.gz").write_bytes(gzip.compress(text))
-    folder = tmp_path / "data"
-    folder.mkdir()
-    (folder / "a.jsonl").write_text(content(PAIRS[:2]), encoding="utf-8")
-    (folder / "b.jsonl.gz").write_bytes(gzip.compress(content(PAIRS[2:]).encode()))
-    (folder / "README.md").write_text("pairs", encoding="utf-8")
+    windows = b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n\r\n")
+    write(tmp_path / "data", content(PAIRS[:2]), "a.jsonl")
+    write(tmp_path / "data", gzip.compress(content(PAIRS[2:]).encode()), "b.jsonl.gz")
+    write(tmp_path / "data", "pairs", "README.md")
+    files = {"": text, ".xz": lzma.compress(text), ".gz": gzip.compress(text), ".win": windows}
+    paths = [write(tmp_path, packed, f"set.jsonl{end}") for end, packed in files.items()]
 
-    for name in ("set.jsonl", "set.jsonl.xz", "set.jsonl.gz", "data"):
-        assert read_minimal_pairs(tmp_path / name) == PAIRS
+    for path in (*paths, tmp_path / "data"):
+        assert read_minimal_pairs(path) == PAIRS
 
 
-def test_blank_lines_byte_order_marks_and_line_ends_are_ignored(tmp_path):
-    path = tmp_path / "set.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + content(PAIRS).replace("\n", "\r\n\r\n").encode())
-    assert read_minimal_pairs(path) == PAIRS
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ('{"sentence_good": "I eat.", "sentence_bad": "I devour."}',
+         ("drop_argument", "I eat.", "I devour.")),  # named by its file
+        (line(MinimalPair("p", "I see.", "I see.")), ("p", "I see.", "I see.")),
+    ],
+)  # fmt: skip
+def test_pairs_without_a_paradigm_or_a_difference_are_kept(tmp_path, text, pair):
+    path = write(tmp_path, gzip.compress(text.encode()), "drop_argument.jsonl.gz")
+
+    assert read_minimal_pairs(path) == [MinimalPair(*pair)]
 
 
-def test_without_a_uid_the_file_name_is_the_paradigm(tmp_path):
-    path = tmp_path / "drop_argument.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"sentence_good": "I eat.", "sentence_bad": "I devour."}'))
-    assert read_minimal_pairs(path) == [MinimalPair("drop_argument", "I eat.", "I devour.")]
-
-
-def test_a_pair_of_equal_sentences_is_kept(tmp_path):
-    path = tmp_path / "set.jsonl"
-    path.write_text(line(MinimalPair("p", "I see.", "I see.")), encoding="utf-8")
-    assert read_minimal_pairs(path) == [MinimalPair("p", "I see.", "I see.")]
-
-
-OBJECT = "is not a JSON object with sentence_good, sentence_bad and UID; correct it"
+CUT = lzma.compress(content(PAIRS).encode())[:-20]
 NO_BAD, NO_GOOD = (
     '{"sentence_good": "I eat.", "sentence_bad": " "}',
     '{"sentence_good": 3, "sentence_bad": "I eat."}',
@@ -79,38 +72,21 @@ NO_BAD, NO_GOOD = (
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
         ("", ": contains no pairs; expected a JSON object on each line"),
-        (line(PAIRS[0]) + "\nIt bark.\tIt barks.\n", rf":2: 'It bark.\tIt barks.' {OBJECT}"),
-        ('["I eat.", "I devour."]', f':1: \'["I eat.", "I devour."]\' {OBJECT}'),
-        ("[" * 100_000, ":1: '" + "[" * 59 + f"…' {OBJECT}"),
+        (line(PAIRS[0]) + "\nIt bark.\tIt barks.\n", r":2: 'It bark.\tIt barks.' is not a JSON ob"),
+        ('["I eat.", "I devour."]', ':1: \'["I eat.", "I devour."]\' is not a JSON object with'),
+        ("[" * 100_000, ":1: '" + "[" * 59 + "…' is not a JSON object with sentence_good"),
         (NO_BAD, f":1: '{NO_BAD}' has no sentence_bad; add it"),
         (NO_GOOD, f":1: '{NO_GOOD}' has no sentence_good; add it"),
         (line(PAIRS[0], UID=7), ":1: the UID 7 is not a paradigm name; correct it"),
-        (
-            line(PAIRS[0], sentence_bad="caf\udce9"),
-            ":1: sentence_bad contains half a surrogate pair; correct it",
-        ),
+        (line(PAIRS[0], sentence_bad="caf\udce9"), ":1: sentence_bad contains half a surrogate"),
+        pytest.param(CUT, ": the xz data is truncated; download the file again", id="cut"),
     ],
 )
-def test_malformed_lines_are_refused(tmp_path, text, message):
-    path = tmp_path / "set.jsonl"
-    path.write_text(text, encoding="utf-8")
-    assert message_of(SourceError, read_minimal_pairs, path) == f"{path}{message}"
-
-
-def test_a_truncated_file_and_a_folder_without_sets_are_refused(tmp_path):
-    cut = tmp_path / "cut.jsonl.xz"
-    cut.write_bytes(lzma.compress(content(PAIRS).encode())[:-20])
-
-    assert message_of(SourceError, read_minimal_pairs, cut) == (
-        f"{cut}: the xz data is truncated; download the file again"
-    )
-    cut.rename(tmp_path / "cut")
-    assert message_of(SourceError, read_minimal_pairs, tmp_path) == (
-        f"{tmp_path}: contains no .jsonl files; expected one for each part of the set"
-    )
+def test_malformed_files_are_refused(tmp_path, text, said):
+    assert refusal(read_minimal_pairs, tmp_path, text).startswith(said)
 
 
 @pytest.mark.parametrize("limit", [1, 5, 19, 20, 25])

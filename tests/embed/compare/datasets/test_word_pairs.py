@@ -24,7 +24,7 @@ from firth.embed.compare.datasets.word_pairs import (
     pairs_name,
     read_pairs,
 )
-from tests.embed.compare.datasets.set_files import WORDS, write
+from tests.embed.compare.datasets.set_files import WORDS, refusal, write
 from tests.embed.compare.refusals import message_of
 
 PAIRS = st.lists(
@@ -64,58 +64,54 @@ def test_pairs_are_read_as_written(tmp_path_factory, pairs, delimiter, end, head
     assert read_pairs(path) == pairs
 
 
+TIGER = [("Tiger", "cat", 7.35), ("old", "new", 1.58)]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # a numbered set, the number of the pair first
-        (
-            "ID,Word 1,Word 2,score\n1,day,night,2.5\n2,cat,dog,3\n",
-            [("day", "night", 2.5), ("cat", "dog", 3.0)],
-        ),
-        # the header names the mean; single judgments come before it
-        (
-            "Word 1,Word 2,s1,s2,Mean\nlove,sex,6,8,7.0\ntiger,cat,9,6,7.5\n",
-            [("love", "sex", 7.0), ("tiger", "cat", 7.5)],
-        ),
+        # a numbered set, the number of the pair first; then the mean behind single judgments
+        ("ID,Word 1,Word 2,score\n1,day,night,2.5\n2,cat,dog,3\n",
+         [("day", "night", 2.5), ("cat", "dog", 3.0)]),
+        ("Word 1,Word 2,s1,s2,Mean\nlove,sex,6,8,7.0\ntiger,cat,9,6,7.5\n",
+         [("love", "sex", 7.0), ("tiger", "cat", 7.5)]),
+        ("Word 1,Word 2,Human (mean)\nTiger,cat,7.35\nold,new,1.58\n", TIGER),  # WS-353
+        ("Tiger-n cat-n 7.35\nold-j new-j 1.58\n", TIGER),  # MEN
+        ("Tiger cat 7.35\nold new 1.58\n", TIGER),  # MEN, YP-130
+        ("word1\tword2\tPOS\tSimLex999\tx\nTiger\tcat\tN\t7.35\t2\nold\tnew\tA\t1.58\t2\n", TIGER),
+        ("Tiger\tcat\t7.35\t10\t7\t8\nold\tnew\t1.58\t0\t1\t2\n", TIGER),  # RareWord
+        ("Tiger\tcat\tN\t7.35\tSYNONYMS\nold\tnew\tN\t1.58\tANTONYMS\n", TIGER),  # SimVerb
+        ("Tiger;cat;7.35\nold;new;1.58\n", TIGER),  # RG-65
         ("Auto\tFahrt\t2,75\n", [("Auto", "Fahrt", 2.75)]),
         ('"ice, dry",cold,5\n', [("ice, dry", "cold", 5.0)]),
         ("ice cream\tcold\t5\n", [("ice cream", "cold", 5.0)]),
         ("// made today\n\n# more\nnan\tinfinity\t5\n", [("nan", "infinity", 5.0)]),
         ("mean\tscore\t5\n", [("mean", "score", 5.0)]),
     ],
-)
+)  # fmt: skip
 def test_published_forms_are_distinguished(tmp_path, text, expected):
     assert read_pairs(write(tmp_path, text)) == [WordPair(*pair) for pair in expected]
 
 
-NO_PAIRS = ": contains no word pairs; expected lines of word, word, score"
-NO_LIST = (
-    "does not start a list of word, word, score; a set of analogies is passed with `analogy=FILE`"
-)
-NOT_A_PAIR, FIX = "is not word, word, score separated by", "correct it, or start a comment with '#'"
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "said"),
     [
-        ("", NO_PAIRS),
-        ("# only a comment\n", NO_PAIRS),
-        ("# c\na\tb\t1\na\tb\n", rf":3: 'a\tb' {NOT_A_PAIR} tabs; {FIX}"),
-        ("a b 1\nnew york city 4\n", f":2: 'new york city 4' {NOT_A_PAIR} spaces; {FIX}"),
-        ("a,b,1\na,,2\n", f":2: 'a,,2' {NOT_A_PAIR} commas; {FIX}"),
-        ("a\tb\t1\na\tb\tx6\n", f":2: 'x6' is not a score; {FIX}"),
-        ("a\tb\tx\na\tb\t6\n", f":1: 'x' is not a score; {FIX}"),
-        ("a\tb\t1\na\tb\tnan\n", f":2: 'nan' is not a score; {FIX}"),
-        ("a\tb\t1\na\tb\t1e999\n", f":2: '1e999' is not a score; {FIX}"),
-        ("# c\ra\tb\t1\rc\td\tx\r", f":3: 'x' is not a score; {FIX}"),
-        ("1 2 3\n4 5 6\n", f":1: '1 2 3' {NO_LIST}"),
-        (": capitals\na b c d\n", f":1: ': capitals' {NO_LIST}"),
+        ("", ": contains no word pairs; expected lines of word, word, score"),
+        ("# only a comment\n", ": contains no word pairs; expected lines of word, word, score"),
+        ("# c\na\tb\t1\na\tb\n", r":3: 'a\tb' is not word, word, score separated by tabs; correct"),
+        ("a b 1\nnew york city 4\n", ":2: 'new york city 4' is not word, word, score separated by"),
+        ("a,b,1\na,,2\n", ":2: 'a,,2' is not word, word, score separated by commas"),
+        ("a\tb\t1\na\tb\tx6\n", ":2: 'x6' is not a score; correct it, or start a comment with '#'"),
+        ("a\tb\tx\na\tb\t6\n", ":1: 'x' is not a score"),
+        ("a\tb\t1\na\tb\tnan\n", ":2: 'nan' is not a score"),
+        ("a\tb\t1\na\tb\t1e999\n", ":2: '1e999' is not a score"),
+        ("# c\ra\tb\t1\rc\td\tx\r", ":3: 'x' is not a score"),
+        ("1 2 3\n4 5 6\n", ":1: '1 2 3' does not start a list of word, word, score; a set of anal"),
+        (": capitals\na b c d\n", ":1: ': capitals' does not start a list of word, word, score"),
     ],
 )
-def test_malformed_pairs_are_refused(tmp_path, text, message):
-    path = write(tmp_path, text)
-
-    assert message_of(SourceError, read_pairs, path) == f"{path}{message}"
+def test_malformed_pairs_are_refused(tmp_path, text, said):
+    assert refusal(read_pairs, tmp_path, text).startswith(said)
 
 
 READERS = [read_pairs, read_questions, read_relations, read_categories, read_topics]
@@ -123,28 +119,21 @@ READERS = [read_pairs, read_questions, read_relations, read_categories, read_top
 
 @pytest.mark.parametrize("read", [*READERS, read_tagged, read_sentences, read_minimal_pairs])
 def test_files_that_are_not_sets_are_refused(tmp_path, read):
-    latin = tmp_path / "latin.txt"
-    latin.write_bytes("a b 1\nschön gut 2\n".encode("latin-1"))
-    absent = tmp_path / "absent.txt"
-    cases = {
-        latin: f"{latin}:2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8, "
-        "or pass its encoding, such as `encoding=latin-1`",
-        absent: f"{absent}: no such evaluation set",
-    }
-    for path, message in cases.items():
-        assert message_of(SourceError, read, path) == message
+    latin, absent = "a b 1\nschön gut 2\n".encode("latin-1"), tmp_path / "absent.txt"
+    assert refusal(read, tmp_path, latin) == (
+        ":2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8, or pass its encoding, "
+        "such as `encoding=latin-1`"
+    )
+    assert message_of(SourceError, read, absent) == f"{absent}: no such evaluation set"
 
 
-@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("read", [*READERS, read_minimal_pairs])
 def test_a_folder_without_set_files_is_refused(tmp_path, read):
-    with pytest.raises(SourceError) as error:
-        read(tmp_path)
-
-    if read in (read_relations, read_topics):
-        message = "contains no .txt files; expected one for each part of the set"
-    else:
-        message = "is a directory, not an evaluation set"
-    assert str(error.value) == f"{tmp_path}: {message}"
+    kind = {read_relations: "txt", read_topics: "txt", read_minimal_pairs: "jsonl"}.get(read)
+    message = f"contains no .{kind} files; expected one for each part of the set"
+    assert message_of(SourceError, read, tmp_path) == (
+        f"{tmp_path}: {message if kind else 'is a directory, not an evaluation set'}"
+    )
 
 
 def test_the_default_sets_are_complete():
