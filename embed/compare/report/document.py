@@ -161,29 +161,14 @@ class ResultGroup:
         """Rank of every row with a score."""
         return self.rank(self.results)
 
-    @property
-    def best(self) -> frozenset[str]:
-        """Rows with the highest score."""
-        return self._with_rank(Rank.BEST)
-
-    @property
-    def equals(self) -> frozenset[str]:
-        """Other rows without a significant difference from the best."""
-        return self._with_rank(Rank.EQUAL)
-
-    @property
-    def untested(self) -> frozenset[str]:
-        """Rows whose difference from the best could not be tested."""
-        return self._with_rank(Rank.UNTESTED)
-
-    @property
-    def worse(self) -> frozenset[str]:
-        """Rows that are neither best nor equal; empty if nothing was tested."""
-        return self._with_rank(Rank.WORSE, Rank.UNTESTED) if self.pairs else frozenset()
-
-    def _with_rank(self, *wanted: Rank) -> frozenset[str]:
+    def with_rank(self, *wanted: str) -> list[str]:
         """Return the rows with one of these ranks."""
-        return frozenset(run for run, rank in self.ranking.items() if rank in wanted)
+        return [run for run, rank in self.ranking.items() if rank in wanted]
+
+    @property
+    def worse(self) -> list[str]:
+        """Rows that are neither best nor equal; empty if nothing was tested."""
+        return self.with_rank(Rank.WORSE, Rank.UNTESTED) if self.pairs else []
 
 
 def rows_of(document: Mapping[str, Any]) -> list[str]:

@@ -50,11 +50,13 @@ def held_out_losses(
     for key, by_run in comparable.items():
         if len(by_run) > 1:
             of, bits = texts[key]
-            rows = compare_losses({run: np.array(seeds) for run, seeds in by_run.items()}, of)
-            yield [dataclasses.replace(row, bits=bits) for row in rows]
+            by_seed = {run: np.array(seeds) for run, seeds in by_run.items()}
+            yield compare_losses(by_seed, of, bits=bits)
 
 
-def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list[HeldOutRow]:
+def compare_losses(
+    losses: Mapping[str, np.ndarray], counts: np.ndarray, *, bits: bool = False
+) -> list[HeldOutRow]:
     """Compare runs with the best, given their summed losses by seed and unit.
 
     The error of a difference is that of the differences by unit, with the variances over seeds.
@@ -75,6 +77,7 @@ def compare_losses(losses: Mapping[str, np.ndarray], counts: np.ndarray) -> list
                 HeldOutLoss.of_units(mean, counts),
                 math.sqrt(_variance(seeds[run])) if len(seeds[run]) > 1 else None,
                 None if run == best else dataclasses.replace(behind, standard_error=error),
+                bits,
             )
         )
     return rows

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,8 +65,5 @@ def _common_name(names: Sequence[str]) -> str:
 
 def _unused(name: str, used: Collection[str]) -> str:
     """Return the name, numbered if it is in use."""
-    number, unused = 1, name
-    while unused in used:
-        number += 1
-        unused = f"{name} ({number})"
-    return unused
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in used)

@@ -1,12 +1,12 @@
 """Rank runs and mark statistical ties, for tables, pictures and pages alike."""
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
+from enum import StrEnum
 
 ALPHA = 0.05  # significance level of Holm-corrected p-values
 
 
-class Rank(Enum):
+class Rank(StrEnum):
     """How a run compares with the best run."""
 
     BEST = "best"

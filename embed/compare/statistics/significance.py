@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firth.embed.compare.statistics.bootstrap import LEVEL, Resampled, Sharing, percentiles, widen
+from firth.embed.compare.statistics.bootstrap import Resampled, Sharing, percentiles, widen
 from firth.embed.compare.statistics.estimators import Means
 
 _FLIPS = 9_999
@@ -39,7 +39,7 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     # units: int64 (n_items, k)
     difference = a.score - b.score
     replicates = widen(a.replicates - b.replicates, _sharing(a, b))
-    low, high = percentiles(replicates, LEVEL)
+    low, high = percentiles(replicates)
     are_means = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
     if difference == 0:
         p = 1.0

@@ -10,7 +10,7 @@ from firth.embed.compare.report.explanations import meaning, page_of
 from firth.embed.compare.report.html.scale import Scale, scale_of
 from firth.embed.compare.scoring.frequency_bands import EDGES
 from firth.embed.compare.scoring.notes import gather_notes
-from firth.embed.compare.statistics.ranking import ALPHA
+from firth.embed.compare.statistics.ranking import ALPHA, Rank
 
 _USUAL = 1.0  # largest absolute value of most metrics
 
@@ -57,8 +57,8 @@ def _row(run: Mapping[str, Any], whole: Sequence[ResultGroup]) -> dict[str, Any]
         "fingerprint": run.get("fingerprint"),
         "seeds": run.get("seeds"),
         "baseline": name in (ONE_HOT, RANDOM),
-        "best": sum(name in group.best for group in ranked),
-        "equal": sum(name in group.equals for group in ranked),
+        "best": sum(group.ranking.get(name) is Rank.BEST for group in ranked),
+        "equal": sum(group.ranking.get(name) is Rank.EQUAL for group in ranked),
         "scored": sum(name in group.results for group in ranked),
     }
 

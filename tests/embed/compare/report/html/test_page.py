@@ -238,8 +238,8 @@ def test_best_and_statistically_tied_runs_are_marked():
     pairs = [pair("a", "b", 0.1, 0.051), pair("c", "a", -0.2, 0.05), pair("a", "d", 0.3, None)]
     [group] = group_results(plain_document(rows, pairs))
 
-    assert (group.best, group.equals, group.untested) == ({"a"}, {"b"}, {"d"})
-    assert group.worse == {"c", "d"}
+    assert group.ranking == {"a": "best", "b": "equal", "c": "worse", "d": "untested"}
+    assert group.worse == ["c", "d"]
     page = page_of_rows(rows, pairs)
     shown = [rows_with(page, name)[0] for name in "abcde"]
     marks = ["0.500 best", "0.400 = best", "0.300", "0.200 no test", "undefined all cosines are"]
@@ -253,7 +253,7 @@ def test_unranked_metrics_have_no_best_run():
     pairs = [pair("a", "b", 1.4, 0.001, metric="effect_size")]
     document = plain_document(rows, pairs)
     [group] = group_results(document)
-    assert (group.best, group.equals, group.untested, group.worse) == (frozenset(),) * 4
+    assert (group.ranking, group.worse) == ({}, [])
     page = make_page(document, ReportParts())
     assert 'class="mark' not in page
     assert "not ranked: a higher score is not better" in page
