@@ -14,7 +14,7 @@ from firth.corpora.artifacts.figures import (
     write_figure,
 )
 from firth.corpora.common.console import human
-from firth.embed.compare.curves.table import Points, by_point
+from firth.embed.compare.curves.table import Points, by_point, readable_sizes
 from firth.embed.compare.inputs.baselines import RANDOM
 from firth.embed.compare.report.document import ResultGroup, group_results
 
@@ -96,24 +96,14 @@ def _draw(axes: Any, group: ResultGroup, methods: Sequence[str], sizes: Sequence
     if random is not None:
         axes.axhline(random, color=_GRAY, linestyle=_RANDOM, linewidth=1)
     axes.set_xscale("log")
-    axes.set_xticks(sizes, _tick_names(sizes))
+    readable = readable_sizes(sizes, _TICK_SPACING)
+    axes.set_xticks(sizes, [human(size) if size in readable else "" for size in sizes])
     axes.minorticks_off()
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlabel("tokens")
     axes.set_title(_title(group), loc="left", fontsize=9, parse_math=False)
-
-
-def _tick_names(sizes: Sequence[int]) -> list[str]:
-    """Return labels of the sizes; empty for those too close to the next labeled size."""
-    span = math.log(sizes[-1] / sizes[0]) or 1.0
-    names, after = [human(sizes[-1])], sizes[-1]
-    for size in reversed(sizes[:-1]):
-        near = math.log(after / size) < _TICK_SPACING * span
-        names.append("" if near else human(size))
-        after = after if near else size
-    return names[::-1]
 
 
 def _numbers(points: Points, method: str, sizes: Sequence[int], name: str) -> list[float]:

@@ -1,5 +1,6 @@
 """Print a learning curve as tables."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -23,6 +24,19 @@ Points = Mapping[tuple[str, int | None], Mapping[str, Any]]  # entries by method
 def by_point(results: Mapping[str, Mapping[str, Any]]) -> Points:
     """Return results by method and training tokens, which are None for baselines."""
     return {(entry["method"], entry["tokens"]): entry for entry in results.values()}
+
+
+def readable_sizes(sizes: Sequence[int], spacing: float) -> list[int]:
+    """Return the sizes whose labels fit on a log scale, from the largest.
+
+    ``spacing`` is the least distance of two labels, as a share of the axis.
+    """
+    span = math.log(sizes[-1] / sizes[0]) or 1.0
+    readable = [sizes[-1]]
+    for size in reversed(sizes[:-1]):
+        if math.log(readable[-1] / size) >= spacing * span:
+            readable.append(size)
+    return readable
 
 
 def print_curve(document: Mapping[str, Any]) -> None:

@@ -38,13 +38,7 @@ _LEGEND = (
 )
 
 
-@dataclass(frozen=True)
-class _Block:
-    """The metrics of one set or section, drawn as panels side by side."""
-
-    task: str
-    name: str
-    groups: Sequence[ResultGroup]
+_Block = Sequence[ResultGroup]  # metrics of one set or section, drawn as panels side by side
 
 
 @dataclass(frozen=True)
@@ -73,16 +67,13 @@ def _blocks(document: Mapping[str, Any]) -> list[_Block]:
     for group in group_results(document):
         key = group.task, group.dataset, group.section, group.number
         found.setdefault(key, []).append(group)
-    return [
-        _Block(task, dataset if section is None else f"{dataset}: {section}", groups)
-        for (task, dataset, section, _), groups in found.items()
-    ]
+    return list(found.values())
 
 
 def _styles(document: Mapping[str, Any], blocks: Sequence[_Block]) -> dict[str, _RunStyle]:
     """Assign styles to runs: baselines gray, runs of one method in one color."""
     methods = {run["run"]: str(run.get("method")) for run in document["runs"]}
-    results = [r for block in blocks for group in block.groups for r in group.results.values()]
+    results = [r for block in blocks for group in block for r in group.results.values()]
     seeds = {r["run"]: r["seeds"] for r in results if r.get("seeds")}
     runs = rows_of(document)
     by_method = len({methods.get(run) for run in runs if run not in (ONE_HOT, RANDOM)}) > 1
@@ -107,10 +98,10 @@ def _lines(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
     """Arrange blocks in lines of one task and at most ``_COLUMNS`` panels; split wider blocks."""
     line: list[_Block] = []
     for block in blocks:
-        for start in range(0, len(block.groups), _COLUMNS):
-            part = _Block(block.task, block.name, block.groups[start : start + _COLUMNS])
-            used = sum(len(other.groups) for other in line)
-            if line and (line[0].task != part.task or used + len(part.groups) > _COLUMNS):
+        for start in range(0, len(block), _COLUMNS):
+            part = block[start : start + _COLUMNS]
+            used = sum(map(len, line))
+            if line and (line[0][0].task != part[0].task or used + len(part) > _COLUMNS):
                 yield line
                 line = []
             line.append(part)
@@ -120,14 +111,14 @@ def _lines(blocks: Sequence[_Block]) -> Iterator[list[_Block]]:
 
 def _runs_of(line: Sequence[_Block], styles: Mapping[str, _RunStyle]) -> list[str]:
     """Return the runs that occur in a line, in the order of all runs."""
-    present = {run for block in line for group in block.groups for run in group.results}
+    present = {run for block in line for group in block for run in group.results}
     return [run for run in styles if run in present]
 
 
 def _lay_out(lines: Sequence[Sequence[_Block]], styles: Mapping[str, _RunStyle]) -> Any:
     """Draw all lines below each other, with run names at the left."""
     left = 2 * _EDGE + max(text_width(style.name, _POINTS) for style in styles.values())
-    columns = max(sum(len(block.groups) for block in line) for line in lines)
+    columns = max(sum(map(len, line)) for line in lines)
     step = (_WIDTH - left - _EDGE) / columns
     frame = _HEAD + _TITLE + _TICKS + _GAP
     heights = [frame + _ROW * len(_runs_of(line, styles)) for line in lines]
@@ -140,10 +131,11 @@ def _lay_out(lines: Sequence[Sequence[_Block]], styles: Mapping[str, _RunStyle])
         for block in line:
             x = left + column * step
             last = block is line[-1]
-            room = (columns - column if last else len(block.groups)) * step - _EDGE
-            name = truncate_to_width(block.name, _POINTS + 1, room, bold=True)
+            room = (columns - column if last else len(block)) * step - _EDGE
+            name = ": ".join(filter(None, (block[0].dataset, block[0].section)))
+            name = truncate_to_width(name, _POINTS + 1, room, bold=True)
             _write(figure, x, top + _HEAD / 2, name, weight="bold", fontsize=_POINTS + 1)
-            for group in block.groups:
+            for group in block:
                 x = left + column * step
                 box = (x, top + _HEAD + _TITLE, step - _NUMBER, _ROW * len(runs))
                 _draw(figure, box, group, {run: styles[run] for run in runs}, named=column == 0)

@@ -76,7 +76,7 @@ def compare_vectors(
         evaluation = SetEvaluation(task, set_index, compared, config, cache, bands)
         failures += evaluation.find_known_items()
         show = _nth(progress, set_index * n_vectors, len(tasks) * n_vectors)
-        failures += [each for each in evaluation.measure(threads, show) if each is not None]
+        failures += evaluation.measure(threads, show)
         scores += note_published(evaluation.scores(), task, chosen, foreign)
         pairs += evaluation.pairs()
     if contents:

@@ -94,8 +94,8 @@ class SetEvaluation:
 
     def measure(
         self, threads: int | None = None, progress: Progress = no_progress
-    ) -> Iterator[str | None]:
-        """Score every run on shared items and on all it covers; yield an error or None for each."""
+    ) -> Iterator[str]:
+        """Score every run on shared items and on all it covers; yield errors of damaged runs."""
         names = list(self._known)
         shares = dict.fromkeys(names, 0.0)
         reporting = Lock()
@@ -117,7 +117,6 @@ class SetEvaluation:
                 yield f"{self._task.dataset}: {found}"
             else:
                 self._found[True][name], self._found[False][name] = found
-                yield None
         for shared, by_run in self._found.items():
             self._found[shared] = self._with_groups(by_run)
 
@@ -219,15 +218,13 @@ class SetEvaluation:
     def _score(self, name: str, shared: bool, result: _Result) -> Score:
         """Return the score of one run, with None for undefined numbers."""
         known, resampled = self._n_known(name, result.measured), result.resampled
+        score = Score(name, self._set_index, shared, result.measured, None, None, None, known)
         if resampled is None:
-            return Score(name, self._set_index, shared, result.measured, None, None, None, known)
-        score, low, high = (
-            None if np.isnan(number) else number
-            for number in (resampled.score, *interval(resampled))
-        )
-        return Score(
-            name, self._set_index, shared, result.measured, score, low, high, known,
-            resampled.deviation, resampled.n_seeds,
+            return score
+        low, high = (None if math.isnan(end) else end for end in interval(resampled))
+        return replace(
+            score, score=resampled.score, low=low, high=high,
+            deviation=resampled.deviation, n_seeds=resampled.n_seeds,
         )  # fmt: skip
 
     def _n_known(self, name: str, measured: Measurement) -> int:

@@ -1,11 +1,11 @@
 """Learning curves section of the page: coordinates of the lines of each set and metric."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from firth.corpora.common.console import human
-from firth.embed.compare.curves.table import Points, by_point
+from firth.embed.compare.curves.table import Points, by_point, readable_sizes
 from firth.embed.compare.inputs.baselines import RANDOM
 from firth.embed.compare.report.document import ResultGroup, group_results
 from firth.embed.compare.report.html.scale import Scale, colors_of, scale_of
@@ -13,7 +13,7 @@ from firth.embed.compare.report.html.scale import Scale, colors_of, scale_of
 _WIDE, _HIGH = 360, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 346, 8, 204  # edges of the plot area
 _PADDING = 14.0  # from the edges to the first and the last size
-_TICK_SPACING = 46.0  # least distance of two size labels
+_TICK_SPACING = 0.17  # least distance of two size labels, as a share of the axis
 
 
 def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def curve_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "corpus": document["corpus"],
         "colors": colors,
         "wide": _WIDE, "high": _HIGH, "left": _LEFT, "right": _RIGHT,
-        "ticks": list(_ticks(places)),
+        "ticks": [(human(size), places[size]) for size in readable_sizes(sizes, _TICK_SPACING)],
         "charts": [_chart(group, colors, places) for group in group_results(document)],
     }  # fmt: skip
 
@@ -68,15 +68,6 @@ def _places(sizes: Sequence[int]) -> dict[int, float]:
     first, last = math.log(sizes[0]), math.log(sizes[-1])
     scale = Scale(first, last) if last > first else Scale(first - 1, first + 1)
     return {s: scale.place(math.log(s), _LEFT + _PADDING, _RIGHT - _PADDING) for s in sizes}
-
-
-def _ticks(places: dict[int, float]) -> Iterator[tuple[str, float]]:
-    """Yield label and x position of the sizes whose labels fit, from the largest."""
-    after = math.inf
-    for size, x in reversed(places.items()):
-        if after - x >= _TICK_SPACING:
-            yield human(size), x
-            after = x
 
 
 def _round_scores(scale: Scale) -> list[float]:
