@@ -33,10 +33,17 @@ def sets(tmp_path):
     return CompareConfig(sets=(f"similarity={pairs}", f"analogy={questions}"))
 
 
-@pytest.fixture
-def all_sets(tmp_path):
+@pytest.fixture(scope="module")
+def all_sets(tmp_path_factory):
     """A set for each task over WORDS."""
-    return planted_sets(tmp_path)
+    return planted_sets(tmp_path_factory.mktemp("sets"))
+
+
+@pytest.fixture(scope="module")
+def overlapping(all_sets):
+    """Two runs that together cover all words, and their comparison."""
+    runs = {"left": noisy(1, WORDS[:50]), "right": noisy(2, WORDS[10:])}
+    return runs, compared(runs, all_sets)
 
 
 def compared(runs, config):
@@ -104,32 +111,18 @@ def test_progress_moves_within_a_set_and_ends_complete(sets):
 def test_every_task_reads_its_set(all_sets):
     read = read_tasks(all_sets)
 
-    assert [(task.dataset, task.n_items) for task in read] == [
-        ("pairs", 60),
-        ("questions", 40),
-        ("kinds", 60),
-        ("odd", 20),
-        ("biases", 60),
-    ]
+    sizes = {"pairs": 60, "questions": 40, "kinds": 60, "odd": 20, "biases": 60}
+    assert {task.dataset: task.n_items for task in read} == sizes
 
 
 def test_default_sets_are_those_of_gensim():
-    assert [task.dataset for task in read_tasks(CompareConfig())] == [
-        "wordsim353",
-        "simlex999",
-        "questions-words",
-    ]
+    names = [task.dataset for task in read_tasks(CompareConfig())]
+    assert names == ["wordsim353", "simlex999", "questions-words"]
 
 
 def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
-    config = CompareConfig(
-        sets=(
-            *of_kind(all_sets, "categorization"),
-            "tagging=one",
-            "contexts=a,b,c",
-            "sentences=one",
-        )
-    )
+    kinds = of_kind(all_sets, "categorization")
+    config = CompareConfig(sets=(*kinds, "tagging=one", "contexts=a,b,c", "sentences=one"))
 
     tasks, failures = readable_tasks(config)
 
@@ -168,13 +161,9 @@ def test_baselines_can_be_chosen(tiny, sets, asked):
     assert {score.run for score in found.scores} == set(found.runs)
 
 
-def test_baselines_cover_what_any_run_covers(all_sets):
-    runs = {"left": noisy(1, WORDS[:50]), "right": noisy(2, WORDS[10:])}
-    tasks = read_tasks(all_sets)
-
-    found = compare_vectors(runs, tasks, all_sets)
-
-    for place, task in enumerate(tasks):
+def test_baselines_cover_what_any_run_covers(all_sets, overlapping):
+    runs, found = overlapping
+    for place, task in enumerate(read_tasks(all_sets)):
         left, right = (task.known(vectors) for vectors in runs.values())
         assert (left & right).any()  # else the set tests nothing
         assert (left ^ right).any()
@@ -214,13 +203,9 @@ def test_baselines_cover_shared_items_with_restricted_analogies(tmp_path):
 
 
 @pytest.mark.slow
-def test_scores_are_those_of_the_task(all_sets):
-    runs = {"left": noisy(1, WORDS[:50]), "right": noisy(2, WORDS[10:])}
-    tasks = read_tasks(all_sets)
-
-    found = compare_vectors(runs, tasks, all_sets)
-
-    for place, task in enumerate(tasks):
+def test_scores_are_those_of_the_task(all_sets, overlapping):
+    runs, found = overlapping
+    for place, task in enumerate(read_tasks(all_sets)):
         known = {name: task.known(vectors) for name, vectors in runs.items()}
         for name, vectors in runs.items():
             for shared in (True, False):
@@ -264,17 +249,11 @@ def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
         name for name, column in columns.items() for _ in itertools.combinations(column, 2)
     ]
     for name, column in columns.items():
+        first, units = column[0].measured, column[0].measured.units
+        counts = draw_counts(len(first.items), 200, config.seed, first.dataset, units)
         resampled = {
-            s.run: resample(
-                s.measured.statistic,
-                draw_counts(
-                    len(s.measured.items), 200, config.seed, s.measured.dataset, s.measured.units
-                ),
-                s.measured.words,
-            )
-            for s in column
+            s.run: resample(s.measured.statistic, counts, s.measured.words) for s in column
         }
-        units = column[0].measured.units
         raw = [
             paired(resampled[a], resampled[b], units)
             for a, b in itertools.combinations(resampled, 2)
@@ -314,7 +293,7 @@ def test_the_p_of_five_questions_by_hand(tmp_path):
     )
 
 
-def test_an_undefined_score_has_a_reason_and_no_pair(tiny, sets):
+def test_an_undefined_score_has_a_reason_and_no_pair_and_one_item_no_interval(tiny, sets):
     found = compared({"mine": tiny}, sets)
 
     one_hot = [s for s in found.scores if s.run == "one-hot" and s.set_index == 0]
@@ -326,14 +305,13 @@ def test_an_undefined_score_has_a_reason_and_no_pair(tiny, sets):
         ("mine", "random", "spearman"),
         ("mine", "random", "pearson"),
     ]
-
-
-def test_one_item_has_a_score_but_no_interval(tiny, sets):
-    found = compared({"mine": tiny}, sets)
-
-    [first, *_] = [s for s in found.scores if s.run == "mine" and s.set_index == 1]
-    assert (first.measured.metric, first.score) == ("accuracy", 1.0)
-    assert (first.low, first.high) == (None, None)
+    first = next(s for s in found.scores if s.run == "mine" and s.set_index == 1)
+    assert (first.measured.metric, first.score, first.low, first.high) == (
+        "accuracy",
+        1,
+        None,
+        None,
+    )
 
 
 def test_runs_without_shared_items_have_a_reason_and_own_scores(tmp_path):
@@ -369,12 +347,8 @@ def test_restrict_0_uses_all_questions(all_sets):
 @pytest.mark.slow
 def test_adding_a_run_or_set_changes_no_interval(all_sets):
     alone = compared({"a": noisy(1)}, CompareConfig(sets=of_kind(all_sets, "categorization")))
-    among = compared(
-        {"b": noisy(2), "a": noisy(1)},
-        CompareConfig(
-            sets=(*of_kind(all_sets, "similarity"), *of_kind(all_sets, "categorization"))
-        ),
-    )
+    two = (*of_kind(all_sets, "similarity"), *of_kind(all_sets, "categorization"))
+    among = compared({"b": noisy(2), "a": noisy(1)}, CompareConfig(sets=two))
 
     assert [
         [(s.score, s.low, s.high) for s in found.scores if s.run == "a" and s.set_index == place]

@@ -5,12 +5,10 @@ import json
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
@@ -22,21 +20,37 @@ from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind
 from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets, write
 
+SEEDS = ("sg-seed1", "sg-seed2", "sg-seed3")
+GROUPS = {"sg-seed*": SEEDS}
 
-@pytest.fixture
-def config(tmp_path):
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
     """A set of every kind over WORDS."""
-    return planted_sets(tmp_path)
+    return planted_sets(tmp_path_factory.mktemp("sets"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def one(config):
     """The set of pairs alone."""
     return replace(config, sets=config.sets[:1])
 
 
+@pytest.fixture(scope="module")
+def seeded(config):
+    """Three seeds of a method and a run of another one."""
+    runs = {"svd": noisy(9), **{name: noisy(number) for number, name in enumerate(SEEDS, 1)}}
+    return compare_vectors(runs, read_tasks(config), config, groups=GROUPS)
+
+
 def document(runs, config, **further):
     return to_json(compare_vectors(runs, read_tasks(config), config, **further), config, {})
+
+
+def printed(found, capsys):
+    """The printed lines of a comparison."""
+    print_report(to_json(found, CompareConfig(), {}), "skip")
+    return capsys.readouterr().out.splitlines()
 
 
 def of_run(found, name):
@@ -48,104 +62,72 @@ def of_run(found, name):
     ]
 
 
-def test_runs_of_several_seeds_share_a_row_with_mean_and_deviation(config):
-    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2), "sg-seed3": noisy(3)}
-
-    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2", "sg-seed3")})
+def test_runs_of_several_seeds_share_a_row_with_mean_and_deviation(seeded, config):
+    found = to_json(seeded, config, {})
 
     keys = ("task", "dataset", "metric", "shared_items", "items_used", "items_total")
     by_run = {
         name: {tuple(each[key] for key in keys): each for each in of_run(found, name)}
-        for name in ("sg-seed*", "sg-seed1", "sg-seed2", "sg-seed3")
+        for name in ("sg-seed*", *SEEDS)
     }
     assert len(by_run["sg-seed*"]) == 22  # metrics, on shared and on own items
     for key, mean in by_run["sg-seed*"].items():
-        scores = [by_run[f"sg-seed{seed}"][key]["score"] for seed in (1, 2, 3)]
+        scores = [by_run[name][key]["score"] for name in SEEDS]
         assert mean["seeds"] == 3
         assert mean["score"] == pytest.approx(np.mean(scores))
         assert mean["deviation"] == pytest.approx(np.std(scores, ddof=1))
         assert mean["low"] <= mean["score"] <= mean["high"]
     assert all("deviation" not in each for each in of_run(found, "sg-seed1"))
     assert [run for run in found["runs"] if "seeds" in run] == [
-        {
-            "run": "sg-seed*",
-            "method": None,
-            "fingerprint": None,
-            "seeds": ["sg-seed1", "sg-seed2", "sg-seed3"],
-        }
+        {"run": "sg-seed*", "method": None, "fingerprint": None, "seeds": list(SEEDS)}
     ]
 
 
-def test_methods_are_tested_with_all_their_seeds_and_single_runs_too(config):
-    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2)}
-
-    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
-
-    tested = [(p["a"], p["b"]) for p in found["pairs"] if p["metric"] == "opp"]
+def test_methods_are_tested_with_all_their_seeds_and_single_runs_too(seeded):
+    tested = [(pair.a, pair.b) for pair in seeded.pairs if pair.metric == "opp"]
     rows = ["svd", "sg-seed*", "random"]  # one-hot is undefined there
-    single = ["svd", "sg-seed1", "sg-seed2", "random"]
+    single = itertools.combinations(["svd", *SEEDS, "random"], 2)
     assert tested == [
         *itertools.combinations(rows, 2),
-        *(two for two in itertools.combinations(single, 2) if {"sg-seed1", "sg-seed2"} & set(two)),
+        *(two for two in single if set(SEEDS) & set(two)),
     ]
     assert len(tested) == len(set(tested))
 
 
-def test_the_table_shows_one_row_for_several_seeds(config, capsys):
-    runs = {"svd": noisy(9), "sg-seed1": noisy(1), "sg-seed2": noisy(2)}
-
-    found = compare_vectors(
-        runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
-    )
-    print_report(to_json(found, CompareConfig(), {}), "skip")
-
-    lines = capsys.readouterr().out.splitlines()
+def test_the_table_shows_one_row_for_several_seeds(seeded, capsys):
+    lines = printed(seeded, capsys)
     assert max(map(len, lines)) <= 100
     [first] = [line for line in lines if line.startswith(" pairs") and "spearman" in line]
     assert "svd" in first
     below = lines[lines.index(first) + 1]
     assert "sg-seed*" in below
     assert "±." in below
-    assert "sg-seed*: mean of 2 seeds ± their standard deviation" in lines
+    assert "sg-seed*: mean of 3 seeds ± their standard deviation" in lines
     assert not any("sg-seed1" in line for line in lines)
 
 
 def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     broken = noisy(3)
     broken.matrix[:] = np.nan
-    seeds = ("sg-seed1", "sg-seed2", "sg-seed3")
-    runs = dict(zip(seeds, (noisy(1), noisy(2), broken), strict=True))
+    runs = dict(zip(SEEDS, (noisy(1), noisy(2), broken), strict=True))
 
-    found = compare_vectors(runs, read_tasks(config), config, groups={"sg-seed*": seeds})
-    print_report(to_json(found, CompareConfig(), {}), "skip")
+    found = compare_vectors(runs, read_tasks(config), config, groups=GROUPS)
 
     assert len(found.failures) == 5
     assert {score.n_seeds for score in found.scores if score.run == "sg-seed*"} == {2}
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(found, capsys)
     assert any(line.startswith(" pairs") and "sg-seed* " in line for line in lines)
     assert "sg-seed*: mean of 2 of 3 seeds ± their standard deviation" in lines
     tested = {(pair.a, pair.b) for pair in found.pairs if pair.metric == "spearman"}
-    assert tested == {
-        ("sg-seed*", "random"),
-        ("sg-seed1", "sg-seed2"),
-        ("sg-seed1", "random"),
-        ("sg-seed2", "random"),
-    }
+    single = itertools.combinations((*SEEDS[:2], "random"), 2)
+    assert tested == {("sg-seed*", "random"), *single}
 
-
-def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
-    broken = noisy(2)
-    broken.matrix[:] = np.nan
-    runs = {"sg-seed1": noisy(1), "sg-seed2": broken}
-
-    found = compare_vectors(
-        runs, read_tasks(config), config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}
-    )
-    print_report(to_json(found, CompareConfig(), {}), "skip")
+    runs = {"sg-seed1": runs["sg-seed1"], "sg-seed3": broken}  # a single one keeps its name
+    found = compare_vectors(runs, read_tasks(config), config, groups={"sg-seed*": tuple(runs)})
 
     assert {score.run for score in found.scores} == {"sg-seed1", "one-hot", "random"}
     assert len(found.failures) == 5
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed(found, capsys)
     assert any(line.startswith(" pairs") and "sg-seed1 " in line for line in lines)
     assert not any("mean of" in line for line in lines)
     assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
@@ -154,7 +136,7 @@ def test_a_single_scored_seed_keeps_its_own_name(config, capsys):
 def test_seeds_that_cover_different_items_have_no_mean(config):
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2, WORDS[:40])}
 
-    found = document(runs, config, groups={"sg-seed*": ("sg-seed1", "sg-seed2")})
+    found = document(runs, config, groups={"sg-seed*": SEEDS[:2]})
 
     for each in of_run(found, "sg-seed*"):
         own = [
@@ -167,20 +149,19 @@ def test_seeds_that_cover_different_items_have_no_mean(config):
         if each["shared_items"] or own[0] == own[1]:
             assert each["score"] is not None
         else:
-            assert (each["score"], each["reason"]) == (
-                None,
-                "the seeds do not cover the same items",
-            )
+            assert each["score"] is None
+            assert each["reason"] == "the seeds do not cover the same items"
 
 
-def test_bands_without_a_score_have_a_reason_for_several_seeds_too(config, one):
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(tmp_path):
     edges = {"two": 2, "rest": sys.maxsize}
-    pairs = Path(of_kind(config, "similarity")[0].partition("=")[2])
+    planted = planted_sets(tmp_path)
+    pairs = tmp_path / "pairs.tsv"
     write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
-    one = replace(one, bands=True)
+    one = replace(planted, sets=planted.sets[:1], bands=True)
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
-    found = document(runs, one, groups={"sg-seed*": ("sg-seed1", "sg-seed2")}, edges=edges)
+    found = document(runs, one, groups={"sg-seed*": SEEDS[:2]}, edges=edges)
 
     json.dumps(found, allow_nan=False)
     undefined = [each for each in found["results"] if each.get("section") == "two"]
@@ -310,12 +291,12 @@ def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypa
     assert list((fresh_cache / FOLDER).glob("*.npz"))
 
 
-def test_cache_entries_are_used_only_for_the_same_run_set_and_items(one, fresh_cache):
-    names = {"mine": "0123"}
+def test_cache_entries_are_used_only_for_the_same_run_set_and_items(tmp_path, fresh_cache):
+    names, planted, pairs = {"mine": "0123"}, planted_sets(tmp_path), tmp_path / "pairs.tsv"
+    one = replace(planted, sets=planted.sets[:1])
     first = document({"mine": noisy(1)}, one, fingerprints=names)
     assert document({"mine": noisy(2)}, one, fingerprints={"mine": "4567"}) != first
 
-    pairs = Path(one.sets[0].partition("=")[2])
     lines = pairs.read_text().splitlines()
     write(pairs, [lines[0].rsplit("\t", 1)[0] + "\t9.75", *lines[1:]])
 
@@ -420,5 +401,3 @@ def test_a_task_that_fails_for_every_run_has_no_scores(config):
 
     assert {score.run for score in found.scores} == {"one-hot", "random"}
     assert len(found.failures) == 5
-    with pytest.raises(ArtifactError):
-        read_tasks(config)[0].measure(broken, np.ones(60, dtype=bool))
