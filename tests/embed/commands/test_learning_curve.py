@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 
 from firth import cli
-from firth.embed.svd import train as svd_train
 
 A_SIZE = "numbers of tokens such as 500K,1M,2.5M"
 
@@ -107,54 +106,6 @@ def test_existing_runs_are_kept_and_only_new_methods_are_trained(material, made)
     assert json.loads((out / "curve.json").read_text())["methods"] == ["svd", "skipgram"]
 
 
-@pytest.mark.slow
-def test_an_interrupted_curve_resumes(material, tmp_path, monkeypatch):
-    train = svd_train.train_svd
-
-    def interrupted(corpus, config, out, **more):
-        if out.name == "svd-all":
-            raise KeyboardInterrupt
-        return train(corpus, config, out, **more)
-
-    monkeypatch.setattr(svd_train, "train_svd", interrupted)
-    stopped = curve(material, tmp_path / "curve", "--methods", "svd")
-    assert stopped.exit_code == 1
-    assert {path.name for path in (tmp_path / "curve").iterdir()} == {"runs.json", "svd-12K"}
-    monkeypatch.undo()
-    done = curve(material, tmp_path / "curve", "--methods", "svd")
-    assert done.exit_code == 0, done.output
-    assert "svd-12K: kept\n" in done.stderr
-    assert "svd-all: training on" in done.stderr
-
-
-@pytest.mark.slow
-def test_seeds_are_summarized_and_the_svd_is_trained_once(material, tmp_path):
-    options = ("--methods", "svd,cbow", "--seeds", "2", "--seed", "5", "--json")
-    done = curve(material, tmp_path / "curve", *options)
-    assert done.exit_code == 0, done.output
-    assert sorted(path.name for path in (tmp_path / "curve").iterdir()) == [
-        "cbow-12K-seed5", "cbow-12K-seed6", "cbow-all-seed5", "cbow-all-seed6", "curve.json",
-        "runs.json", "svd-12K", "svd-all",
-    ]  # fmt: skip
-    svd, cbow = json.loads(done.stdout)["results"][:2]
-    assert (cbow["seeds"], cbow["run"]) == (2, f"{tmp_path}/curve/cbow-12K-seed*")
-    assert ("seeds" in svd, svd["run"]) == (False, f"{tmp_path}/curve/svd-12K")
-    assert json.loads((tmp_path / "curve/svd-12K/config.json").read_text())["seed"] == 5
-
-
-def test_a_run_with_other_options_is_not_taken_for_one_of_the_curve(material, tmp_path):
-    run = tmp_path / "curve" / "skipgram-all"
-    options = ("--epochs", "1", "--max-vocabulary", "150", "--subwords", "3-4", "--dim", "8")
-    made = firth("train-skipgram", material / "corpus", "--out", run, *options)
-    assert made.exit_code == 0, made.output
-    done = curve(material, tmp_path / "curve", "--methods", "skipgram")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"Error: {run}: was not made by learning-curve; move it or choose another --out\n"
-    )
-    assert [path.name for path in run.parent.iterdir()] == ["skipgram-all"]
-
-
 def test_results_are_printed_even_if_they_cannot_be_written(material, made, monkeypatch):
     from firth.embed.compare.curves import api
 
@@ -174,25 +125,20 @@ def test_results_are_printed_even_if_they_cannot_be_written(material, made, monk
 
 
 @pytest.mark.slow
-def test_a_size_with_too_few_words_is_reported_and_the_others_are_scored(material, tmp_path):
-    done = curve(material, tmp_path / "curve", "--methods", "svd", "--sizes", "500,12K")
-    assert done.exit_code == 1
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
-    assert line.startswith("Error: svd-500: --dim 100 is larger than the vocabulary (")
-    assert " 12,000 " in done.stdout
-    assert " 500 " not in done.stdout
-
-
-@pytest.mark.slow
-def test_an_unreadable_set_does_not_affect_the_others(material, tmp_path):
+def test_an_unreadable_set_and_a_size_with_too_few_words_do_not_affect_the_others(
+    material, tmp_path
+):
     (tmp_path / "bad.tsv").write_text("one\ttwo\tmany\nthree\tfour\tfew\n")
-    done = curve(
-        material, tmp_path / "curve", "--methods", "svd", "--similarity", f"{tmp_path}/bad.tsv"
-    )
+    options = ("--methods", "svd", "--sizes", "500,12K", "--similarity", f"{tmp_path}/bad.tsv")
+    done = curve(material, tmp_path / "curve", *options)
     assert done.exit_code == 1
     # reported before hours of training begin
     assert done.stderr.startswith(f"Error: {tmp_path}/bad.tsv:")
+    [_, line] = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert line.startswith("Error: svd-500: --dim 100 is larger than the vocabulary (")
     assert "pairs, spearman (39 items)" in done.stdout
+    assert " 12,000 " in done.stdout
+    assert " 500 " not in done.stdout
 
 
 def test_if_nothing_can_be_trained_the_error_is_one_line(material, tmp_path):

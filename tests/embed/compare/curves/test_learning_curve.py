@@ -161,6 +161,11 @@ def test_runs_are_named_by_method_size_and_seed_if_several(corpus, tmp_path):
     ]
 
 
+def test_the_svd_has_one_seed():
+    seeds = methods_of(CurveConfig(methods="svd, cbow", seeds=2, seed=5))
+    assert seeds == {"svd": range(5, 6), "cbow": range(5, 7)}
+
+
 def test_an_unseeded_method_is_trained_once(corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(METHODS, "that", stub(seeded=False))
     document = curve_of(corpus, tmp_path, seeds=2, seed=4, sizes=WHOLE)
