@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firth.embed.compare.statistics.estimators import (
+    BLOCK,
     Contingency,
     Counts,
     Means,
@@ -48,7 +49,14 @@ class Sharing:
     @classmethod
     def of(cls, statistic: Statistic, words: np.ndarray) -> "Sharing":
         """Leave out one item after the other."""
-        without = statistic.evaluate(_LeaveOneOut(len(words)))
+        n_items = len(words)
+        step = max(1, BLOCK // n_items)
+        without = np.concatenate(
+            [
+                statistic.evaluate(1 - np.eye(min(step, n_items - start), n_items, start, np.uint8))
+                for start in range(0, n_items, step)
+            ]
+        )
         return cls(words, without.mean() - without)
 
     def inflation(self) -> float:
@@ -67,26 +75,6 @@ class Sharing:
         independent = self.influences @ self.influences
         variance = by_word @ by_word - by_pair @ by_pair
         return max(1.0, float(variance / independent)) if independent > 0 else 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class _LeaveOneOut:
-    """Counts of n replicates, each without one item."""
-
-    n_items: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """As many replicates as items."""
-        return self.n_items, self.n_items
-
-    def __len__(self) -> int:
-        return self.n_items
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        """Return the counts of some replicates, uint8 (rows, n_items)."""
-        left_out = np.arange(self.n_items)
-        return (left_out != left_out[rows, None]).astype(np.uint8)
 
 
 def draw_counts(

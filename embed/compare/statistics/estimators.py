@@ -8,28 +8,15 @@ few sums over arrays and no item is copied.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
-from typing import Literal, Protocol, Self
+from functools import cached_property, partial
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
 from firth.embed.compare.statistics.spearman_kernels import rank_correlations
 
+BLOCK = 1 << 16  # counts held as float64 at once
 _SUMMED = 1 << 20  # counts of units held as float64 at once
-
-
-class Counts(Protocol):
-    """Item counts of each replicate: an int array (B, n_items), or an object that acts as one."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape (B, n_items)."""
-
-    def __len__(self) -> int:
-        """The number of replicates, B."""
-
-    def __getitem__(self, rows: slice, /) -> np.ndarray:
-        """Return the counts of some replicates, int (rows, n_items)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +68,10 @@ class UnitCounts:
         for units in others:
             counts *= np.take(drawn, units, axis=1)
         return counts
+
+
+# item counts of each replicate, int (B, n_items)
+Counts: TypeAlias = np.ndarray | UnitCounts
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,22 +178,39 @@ class Contingency(Statistic):
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the agreement of clusters with classes."""
-        return np.mean([start.evaluate(counts) for start in self._starts], axis=0)
+        return np.mean(self._scores(counts), axis=0)
 
     def once(self) -> np.ndarray:
         """Return the score of each clustering with every item counted once, float64 (S,)."""
-        counts = np.ones((1, self.n_items), np.uint8)
-        return np.concatenate([start.evaluate(counts) for start in self._starts])
+        return np.concatenate(self._scores(np.ones((1, self.n_items), np.uint8)))
 
     def take(self, chosen: np.ndarray) -> Self:
         """Return the statistic of the chosen items; clusters are not recomputed."""
         return replace(self, classes=self.classes[chosen], clusters=self.clusters[..., chosen])
 
+    def _scores(self, counts: Counts) -> list[np.ndarray]:
+        """Return the agreement of each clustering with the classes."""
+        measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
+        measure = measures[self.measure]
+
+        def agreement(
+            items: _Groups, by_class: _Groups, by_cluster: _Groups, rows: np.ndarray
+        ) -> np.ndarray:
+            return measure(items.totals(np.ascontiguousarray(rows.T)), by_class, by_cluster)
+
+        return [in_blocks(counts, partial(agreement, *tables)) for tables in self._tables]
+
     @cached_property
-    def _starts(self) -> list["_Clustering"]:
-        """The clusterings."""
-        classes = _Groups.of(self.classes)
-        return [_Clustering.of(classes, one, self.measure) for one in np.atleast_2d(self.clusters)]
+    def _tables(self) -> list[tuple["_Groups", "_Groups", "_Groups"]]:
+        """Items by nonempty cell, and cells by class and by cluster, of each clustering."""
+        classes, tables = _Groups.of(self.classes).labels, []
+        for clusters in np.atleast_2d(self.clusters):
+            labels = _Groups.of(clusters).labels
+            places = classes * (labels.max() + 1) + labels
+            first = np.unique(places, return_index=True)[1]
+            margins = _Groups.of(classes[first]), _Groups.of(labels[first])
+            tables.append((_Groups.of(places), *margins))
+        return tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,37 +258,8 @@ class _Groups:
         return np.maximum.reduceat(columns[self.order], self.starts, axis=0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Clustering:
-    """The table of one clustering and the classes: items by nonempty cell, cells by margin."""
-
-    cells: _Groups
-    by_class: _Groups
-    by_cluster: _Groups
-    measure: Callable[[np.ndarray, _Groups, _Groups], np.ndarray]
-
-    @classmethod
-    def of(cls, classes: _Groups, clusters: np.ndarray, measure: str) -> "_Clustering":
-        """Cross classes with clusters."""
-        labels = _Groups.of(clusters).labels
-        places = classes.labels * (labels.max() + 1) + labels
-        first = np.unique(places, return_index=True)[1]
-        measures = {"purity": _purity, "nmi": _mutual_information, "ari": _adjusted_rand}
-        margins = _Groups.of(classes.labels[first]), _Groups.of(labels[first])
-        return cls(_Groups.of(places), *margins, measures[measure])
-
-    def evaluate(self, counts: Counts) -> np.ndarray:
-        """Return the agreement of the clusters with the classes."""
-
-        def score(rows: np.ndarray) -> np.ndarray:
-            totals = self.cells.totals(np.ascontiguousarray(rows.T))
-            return self.measure(totals, self.by_class, self.by_cluster)
-
-        return in_blocks(counts, score)
-
-
 def in_blocks(
-    counts: Counts, score: Callable[[np.ndarray], np.ndarray], *, block: int = 1 << 16
+    counts: Counts, score: Callable[[np.ndarray], np.ndarray], *, block: int = BLOCK
 ) -> np.ndarray:
     """Score replicates in blocks of about ``block`` counts, to bound memory."""
     # counts: int (B, n_items); returns float64 (B,)
@@ -311,14 +290,7 @@ def _mutual_information(cells: np.ndarray, by_class: _Groups, by_cluster: _Group
 
 def _adjusted_rand(cells: np.ndarray, by_class: _Groups, by_cluster: _Groups) -> np.ndarray:
     """Return the adjusted Rand index; both terms are scaled by the number of item pairs."""
-    pairs, a, b, both = (
-        (sums * (sums - 1) / 2).sum(axis=0)
-        for sums in (
-            cells.sum(axis=0)[None],
-            by_class.totals(cells),
-            by_cluster.totals(cells),
-            cells,
-        )
-    )
+    sizes = cells.sum(axis=0)[None], by_class.totals(cells), by_cluster.totals(cells), cells
+    pairs, a, b, both = ((sums * (sums - 1) / 2).sum(axis=0) for sums in sizes)
     most = pairs * (a + b) / 2 - a * b
     return np.where(most == 0, 1.0, (pairs * both - a * b) / most)
