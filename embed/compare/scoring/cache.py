@@ -6,7 +6,8 @@ import importlib.metadata
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import NoneType
@@ -27,12 +28,13 @@ from firth.embed.protocols import StaticVectors
 FOLDER = "scores"  # in the cache directory
 # Increase it with every change of what a task measures on the same vectors and items: in the task,
 # in what it uses (inputs, probes, queries, poolings, encoders), or in what is stored here.
-MEASUREMENTS = 7
+MEASUREMENTS = 8
 _KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
 _STATISTICS = {kind.__name__: kind for kind in _KINDS}
 _PACKAGES = (
     "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers",
 )  # fmt: skip
+_STATISTIC = "statistic"
 _DIGEST = 32  # bytes of SHA-256 at the start of a file, of the rest of it
 
 
@@ -49,11 +51,9 @@ def name_contents(
 class MeasurementCache:
     """Measures one set, or returns stored per-item measurements of vectors with a content name."""
 
-    def __init__(
-        self, task: Task, contents: Mapping[str, str], version: int = MEASUREMENTS
-    ) -> None:
+    def __init__(self, task: Task, contents: Mapping[str, str]) -> None:
         self._task, self._contents = task, contents
-        self._about = _hash(f"{version}", *_versions(), repr(task)) if contents else ""
+        self._about = _hash(f"{MEASUREMENTS}", *_versions(), repr(task)) if contents else ""
 
     def measure(
         self, name: str, vectors: StaticVectors, items: np.ndarray, unknown: str
@@ -118,7 +118,7 @@ def _read(path: Path) -> list[Measurement] | None:
     except OSError:
         return None
     digest, packed = content[:_DIGEST], content[_DIGEST:]
-    return _unpacked(packed) if hashlib.sha256(packed).digest() == digest else None
+    return list(_unpacked(packed)) if hashlib.sha256(packed).digest() == digest else None
 
 
 def _packed(measured: Sequence[Measurement]) -> bytes:
@@ -126,37 +126,26 @@ def _packed(measured: Sequence[Measurement]) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     heads = []
     for index, each in enumerate(measured):
-        head = dict(vars(each))
-        statistic, head["remark"] = head.pop("statistic"), head.pop("note")
-        parts = {} if statistic is None else dict(vars(statistic))
-        head["sample"] = None if statistic is None else type(statistic).__name__
-        parts |= {name: head.pop(name) for name in ("items", "units", "words")}
-        arrays |= {f"{index} {n}": v for n, v in parts.items() if isinstance(v, np.ndarray)}
-        head["further"] = {
-            n: v for n, v in parts.items() if isinstance(v, str | bool | int | float)
-        }
-        heads.append(head)
+        entries = dict(vars(each))
+        statistic = entries.pop("statistic")
+        if statistic is not None:
+            entries[_STATISTIC] = type(statistic).__name__
+            parts = ((part.name, getattr(statistic, part.name)) for part in fields(statistic))
+            entries |= {f"{_STATISTIC} {name}": value for name, value in parts}
+        heads.append({n: v for n, v in entries.items() if not isinstance(v, np.ndarray)})
+        arrays |= {f"{index} {n}": v for n, v in entries.items() if isinstance(v, np.ndarray)}
     text = np.frombuffer(json.dumps(heads).encode(errors="surrogatepass"), np.uint8)
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, heads=text, **arrays)
     return file.getvalue()
 
 
-def _unpacked(packed: bytes) -> list[Measurement]:
-    """Return the measurements of an archive."""
+def _unpacked(packed: bytes) -> Iterator[Measurement]:
+    """Yield the measurements of an archive."""
     arrays = load_arrays(io.BytesIO(packed))
-    heads = json.loads(arrays.pop("heads").tobytes())
-    return [_measured(head, index, arrays) for index, head in enumerate(heads)]
-
-
-def _measured(head: dict[str, Any], index: int, arrays: Mapping[str, np.ndarray]) -> Measurement:
-    """Return one measurement from its JSON and arrays."""
-    start = f"{index} "
-    parts = {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
-    parts |= head.pop("further")
-    items, units, words = parts.pop("items"), parts.pop("units", None), parts.pop("words", None)
-    kind, note = head.pop("sample"), head.pop("remark")
-    statistic = None if kind is None else _STATISTICS[kind](**parts)
-    return Measurement(
-        **head, items=items, units=units, words=words, statistic=statistic, note=note
-    )
+    for index, head in enumerate(json.loads(arrays.pop("heads").tobytes())):
+        start = f"{index} "
+        head |= {n.removeprefix(start): v for n, v in arrays.items() if n.startswith(start)}
+        kind, start = head.pop(_STATISTIC, None), f"{_STATISTIC} "
+        parts = {n.removeprefix(start): head.pop(n) for n in list(head) if n.startswith(start)}
+        yield Measurement(**head, statistic=None if kind is None else _STATISTICS[kind](**parts))

@@ -12,6 +12,7 @@ import pytest
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
+from firth.embed.compare.scoring import cache
 from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks
@@ -306,11 +307,12 @@ def test_cache_entries_are_used_only_for_the_same_run_set_and_items(tmp_path, fr
     assert with_half == document(fewer, one)
 
 
-def test_another_version_is_measured_again(config, fresh_cache):
+def test_another_version_is_measured_again(config, fresh_cache, monkeypatch):
     [task, *_], vectors = read_tasks(config), noisy(1)
     items = task.known(vectors)
     for version in (1, 1, 2):
-        MeasurementCache(task, {"mine": "0123"}, version).measure("mine", vectors, items, "skip")
+        monkeypatch.setattr(cache, "MEASUREMENTS", version)
+        MeasurementCache(task, {"mine": "0123"}).measure("mine", vectors, items, "skip")
 
     assert len(list((fresh_cache / FOLDER).iterdir())) == 2
 
