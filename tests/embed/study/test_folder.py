@@ -1,5 +1,6 @@
 """The folder of a study: what is kept, redone and refused."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -31,15 +32,13 @@ def do(out, *options, text="text", force=False):
         return "redone" if overwrites else "done"
 
 
-def test_a_step_is_run_once(tmp_path):
-    assert do(tmp_path / "study", "--dim", "5") == "done"
-    assert do(tmp_path / "study", "--dim", "5") == "kept"
-
-
-def test_a_moved_study_resumes(tmp_path):
-    do(tmp_path / "study", "--dim", "5")
-    (tmp_path / "study").rename(tmp_path / "moved")
-    assert do(tmp_path / "moved", "--dim", "5") == "kept"
+def test_a_step_is_run_once_even_in_a_moved_study_unless_it_failed(tmp_path):
+    out, moved = tmp_path / "study", tmp_path / "moved"
+    assert do(out, "fail") == do(out, "fail") == "failed"
+    assert do(moved, "--dim", "5") == "done"
+    assert do(moved, "--dim", "5") == "kept"
+    moved.rename(tmp_path / "again")
+    assert do(tmp_path / "again", "--dim", "5") == "kept"
 
 
 @pytest.mark.parametrize(("options", "text"), [(("--dim", "6"), "text"), (("--dim", "5"), "other")])
@@ -96,24 +95,23 @@ def test_force_clears_the_partial_output_of_another_step(tmp_path):
     assert not partial.exists()
 
 
-def test_a_failed_step_is_run_again(tmp_path):
-    assert do(tmp_path / "study", "fail") == do(tmp_path / "study", "fail") == "failed"
-
-
 def test_choices_are_reused_if_their_inputs_are_unchanged(tmp_path):
     asked = Study(("a",)).with_options("train-cbow", dim=3)
     settled = asked.with_options("train-svd", dim=7).with_options("train-cbow", epochs=2)
+    # sets that could not be had are chosen again
+    chosen = settled.with_options("compare", sets=["two-tags"], intrinsic=True)
     with StudyFolder.open(tmp_path / "s") as folder:
         assert folder.reuse_choices(asked, "text") == asked
         folder.begin(asked, force=False)
-        folder.save_choices(asked, settled, "text")
-    assert read_study(tmp_path / "s" / "study.toml") == settled
+        folder.save_choices(asked, chosen, "text")
+    assert read_study(tmp_path / "s" / "study.toml") == chosen
 
     with StudyFolder.open(tmp_path / "s") as folder:
         for same in (asked, settled):
-            folder.begin(same, force=False)
+            folder.begin(asked, force=False)
             assert folder.reuse_choices(same, "text") == settled
             assert folder.reuse_choices(same, "other text") == same
+        folder.begin(chosen, force=False)
         other = Study(("b",), words=("sea",)).with_options("train-cbow", dim=4)
         folder.begin(other, force=True)
         assert folder.reuse_choices(other, "text") == other.with_options("train-svd", dim=7)
@@ -121,34 +119,15 @@ def test_choices_are_reused_if_their_inputs_are_unchanged(tmp_path):
         assert folder.reuse_choices(quicker, "text") == quicker
 
 
-def test_sets_that_could_not_be_had_are_chosen_again(tmp_path):
-    asked = Study(("a",))
-    without = asked.with_options("compare", sets=["two-tags"], intrinsic=True)
-    with StudyFolder.open(tmp_path / "s") as folder:
-        folder.begin(asked, force=False)
-        folder.save_choices(asked, without.with_options("train-svd", dim=7), "text")
-        assert folder.reuse_choices(asked, "text") == asked.with_options("train-svd", dim=7)
-
-
-def test_a_different_study_is_refused_with_the_settings_that_differ(tmp_path):
-    other = Study(("b",), budget="5m").with_options("train-svd", dim=7)
-    with StudyFolder.open(tmp_path / "s") as folder:
-        folder.begin(Study(("a",)), force=False)
-
-    with (
-        StudyFolder.open(tmp_path / "s") as folder,
-        pytest.raises(ArtifactError, match="a study with other budget, sources, train-svd;"),
-    ):
-        folder.begin(other, force=False)
-    with StudyFolder.open(tmp_path / "s") as folder:
-        assert folder.record["asked"] == Study(("a",)).to_json()
-
-
-def test_other_words_are_no_different_study(tmp_path):
+def test_a_different_study_is_refused_unless_only_its_words_differ(tmp_path):
     asked = Study(("a",), words=("sea",))
     settled = asked.with_options("train-svd", dim=7)
+    other = Study(("b",), budget="5m").with_options("train-svd", dim=8)
     with StudyFolder.open(tmp_path / "s") as folder:
         folder.begin(asked, force=False)
+        with pytest.raises(ArtifactError, match="with other budget, sources, train-svd, words;"):
+            folder.begin(other, force=False)
+        assert folder.record["asked"] == asked.to_json()
         folder.save_choices(asked, settled, "text")
         for same in (replace(asked, words=("lake",)), replace(settled, words=())):
             folder.begin(same, force=False)
@@ -157,37 +136,27 @@ def test_other_words_are_no_different_study(tmp_path):
             folder.begin(replace(asked, budget="5m"), force=False)
 
 
-def test_a_folder_is_locked_while_in_use(tmp_path):
-    with (
-        StudyFolder.open(tmp_path / "s"),
-        pytest.raises(ArtifactError, match="in use by another study"),
-        StudyFolder.open(tmp_path / "s"),
-    ):
+def refusal(path):
+    """The message of a folder that is refused."""
+    with pytest.raises(ArtifactError) as refused, StudyFolder.open(path):
         pass
+    return str(refused.value)
+
+
+def test_a_folder_in_use_and_one_that_is_no_study_are_refused(tmp_path):
+    with StudyFolder.open(tmp_path / "s"):
+        assert "in use by another study" in refusal(tmp_path / "s")
     with StudyFolder.open(tmp_path / "s"):
         pass
+    (tmp_path / "thesis.tex").write_text("")
+    for path in (tmp_path, tmp_path / "thesis.tex"):
+        assert "not a study folder" in refusal(path)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"steps": 3}', '{"steps": {"svd": 3}}', "{"])
 def test_a_damaged_record_is_refused(tmp_path, content):
     (tmp_path / "study.json").write_text(content)
-
-    with (
-        pytest.raises(ArtifactError, match=r"study\.json: (damaged|cannot be read)"),
-        StudyFolder.open(tmp_path),
-    ):
-        pass
-
-
-def test_a_folder_that_is_not_a_study_is_refused(tmp_path):
-    (tmp_path / "thesis.tex").write_text("")
-
-    for path in (tmp_path, tmp_path / "thesis.tex"):
-        with (
-            pytest.raises(ArtifactError, match="not a study folder"),
-            StudyFolder.open(path),
-        ):
-            pass
+    assert re.search(r"study\.json: (damaged|cannot be read)", refusal(tmp_path))
 
 
 def test_a_partial_first_record_is_ignored(tmp_path):

@@ -60,9 +60,7 @@ def test_shared_words_match_the_definition(n_words):
 
     place = {word: max(words.index(word) for words in lists) for word in common}
     assert found == sorted(common, key=lambda word: (place[word], word))[:n_words]
-
-
-def test_a_repeated_word_has_its_first_rank():
+    # a repeated word has its first rank
     assert shared_words([vectors(["a", "b", "a"]), vectors(["a", "b"])], 5) == ["a", "b"]
 
 
@@ -142,15 +140,11 @@ def test_measures_defined_for_one_hot_vectors():
 def test_only_the_baselines_that_are_asked_for_are_measured(n_words):
     runs = {"a": vectors(WORDS[:n_words]), "b": vectors(WORDS[:n_words], seed=2)}
     config = CompareConfig(replicates=200, baselines="random")
-    found = measure_geometry(runs, config).properties
-    assert {each.runs for each in found} == {("a",), ("b",), ("random",)}
-
-
-def test_baselines_given_as_runs_are_replaced():
-    runs = {"a": vectors()}
+    found = measure_geometry(runs, config)
+    assert {each.runs for each in found.properties} == {("a",), ("b",), ("random",)}
+    # those given as runs are replaced
     fewer = make_baselines(list(runs.values()), ["w050"], 30, CONFIG.seed)
-
-    assert measure_geometry({**runs, **fewer}, CONFIG) == measure_geometry(runs, CONFIG)
+    assert measure_geometry({**runs, **fewer}, config) == found
 
 
 def test_sparse_and_dense_runs_measure_the_same():
@@ -218,12 +212,8 @@ def test_few_shared_words_give_a_reason_for_every_number(n_words):
     assert len(found.agreements) == 6 * len(AGREEMENTS)
     for each in (*found.properties, *found.agreements):
         assert (each.score, each.words, each.reason) == (None, n_words, reason)
-
-
-def test_twenty_shared_words_are_enough():
-    found = measure_geometry({"a": vectors(WORDS[:20])}, CONFIG)
-
-    assert [each.reason for each in alone(found, "a").values()] == [None] * 5
+    enough = alone(measure_geometry({"a": vectors(WORDS[:20])}, CONFIG), "a")
+    assert {each.reason for each in enough.values()} == {None}
 
 
 def test_the_seed_changes_only_intervals_and_random_vectors():

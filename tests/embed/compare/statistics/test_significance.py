@@ -72,7 +72,7 @@ def test_intervals_skip_undefined_draws_unless_too_many():
     assert np.isnan(interval(found)).all()
 
 
-def test_one_item_has_no_interval():
+def test_one_item_or_unit_has_no_interval():
     counts = draw_counts(1, 100, seed=1, name="set")
     one = np.array([1])
 
@@ -81,6 +81,11 @@ def test_one_item_has_no_interval():
     found = paired(resample(Means(one), counts), resample(Means(one - 1), counts))
     assert (found.difference, found.p) == (1.0, 1.0)
     assert math.isnan(found.low)
+
+    counts = draw_counts(5, 20, seed=1, name="set", units=np.zeros((5, 1), dtype=np.int64))
+    resampled = resample(Means(np.array([1, 0, 1, 1, 0])), counts)
+    assert resampled.score == 0.6
+    assert np.isnan(resampled.replicates).all()
 
 
 def test_intervals_of_spearman_have_nominal_coverage():
@@ -181,7 +186,7 @@ def test_differences_use_the_same_draws():
     assert (swapped.difference, swapped.p) == (-found.difference, found.p)
 
 
-def test_a_run_has_no_difference_from_itself():
+def test_a_run_has_no_difference_from_itself_and_none_from_an_undefined_score():
     counts = draw_counts(50, 200, seed=1, name="set")
     x, y = np.random.default_rng(12).normal(size=(2, 50))
     labels = np.arange(50) % 5
@@ -190,23 +195,16 @@ def test_a_run_has_no_difference_from_itself():
         found = paired(resample(statistic, counts), resample(statistic, counts))
         assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
-
-def test_an_undefined_score_has_no_difference():
-    counts = draw_counts(50, 200, seed=1, name="set")
-    x, y = np.random.default_rng(12).normal(size=(2, 50))
     a, b = (resample(Correlation(x, run, ranked=True), counts) for run in (y, np.zeros(50)))
-
     found = paired(a, b)
-
     assert np.isnan([found.difference, found.low, found.high, found.p]).all()
 
 
 def test_constant_replicates_have_no_p_value():
     counts = draw_counts(6, 200, seed=1, name="set")
     x = np.arange(6.0)
-    a, b = (resample(Correlation(x, run, ranked=True), counts) for run in (x, -x))
 
-    found = paired(a, b)
+    found = paired(*(resample(Correlation(x, run, ranked=True), counts) for run in (x, -x)))
 
     assert found.difference == pytest.approx(2.0)
     assert math.isnan(found.p)
@@ -268,18 +266,13 @@ def test_a_sampled_p_is_never_zero():
     assert sign_flip(np.arange(1.0, 40.0)) == 1 / 10_000
 
 
-def test_holm_by_hand():
+def test_holm_by_hand_skips_nan_and_is_at_most_one():
     # 0.005 x 4, then 0.01 x 3, then 0.03 x 2, then 0.04 x 1, which may not fall below 0.06
     assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == [0.03, 0.06, 0.06, 0.02]
-
-
-def test_holm_skips_nan_and_is_at_most_one():
     found = holm([0.6, math.nan, 0.5, 0.01])
-
     assert found[[0, 2, 3]].tolist() == [1.0, 1.0, 0.03]
     assert math.isnan(found[1])
-    assert holm([]).tolist() == []
-    assert holm([0.2]).tolist() == [0.2]
+    assert (holm([]).tolist(), holm([0.2]).tolist()) == ([], [0.2])
 
 
 def test_item_counts_are_products_of_unit_counts():
@@ -337,16 +330,6 @@ def test_items_that_share_units_get_the_largest_p():
     assert alone.p < 1e-9
     assert sharing.difference == alone.difference
     assert (sharing.low, sharing.high) == (alone.low, alone.high)
-
-
-def test_one_unit_has_no_interval():
-    units = np.zeros((5, 1), dtype=np.int64)
-    counts = draw_counts(5, 20, seed=1, name="set", units=units)
-
-    resampled = resample(Means(np.array([1, 0, 1, 1, 0])), counts)
-
-    assert resampled.score == 0.6
-    assert np.isnan(resampled.replicates).all()
 
 
 def naive_inflation(influences, words):
@@ -475,26 +458,23 @@ def test_seeds_are_averaged_per_score_and_draw():
 @pytest.mark.parametrize("kind", ["correlation", "clusters"])
 def test_other_scores_averaged_over_seeds_are_statistics_too(kind):
     rng = np.random.default_rng(2)
-    if kind == "correlation":
-        judged = rng.normal(size=12)
-        statistics = [Correlation(judged, rng.normal(size=12), True) for _ in range(3)]
-    else:
-        classes = rng.integers(3, size=12)
-        statistics = [Contingency(classes, rng.integers(3, size=12), "purity") for _ in range(3)]
-    counts = draw_counts(12, 30, seed=1, name="set")
-    resampled = [resample(statistic, counts) for statistic in statistics]
+    judged, classes = rng.normal(size=12), rng.integers(3, size=12)
+    statistics = [
+        Correlation(judged, rng.normal(size=12), True)
+        if kind == "correlation"
+        else Contingency(classes, rng.integers(3, size=12), "purity")
+        for _ in range(3)
+    ]
+    counts, chosen = draw_counts(12, 30, seed=1, name="set"), np.arange(12) < 5
 
-    averaged = average_over_seeds(resampled)
+    averaged = average_over_seeds([resample(statistic, counts) for statistic in statistics])
 
-    expected = np.mean([statistic.evaluate(counts) for statistic in statistics], axis=0)
+    expected = np.mean([each.evaluate(counts) for each in statistics], axis=0)
     np.testing.assert_allclose(averaged.statistic.evaluate(counts), expected)
-    chosen = np.arange(12) < 5
-    np.testing.assert_allclose(
-        averaged.statistic.take(chosen).evaluate(counts[:, :5]),
-        np.mean(
-            [statistic.take(chosen).evaluate(counts[:, :5]) for statistic in statistics], axis=0
-        ),
-    )
-    assert averaged.score == pytest.approx(np.mean([each.score for each in resampled]))
+    few = counts[:, :5]
+    expected = np.mean([each.take(chosen).evaluate(few) for each in statistics], axis=0)
+    np.testing.assert_allclose(averaged.statistic.take(chosen).evaluate(few), expected)
+    once = np.ones((1, 12), np.uint8)
+    assert averaged.score == pytest.approx(averaged.statistic.evaluate(once)[0])
     low, high = interval(averaged)
     assert 0 <= low <= high <= 1 or kind == "correlation"
