@@ -18,7 +18,15 @@ WORDS = ["cat", "dog", "car", "bus", "tree", "lake"]
 
 
 @pytest.fixture
-def compared(tmp_path):
+def config(tmp_path):
+    """A set of pairs."""
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("cat\tdog\t9\ncar\tbus\t8\ncat\tcar\t2\ntree\tbus\t1\n", encoding="utf-8")
+    return CompareConfig(sets=(f"similarity={pairs}",))
+
+
+@pytest.fixture
+def compared(tmp_path, config):
     """Two runs, compared on one good set and one that is missing."""
     rng = np.random.default_rng(4)
     for name in ("a", "b"):
@@ -26,12 +34,8 @@ def compared(tmp_path):
         with new_artifact(tmp_path / name, {"command": name}) as partial:
             WordVectors(WORDS, vectors).save(partial)
             write_json(partial / "config.json", {"method": name})
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("cat\tdog\t9\ncar\tbus\t8\ncat\tcar\t2\ntree\tbus\t1\n", encoding="utf-8")
-    config = CompareConfig(
-        sets=(f"similarity={pairs}", f"similarity={tmp_path / 'gone.tsv'}"), intrinsic=True
-    )
-    return compare([tmp_path / "a", str(tmp_path / "b")], config)
+    sets = (*config.sets, f"similarity={tmp_path / 'gone.tsv'}")
+    return compare([tmp_path / "a", str(tmp_path / "b")], CompareConfig(sets=sets, intrinsic=True))
 
 
 def test_what_cannot_be_read_is_told_and_kept_and_the_rest_is_scored(compared, capsys):
@@ -55,26 +59,21 @@ def test_it_is_shown_stored_and_written_as_a_page(compared, tmp_path, capsys):
     assert kept["results"] == json.loads(json.dumps(compared.document["results"]))
 
 
-@pytest.mark.slow
-def test_no_run_is_refused():
-    with pytest.raises(SettingError, match=r"^no run to compare; pass at least one$"):
-        compare([])
-
-
 def test_its_scores_are_drawn(compared, tmp_path):
     pytest.importorskip("matplotlib")
     compared.draw(tmp_path / "scores.svg")
     assert "</svg>" in (tmp_path / "scores.svg").read_text(encoding="utf-8")
 
 
-def test_without_a_set_that_can_be_read_nothing_is_compared(tmp_path):
+def test_without_a_run_or_a_set_that_can_be_read_nothing_is_compared(config, tmp_path):
+    with pytest.raises(SettingError, match=r"^no run to compare; pass at least one$"):
+        compare([], config)
     with pytest.raises(SourceError, match=r"gone\.tsv"):
         compare([tmp_path], CompareConfig(sets=(f"similarity={tmp_path / 'gone.tsv'}",)))
 
 
-def test_one_run_may_be_named_without_a_list(compared, tmp_path):
-    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
-
+@pytest.mark.usefixtures("compared")
+def test_one_run_may_be_named_without_a_list(config, tmp_path):
     for run in (str(tmp_path / "a"), WordVectors.open(tmp_path / "a")):
         assert list(compare(run, config).opened.paths) == [str(tmp_path / "a")]
 
@@ -114,27 +113,27 @@ def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, caps
     assert list(stored["compared"]) == ["second"]
 
 
-def test_vectors_of_a_run_that_was_replaced_are_refused(compared, tmp_path):
+@pytest.mark.usefixtures("compared")
+def test_vectors_of_a_run_that_was_replaced_are_refused(config, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     with new_artifact(tmp_path / "a", {"command": "a"}, force=True) as partial:
         WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
-    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
     assert message_of(ArtifactError, compare, [a], config) == (
         f"{tmp_path / 'a'}: was replaced after these vectors were opened; reopen it"
     )
 
 
-def test_contexts_of_vectors_in_memory_are_added(compared, tmp_path):
-    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
+@pytest.mark.usefixtures("compared")
+def test_contexts_of_vectors_in_memory_are_added(config, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     both = WordVectors(WORDS, a.matrix, contexts=a.matrix, name="both")
     found = compare([both, a.in_memory("plain")], config, add_contexts=True)
     assert list(found.opened.vectors) == ["both w+c", "plain"]
 
 
-def test_two_runs_of_one_name_are_refused(compared, tmp_path):
+@pytest.mark.usefixtures("compared")
+def test_two_runs_of_one_name_are_refused(config, tmp_path):
     a = WordVectors.open(tmp_path / "a")
-    config = CompareConfig(sets=(f"similarity={tmp_path / 'pairs.tsv'}",))
     assert (
         message_of(SettingError, compare, [a.in_memory("svd"), a.in_memory("svd")], config)
         == "two runs are named 'svd'; pass a mapping of names to runs"

@@ -13,7 +13,7 @@ from tests.embed.compare.refusals import message_of
 from tests.embed.compare.report.report_pages import pair, result
 
 pytest.importorskip("matplotlib")
-BLUE, VERMILLION, GREY = "#0072b2", "#d55e00", "#767676"
+BLUE, VERMILLION, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
 
 
 def document(*results, runs=(), pairs=()):
@@ -67,14 +67,11 @@ def test_intervals_are_drawn_to_scale(tmp_path):
     assert lengths[1] == pytest.approx(2 * lengths[0], rel=1e-3)
 
 
-def test_undefined_scores_show_their_reason(tmp_path):
+def test_undefined_scores_show_their_reason_truncated_if_long(tmp_path):
     rows = [result("out/svd", 0.5), result("one-hot", None, reason="all cosines are equal")]
     shown = texts(drawn(tmp_path, document(*rows)))
     assert "undefined: all cosines are equal" in shown
     assert [text for text in shown if re.fullmatch(r"−?\d\.\d{3}", text)] == ["0.500"]
-
-
-def test_long_reasons_are_truncated(tmp_path):
     reason = "no question has all its words among the 30,000 most frequent" * 4
     shown = texts(drawn(tmp_path, document(result("out/svd", None, reason=reason))))
     [shown_reason] = [text for text in shown if text.startswith("undefined")]
@@ -108,14 +105,10 @@ def test_control_characters_and_dollar_signs_have_no_effect(tmp_path, name, show
     assert shown in texts(drawn(tmp_path, document(result("out/svd", 0.5, dataset=name))))
 
 
-def test_a_run_without_a_result_is_shown_as_not_scored(tmp_path):
+def test_only_shared_items_count_and_a_run_without_a_result_is_not_scored(tmp_path):
     rows = [result("out/svd", 0.5), result("out/sg", 0.5), result("out/svd", 0.5, metric="pearson")]
-    assert texts(drawn(tmp_path, document(*rows))).count("not scored") == 1
-
-
-def test_only_shared_items_count(tmp_path):
-    rows = [result("out/svd", 0.5), result("out/svd", 0.75, shared_items=False)]
-    assert "0.750" not in texts(drawn(tmp_path, document(*rows)))
+    shown = texts(drawn(tmp_path, document(*rows, result("out/svd", 0.75, shared_items=False))))
+    assert (shown.count("not scored"), "0.750" in shown) == (1, False)
 
 
 def test_best_and_tied_runs_are_filled_and_others_hollow(tmp_path):
@@ -126,14 +119,10 @@ def test_best_and_tied_runs_are_filled_and_others_hollow(tmp_path):
         pair("out/svd", "out/cbow", 0.1, 0.04),
         pair("out/sg", "out/cbow", 0.1, 0.9),
     ]
-    svg = drawn(tmp_path, document(*rows, runs=runs, pairs=pairs))
-    green = "#009e73"
-    assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION), ("#ffffff", green)]
-
-
-def test_without_tests_no_run_is_worse(tmp_path):
-    svg = drawn(tmp_path, document(result("out/svd", 0.6), result("out/sg", 0.5)))
-    assert faces(svg) == [(BLUE, BLUE), (VERMILLION, VERMILLION)]
+    filled = [(BLUE, BLUE), (VERMILLION, VERMILLION)]
+    for tested, last in ((pairs, "#ffffff"), ([], GREEN)):  # without tests no run is worse
+        svg = drawn(tmp_path, document(*rows, runs=runs, pairs=tested))
+        assert faces(svg) == [*filled, (last, GREEN)]
 
 
 def test_runs_of_one_method_share_a_color_and_baselines_are_gray(tmp_path):
@@ -162,19 +151,12 @@ def test_seeds_are_one_row_with_their_deviation(tmp_path):
     assert len(re.findall(r"stroke-opacity: 0.35; stroke-width: 6", svg)) == 1
 
 
-def test_sets_of_one_name_have_separate_panels(tmp_path):
+def test_sets_of_one_name_and_sections_have_panels_of_their_own(tmp_path):
     rows = [result("out/svd", 0.125), result("out/svd", 0.25)]
-    shown = texts(drawn(tmp_path, document(*rows)))
-    assert (shown.count("ws353"), "0.125" in shown, "0.250" in shown) == (2, True, True)
-
-
-def test_a_section_is_named_after_its_set(tmp_path):
-    rows = [
-        result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul"),
-        result("out/svd", 0.5, task="analogy", metric="accuracy_3cosmul", section="family"),
-    ]
-    shown = texts(drawn(tmp_path, document(*rows)))
-    assert {"ws353", "ws353: family", "3cosmul"} <= set(shown)
+    more = {"task": "analogy", "metric": "accuracy_3cosmul", "section": "family"}
+    shown = texts(drawn(tmp_path, document(*rows, result("out/svd", 0.5, **more))))
+    assert [shown.count(text) for text in ("ws353", "0.125", "0.250")] == [2, 1, 1]
+    assert {"ws353: family", "3cosmul"} <= set(shown)
 
 
 def test_the_same_document_gives_the_same_svg_also_from_json(tmp_path):
@@ -200,19 +182,11 @@ def test_pictures_are_1000_pixels_wide(tmp_path):
         assert picture.size[1] > 6 * 2 * 14 * 19
 
 
-def test_a_document_without_scores_is_refused(tmp_path):
+def test_a_document_without_scores_and_an_existing_picture_are_refused(tmp_path):
     out = tmp_path / "a.svg"
-    assert (
-        message_of(SettingError, draw_scores, document(), out)
-        == f"{out}: there is no score to draw"
-    )
+    empty = message_of(SettingError, draw_scores, document(), out)
+    assert empty == f"{out}: there is no score to draw"
     assert not out.exists()
-
-
-def test_an_existing_picture_is_not_overwritten_without_force(tmp_path):
-    out = tmp_path / "a.svg"
     out.write_text("mine")
-    assert (
-        message_of(ArtifactError, draw_scores, document(result("out/svd", 0.5)), out)
-        == f"{out}: already exists; choose another OUT or pass `force=True`"
-    )
+    existing = message_of(ArtifactError, draw_scores, document(result("out/svd", 0.5)), out)
+    assert existing == f"{out}: already exists; choose another OUT or pass `force=True`"

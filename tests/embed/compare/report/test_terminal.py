@@ -55,40 +55,41 @@ def table(capsys, found):
     return [line for line in lines if line]
 
 
-FEW = "fewer than 30 items, so intervals and tests are rough"
+FEW = {
+    "items": "fewer than 30 items, so intervals and tests are rough",
+    "units": "items of fewer than 30 pairs, topics or words, so intervals and tests are rough",
+}
 
 
-@pytest.mark.parametrize(("used", "few"), [(29, True), (30, False)])
-def test_a_score_on_few_items_says_so(capsys, used, few):
+@pytest.mark.parametrize(
+    ("made_of", "number", "few"),
+    [
+        (None, 29, "items"),
+        (None, 30, None),
+        # questions of two pairs each, or pairs of two words, that share them
+        ("units", 29, "units"),
+        ("units", 30, None),
+        ("words", 29, "units"),
+    ],
+)
+def test_a_score_on_few_items_or_units_says_so(capsys, made_of, number, few):
+    numbers = {} if made_of is None else {made_of: np.arange(80).reshape(40, 2) % number}
+    used = number if made_of is None else 40
     found = comparison(
-        scored("a", 0.5, used=used, own=40, note="odd"), scored("one-hot", None, used=used)
+        scored("a", 0.5, used=used, own=40, note="odd", **numbers),
+        scored("one-hot", None, used=used),
     )
 
     lines = table(capsys, found)
     shared, own, nothing, _ = to_json(found, CompareConfig(), {})["results"]
 
     row, *_ = [line for line in lines if " a " in line]
-    assert ("0.500 *~" in row, f"~ {FEW}" in lines) == (few, few)
-    assert shared["remark"] == (f"odd; {FEW}" if few else "odd")
-    assert shared.get("few") == ("items" if few else None)
-    assert own["remark"] == "odd"
+    assert ("0.500 *~" in row) == (few is not None)
+    assert [f"~ {text}" in lines for text in FEW.values()] == [few == what for what in FEW]
+    assert shared["remark"] == (f"odd; {FEW[few]}" if few else "odd")
+    assert shared.get("few") == few
+    assert own["remark"] == ("odd" if made_of is None else shared["remark"])
     assert "remark" not in nothing  # an undefined score has its reason
-
-
-@pytest.mark.parametrize(("made_of", "n_units"), [("units", 29), ("units", 30), ("words", 29)])
-def test_a_score_on_items_of_few_units_says_so(capsys, made_of, n_units):
-    # questions of two pairs each, or pairs of two words, that share them
-    numbers = np.arange(80).reshape(40, 2) % n_units
-    found = comparison(scored("a", 0.5, **{made_of: numbers}))
-    few = "items of fewer than 30 pairs, topics or words, so intervals and tests are rough"
-
-    lines = table(capsys, found)
-    shared, _ = to_json(found, CompareConfig(), {})["results"]
-
-    row, *_ = [line for line in lines if " a " in line]
-    marked = n_units < 30
-    assert ("~" in row, f"~ {few}" in lines, shared.get("remark") == few) == (marked,) * 3
-    assert shared.get("few") == ("units" if marked else None)
 
 
 def test_json_fields_and_null_with_a_reason():
@@ -119,35 +120,22 @@ def test_json_fields_and_null_with_a_reason():
             {"run": "one-hot", **shared, **nothing, **items(40, False), "reason": EQUAL},
         ],
         "pairs": [
-            {
-                "a": "a",
-                "b": "random",
-                **shared,
-                "difference": 0.25,
-                "low": -0.5,
-                "high": 0.75,
-                "p": 0.125,
-            }
+            {"a": "a", "b": "random", **shared}
+            | {"difference": 0.25, "low": -0.5, "high": 0.75, "p": 0.125}
         ],
     }
 
 
-def test_json_has_optional_fields_only_if_present():
+def test_json_has_optional_fields_only_if_present_and_null_for_nan():
     about = {"section": "royal", "items_composed": 3, "items_zero": 2}
-    found = comparison(scored("a", 0.5, **about), pairs=[pair("a", "b", 1.0, section="royal")])
+    pairs = [pair("a", "b", 1.0, section="royal"), pair("a", "b", math.nan)]
 
-    made = to_json(found, CompareConfig(), {})
+    made = to_json(comparison(scored("a", 0.5, **about), pairs=pairs), CompareConfig(), {})
 
     assert about.items() <= made["results"][0].items()
-    assert made["pairs"][0]["section"] == "royal"
-
-
-def test_json_has_null_for_nan():
-    found = comparison(pairs=[pair("a", "b", math.nan)])
-
-    [entry] = to_json(found, CompareConfig(), {})["pairs"]
-
-    assert (entry["difference"], entry["p"]) == (0.25, None)
+    of_section, whole = made["pairs"]
+    assert of_section["section"] == "royal"
+    assert (whole["difference"], whole["p"], "section" in whole) == (0.25, None, False)
 
 
 def test_the_table_marks_best_and_tied_runs(capsys):
@@ -246,26 +234,16 @@ def test_names_are_whole_and_rows_unfolded_in_a_file_or_pipe(capsys):
     assert f" {Path(run).name} " in row
 
 
-def test_runs_of_one_name_show_their_paths(capsys):
-    lines = table(capsys, comparison(scored("x/svd", 0.25), scored("y/svd", 0.5)))
-
-    assert any(" x/svd " in line for line in lines)
-    assert any(line.startswith("y/svd ") for line in lines)
-
-
 @pytest.mark.parametrize(
-    "names",
-    [
-        ("out/small-skipgram-window-5-seed-1", "out/large-skipgram-window-5-seed-1"),
-        ("small/skipgram-window-5", "large/skipgram-window-5"),
-    ],
+    ("folders", "names"), [("xy", "ss"), ("oo", ["small-skipgram-w5", "large-skipgram-w5"])]
 )
-def test_long_names_stay_distinct(capsys, names):
-    found = comparison(scored(names[0], 0.25), scored(names[1], 0.5))
+def test_runs_are_named_by_their_paths_only_if_they_share_a_name(capsys, folders, names):
+    paths = [f"{folder}/{name}" for folder, name in zip(folders, names, strict=True)]
+    found = comparison(scored(paths[0], 0.25), scored(paths[1], 0.5))
 
-    first, second = (line for line in table(capsys, found) if line.endswith("/42"))
+    first, second = (line.split() for line in table(capsys, found) if line.endswith("/42"))
 
-    assert first.split()[2] != second.split()[0]
+    assert [first[2], second[0]] == (paths if names == "ss" else names)
 
 
 def test_composed_and_zero_vectors_are_counted_once_below_the_table(capsys):

@@ -10,7 +10,6 @@ import pytest
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.word_pairs import default_sets
 from firth.embed.compare.scoring.notes import (
     PUBLISHED,
     Note,
@@ -18,6 +17,7 @@ from firth.embed.compare.scoring.notes import (
     gather_notes,
     words_digest,
 )
+from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.registry import METHODS
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
@@ -35,7 +35,6 @@ def test_a_note_on_a_set_is_not_repeated_for_sections_or_own_items():
         for section in (None, "part")
         for run in ("a", "b")
     ]
-
     assert gather_notes(found) == [Note(("a", "b"), "set", "odd")]
 
 
@@ -45,20 +44,15 @@ def test_notes_on_sections_and_own_items_name_them():
         ("a", "set", None, True, None),
         ("a", "set", "part", True, "here"),
         ("a", "other", None, True, "own"),
+        *(("b", "set", section, True, "odd") for section in "uvwxyz"),
     ]
-
     assert gather_notes(found) == [
         Note(("a",), "set: part", "here"),
         Note(("a",), "other", "own"),
+        Note(("b",), "set: u, v, w, x, y and 1 more", "odd"),
         Note(("a",), "set, on all items it covers", "own"),
     ]
-
-
-def test_a_note_on_several_sections_names_the_first_five():
-    found = [("a", "set", section, True, "odd") for section in "uvwxyz"]
-
-    assert gather_notes(found[:2]) == [Note(("a",), "set: u, v", "odd")]
-    assert gather_notes(found) == [Note(("a",), "set: u, v, w, x, y and 1 more", "odd")]
+    assert gather_notes(found[4:6]) == [Note(("b",), "set: u, v", "odd")]
 
 
 def options_of(method, **changed):
@@ -111,15 +105,6 @@ def test_the_digest_of_a_set_ignores_order_case_and_repetition():
 
 
 @pytest.mark.slow
-def test_the_default_sets_are_recognized():
-    names = [
-        PUBLISHED[words_digest(read_task(task, path, CompareConfig()))]
-        for task, path in default_sets()
-    ]
-    assert names == ["WS-353", "SimLex-999", "Google analogies"]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "file", "name"),
     [
@@ -140,6 +125,13 @@ def test_the_default_sets_are_recognized():
 def test_other_copies_of_published_sets_are_recognized(shared_data, task, file, name):
     found = read_task(task, shared_data / "evaluation" / file, CompareConfig())
     assert PUBLISHED.get(words_digest(found)) == name
+
+
+@pytest.mark.slow
+def test_the_default_sets_are_recognized():
+    read = read_tasks(CompareConfig())
+    names = [PUBLISHED[words_digest(task)] for task in read]
+    assert names == ["WS-353", "SimLex-999", "Google analogies"]
 
 
 @pytest.fixture
