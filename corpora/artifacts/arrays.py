@@ -140,30 +140,42 @@ def load_arrays(file: Path | BinaryIO) -> dict[str, np.ndarray]:
         return dict(saved)
 
 
+class ArrayWriters:
+    """Named arrays of one folder that are written together."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._files: list[ArrayWriter] = []
+
+    def new(self, name: str, dtype: Any) -> ArrayWriter:
+        """Return the writer of another array."""
+        self._files.append(ArrayWriter(array_path(self.directory, name), dtype))
+        return self._files[-1]
+
+    def close(self) -> None:
+        """Write the true lengths and close the files."""
+        for file in self._files:
+            file.close()
+
+    def discard(self) -> None:
+        """Close the files without writing their lengths."""
+        for file in self._files:
+            file.discard()
+
+
 class StringWriter:
     """Appends strings to two named arrays, ``NAME.text`` (UTF-8) and ``NAME.offsets``."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self._text = ArrayWriter(array_path(directory, f"{name}.text"), np.uint8)
-        self._offsets = ArrayWriter(array_path(directory, f"{name}.offsets"), np.int64)
+    def __init__(self, arrays: ArrayWriters, name: str) -> None:
+        self._text = arrays.new(f"{name}.text", np.uint8)
+        self._offsets = arrays.new(f"{name}.offsets", np.int64)
         self._offsets.append(np.zeros(1, dtype=np.int64))
 
     def append(self, strings: Iterable[str]) -> None:
         """Append strings."""
         encoded = [string.encode() for string in strings]
-        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64) + self._text.length
+        self._offsets.append(offsets_of(map(len, encoded))[1:] + self._text.length)
         self._text.append(np.frombuffer(b"".join(encoded), dtype=np.uint8))
-        self._offsets.append(ends)
-
-    def close(self) -> None:
-        """Write the lengths and close both files."""
-        self._text.close()
-        self._offsets.close()
-
-    def discard(self) -> None:
-        """Close both files without writing their lengths."""
-        self._text.discard()
-        self._offsets.discard()
 
 
 def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -> list[str]:

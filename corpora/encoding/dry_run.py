@@ -11,9 +11,10 @@ from firth.corpora.common.console import human
 from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import peak_memory
-from firth.corpora.encoding.pipeline import build_sample, most_at_once
+from firth.corpora.encoding.pipeline import build_sample
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
+from firth.corpora.encoding.table_pool import most_at_once
 from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.sample import sample_blocks, stored_bytes
 from firth.corpora.reading.sources import source_files

@@ -3,11 +3,10 @@
 import itertools
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import ArrayWriter, array_path
+from firth.corpora.artifacts.arrays import ArrayWriters, offsets_of
 from firth.corpora.encoding.encode_kernels import join_sentences
 from firth.corpora.store.kept_text import BLOCKS, FIRST_SENTENCES, OFFSETS
 
@@ -21,7 +20,8 @@ _LEVEL = 1
 class CompressedText:
     """Sentences as compressed blocks."""
 
-    blocks: list[bytes]  # by zlib, UTF-8 with a line feed after each sentence
+    data: np.ndarray  # uint8: blocks by zlib, of UTF-8 with a line feed after each sentence
+    offsets: np.ndarray  # int64 (n_blocks + 1,)
     n_sentences: np.ndarray  # int64 (n_blocks,)
 
 
@@ -36,35 +36,27 @@ def compress_sentences(
     firsts = np.flatnonzero(np.diff(ends[:-1] // _BLOCK_BYTES, prepend=-1))
     bounds = np.append(firsts, len(starts))
     blocks = [zlib.compress(joined[a:b].data, _LEVEL) for a, b in itertools.pairwise(ends[bounds])]
-    return CompressedText(blocks, np.diff(bounds))
+    data = np.frombuffer(b"".join(blocks), dtype=np.uint8)
+    return CompressedText(data, offsets_of(map(len, blocks)), np.diff(bounds))
 
 
 class TextWriter:
     """Writes the kept text of one shard."""
 
-    def __init__(self, directory: Path) -> None:
-        self._blocks = ArrayWriter(array_path(directory, BLOCKS), np.uint8)
-        self._offsets = ArrayWriter(array_path(directory, OFFSETS), np.int64)
-        self._firsts = ArrayWriter(array_path(directory, FIRST_SENTENCES), np.int64)
+    def __init__(self, arrays: ArrayWriters) -> None:
+        self._blocks = arrays.new(BLOCKS, np.uint8)
+        self._offsets = arrays.new(OFFSETS, np.int64)
+        self._firsts = arrays.new(FIRST_SENTENCES, np.int64)
         self._n_sentences = 0
 
     def append(self, text: CompressedText) -> None:
         """Append blocks."""
-        lengths = np.array([0, *map(len, text.blocks)], dtype=np.int64)
-        self._offsets.append(self._blocks.length + np.cumsum(lengths)[:-1])
-        self._blocks.append(np.frombuffer(b"".join(text.blocks), dtype=np.uint8))
-        ends = self._n_sentences + np.cumsum(text.n_sentences)
-        self._firsts.append(ends - text.n_sentences)
+        self._offsets.append(self._blocks.length + text.offsets[:-1])
+        self._blocks.append(text.data)
+        self._firsts.append(self._n_sentences + offsets_of(text.n_sentences)[:-1])
         self._n_sentences += int(text.n_sentences.sum())
 
-    def close(self) -> None:
-        """Write the ends and the lengths, and close the files."""
+    def end(self) -> None:
+        """Append where the last block ends, and the number of sentences."""
         self._offsets.append(np.array([self._blocks.length]))
         self._firsts.append(np.array([self._n_sentences]))
-        for writer in (self._blocks, self._offsets, self._firsts):
-            writer.close()
-
-    def discard(self) -> None:
-        """Close the files of a failed build."""
-        for writer in (self._blocks, self._offsets, self._firsts):
-            writer.discard()

@@ -213,19 +213,20 @@ def write_joined(
     paths = trie.paths(n_types)
     for edge in found.tolist():
         np.subtract.at(counts, list(paths[edge]), n_joined[edge])  # a word may occur twice
-    nodes_of_runs = []
+    nodes_of_runs = {}
     for first in range(0, n_types, _TYPES_AT_ONCE):
         kept = first + np.flatnonzero(counts[first : min(first + _TYPES_AT_ONCE, n_types)])
-        runs.add(*_gather(vocabulary, kept), counts[kept])
-        nodes_of_runs.append(kept)
+        runs.add(first, *_gather(vocabulary, kept), counts[kept])
+        nodes_of_runs[first] = kept
     spelled = _spelled(vocabulary, [paths[edge] for edge in found.tolist()])
     text = np.frombuffer(b"".join(spelled), dtype=np.uint8)
-    runs.add(text, offsets_of(map(len, spelled)), n_joined[found])
-    nodes_of_runs.append(n_types + found)
+    runs.add(n_types, text, offsets_of(map(len, spelled)), n_joined[found])
+    nodes_of_runs[n_types] = n_types + found
     written = directory.with_name("joined")
     new_ids = np.zeros(n_types + len(paths), dtype=np.int32)
-    for nodes, ids in zip(nodes_of_runs, runs.merge(written, max_types), strict=True):
-        new_ids[nodes] = ids
+    ids = runs.merge(written, max_types)
+    for first, nodes in nodes_of_runs.items():
+        new_ids[nodes] = ids[first]
     shutil.rmtree(directory)
     os.replace(written, directory)
     return new_ids

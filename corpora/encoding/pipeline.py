@@ -7,9 +7,9 @@ on disk renumbered. The result does not depend on which thread or worker encodes
 
 import queue
 import shutil
-from collections import Counter, deque
-from collections.abc import Iterable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -32,28 +32,22 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import worker_threads
-from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, parse
 from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
-from firth.corpora.encoding.parts import PART_BYTES, encoding_tasks, read_blocks, read_tables
+from firth.corpora.encoding.parts import PART_BYTES, encode_parts
 from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
 from firth.corpora.encoding.processes import worker_processes
 from firth.corpora.encoding.readable import check_readable
-from firth.corpora.encoding.request import BuildOptions, Request
+from firth.corpora.encoding.request import Request
 from firth.corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
-from firth.corpora.encoding.table_pool import TablePool
+from firth.corpora.encoding.table_pool import Encoded, encode_blocks, most_at_once
 from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.sources import SourceFile, source_files
-from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, TextBlock
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
 from firth.corpora.store.corpus import FORMAT, MANIFEST, Corpus
 from firth.corpora.store.shards import FORMS, Shard
 from firth.corpora.store.vocabulary import Vocabulary
-
-_PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
-# A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is
-# kept.
-_SHARES, _SHARES_IF_KEPT = 7, 14
 
 
 def encode_corpus(
@@ -147,7 +141,6 @@ class _Builder:
         self.n_consumed = 0
         self.tally: Counter[str] = Counter()
         self.runs = TypeRuns(directory / SCRATCH)
-        self.run_of_table: dict[int, int] = {}
         self.shards: list[ShardWriter] = []
         self.entries: list[dict[str, Any]] = []
         self.source_numbers: dict[str, int] = {}
@@ -159,10 +152,7 @@ class _Builder:
         """Build everything and return the manifest; discard open files on failure."""
         try:
             with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
-                if tasks:
-                    self._encode_on_cluster(tasks, part_bytes, threads)
-                else:
-                    self._encode_on_threads(threads)
+                self._encode(tasks, part_bytes, threads)
                 self._close_shard()
                 self._check_not_empty()
                 self._renumber(threads, *self._merge())
@@ -179,86 +169,39 @@ class _Builder:
         shutil.rmtree(self.directory / SCRATCH)  # with the tasks of a cluster
         return self._manifest()
 
-    def _encode_on_threads(self, threads: ThreadPoolExecutor) -> None:
-        """Read blocks, encode them on threads and write them in order."""
-        waiting: deque[tuple[int, int, Future[tuple[EncodedBlock, TextBlock, int]]]] = deque()
-        most = most_at_once(self.options, self.block_bytes)
-        tables = TablePool(self.options, self.runs)
-
-        def write_next() -> None:
-            _, consumed, encoded = waiting.popleft()
-            self._write(*encoded.result())
-            self._add_consumed(consumed)
-
-        with worker_processes(self.options.n_threads) as processes:
-            for raw in self.blocks:
-                prepared: Future[tuple[TextBlock, PreparedBlock]] | None = None
-                if raw.heavy or self.text.segmenter == "jieba":
-                    prepared = processes.submit(parse, raw, self.text.before_lemmas)
-                size = len(raw.data) if isinstance(raw.data, bytes) else self.block_bytes
-                encoded = threads.submit(self._encode, raw, prepared, tables)
-                waiting.append((size, raw.consumed, encoded))
-                # a third, since the next piece may be as long as fits
-                while len(waiting) > 2 * self.options.n_threads or (
-                    sum(each for each, *_ in waiting) > most // 3
-                ):
-                    write_next()
-            while waiting:
-                write_next()
-        tables.close_all(threads)
-        self.run_of_table = tables.run_of_table
-
     def _encode(
-        self,
-        raw: RawBlock,
-        prepared: Future[tuple[TextBlock, PreparedBlock]] | None,
-        tables: TablePool,
-    ) -> tuple[EncodedBlock, TextBlock, int]:
-        """Encode one block on the calling thread; return the number of its table, too."""
-        text = self.text.before_lemmas
-        parsed, block = prepared.result() if prepared else parse(raw, text)
-        encoded, table = tables.encode(block, text, keep_text=self.options.keep_text)
-        return encoded, parsed, table
-
-    def _encode_on_cluster(
-        self, tasks: TaskFolder, part_bytes: int, threads: ThreadPoolExecutor
+        self, tasks: TaskFolder | None, part_bytes: int, threads: ThreadPoolExecutor
     ) -> None:
-        """Encode parts of the files on workers, then write their blocks in order."""
-        parts = encoding_tasks(self.files, self.request, part_bytes, self.block_bytes)
-        results: dict[int, dict[str, Any]] = {}
-        for number, result in tasks.run(parts):
-            results[number] = result
-            self._add_consumed(result["bytes"])
+        """Encode the sources, by tasks or else on threads, and write their blocks in order."""
+        with worker_processes(self.options.n_threads) as parsers:
+            if tasks:
+                encoded = encode_parts(
+                    tasks, self.files, self.request, self.runs, threads, self.records,
+                    part_bytes, self.block_bytes,
+                )  # fmt: skip
+            else:
+                encoded = encode_blocks(
+                    self.blocks, self.request, self.runs, threads, parsers, self.block_bytes
+                )
+            for block in encoded:
+                self._write(block)
+                self.n_consumed += block.consumed
+                self.progress(self.n_consumed, self.n_bytes)
 
-        def add_tables(number: int) -> list[int]:
-            tables = read_tables(tasks.path_of(parts[number]), results[number]["tables"])
-            return [self.runs.add(*table) for table in tables]
-
-        for number, runs in enumerate(threads.map(add_tables, range(len(parts)))):
-            folder, result = tasks.path_of(parts[number]), results[number]
-            self.records += result["records"]
-            for block, parsed, table in read_blocks(folder, result["blocks"]):
-                self._write(block, parsed, runs[table])
-            self.run_of_table |= zip(runs, runs, strict=True)
-
-    def _write(self, block: EncodedBlock, parsed: TextBlock, table: int) -> None:
+    def _write(self, encoded: Encoded) -> None:
         """Append one block to the current shard; a full shard ends at the next document start."""
+        text = encoded.text
         full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
-        if not self.shards or (full and not parsed.continues):
+        if not self.shards or (full and not text.continues):
             self._close_shard()
             name = f"{len(self.shards):05}"
             self.shards.append(ShardWriter(self.directory / "shards" / name))
-        if parsed.pretokenized is not None:
-            self._check_pretokenized(parsed.source, parsed.pretokenized)
-        source = self.source_numbers.setdefault(parsed.source, len(self.source_numbers))
-        self.shards[-1].append(block, parsed, table, source)
-        self.tally.update(block.tally)
-        self.tally.update(parsed.counts)
-
-    def _add_consumed(self, n_bytes: int) -> None:
-        """Report bytes of source done."""
-        self.n_consumed += n_bytes
-        self.progress(self.n_consumed, self.n_bytes)
+        if text.pretokenized is not None:
+            self._check_pretokenized(text.source, text.pretokenized)
+        source = self.source_numbers.setdefault(text.source, len(self.source_numbers))
+        self.shards[-1].append(encoded, source)
+        self.tally.update(encoded.block.tally)
+        self.tally.update(text.counts)
 
     def _check_pretokenized(self, source: str, pretokenized: bool) -> None:
         """Raise if one corpus would mix two ways of segmentation."""
@@ -283,7 +226,7 @@ class _Builder:
     def _close_shard(self) -> None:
         """Close the current shard, if there is one."""
         if self.shards:
-            self.entries.append(self.shards[-1].close())
+            self.entries.append(self.shards[-1].finish())
 
     def _check_not_empty(self) -> None:
         """Raise if the corpus is empty."""
@@ -291,8 +234,8 @@ class _Builder:
             names = ", ".join(map(str, self.request.sources))
             raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
-    def _merge(self) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """Write the vocabulary; return the final ids of the types of each run.
+    def _merge(self) -> tuple[dict[Hashable, np.ndarray], np.ndarray | None]:
+        """Write the vocabulary; return the final ids of the types of each table.
 
         With ``lemmatize`` these are ids of forms; the second array has the lemma of each form.
         """
@@ -309,7 +252,7 @@ class _Builder:
     def _renumber(
         self,
         threads: ThreadPoolExecutor,
-        new_ids: list[np.ndarray],
+        ids_of_table: dict[Hashable, np.ndarray],
         lemma_of_form: np.ndarray | None,
     ) -> None:
         """Replace table ids by final ids, and count the documents of each type."""
@@ -320,8 +263,6 @@ class _Builder:
         arrays = queue.SimpleQueue[np.ndarray]()  # int64 (2, V): documents, and the last one seen
         for _ in range(n_workers):
             arrays.put(np.zeros((2, len(counts)), dtype=np.int64))
-
-        ids_of_table = {table: new_ids[run] for table, run in self.run_of_table.items()}
 
         def work(shard: ShardWriter) -> None:
             documents, last_seen = taken = arrays.get()
@@ -357,8 +298,7 @@ class _Builder:
         new_ids = write_joined(words, self.runs, trie, n_joined, max_types)
         for shard, entry, size in zip(self.shards, self.entries, sizes, strict=True):
             shard.segments, entry["tokens"] = [(0, size, 0)], size
-        self.run_of_table = {0: 0}
-        self._renumber(threads, [new_ids], None)
+        self._renumber(threads, {0: new_ids}, None)
         types, tokens = int(np.count_nonzero(n_joined)), int(n_joined.sum())
         self.phrases.append({"types": types, "tokens": tokens})
 
@@ -393,12 +333,6 @@ class _Builder:
         return [
             _record(file, **record) for file, record in zip(self.files, self.records, strict=True)
         ]
-
-
-def most_at_once(options: BuildOptions, block_bytes: int) -> int:
-    """Return the most bytes of text to read in one piece, which is encoded as a whole."""
-    shares = _SHARES_IF_KEPT if options.keep_text else _SHARES
-    return max((parse_memory(options.memory) - _PROGRAM_BYTES) // shares, 4 * block_bytes)
 
 
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -16,14 +16,14 @@ from firth.corpora.common.interrupts import defer_interrupts, interrupts_blocked
 T = TypeVar("T")
 
 
-class LazyProcesses:
+class LazyProcesses(Executor):
     """A process pool that starts with its first task."""
 
     def __init__(self, n_processes: int) -> None:
         self._n_processes = n_processes
         self._pool: ProcessPoolExecutor | None = None
 
-    def submit(self, function: Callable[..., T], *arguments: Any) -> "Future[T]":
+    def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
         """Run a module-level function with picklable arguments in another process."""
         if self._pool is None:
             # spawned, not forked: this process has threads
@@ -36,18 +36,21 @@ class LazyProcesses:
         # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
         # half-started worker would print a traceback
         with defer_interrupts(), interrupts_blocked(), main_hidden():
-            return self._pool.submit(function, *arguments)
+            return self._pool.submit(function, *args, **kwargs)
 
-    def shutdown(self, *, kill: bool = False) -> None:
-        """Cancel tasks that have not started, finish or kill the others, and end the processes."""
-        if self._pool is None:
-            return
-        if kill:
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
+        """End the processes after the tasks that have started."""
+        if self._pool is not None:
+            self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    def kill(self) -> None:
+        """End the processes at once."""
+        if self._pool is not None:
             for process in list(self._pool._processes.values()):  # has no public name before 3.14
                 process.kill()
             # or the pool's thread, and exit with it, waits for the rest of a half-sent result
             self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
-        self._pool.shutdown(cancel_futures=True)
+            self.shutdown()
 
 
 @contextmanager
@@ -57,7 +60,7 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
     try:
         yield pool
     except BaseException as error:
-        pool.shutdown(kill=True)
+        pool.kill()
         if isinstance(error, BrokenProcessPool):
             raise FirthError(
                 "a process that reads the text was killed, perhaps for lack of memory; pass fewer "

@@ -1,13 +1,14 @@
 """Writes the vocabulary: sorted runs of types during a build, merged at the end."""
 
+import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import numpy as np
 
 from firth.corpora.artifacts.arrays import (
-    ArrayWriter,
+    ArrayWriters,
     array_path,
     new_mapped,
     offsets_of,
@@ -20,21 +21,22 @@ from firth.corpora.store.vocabulary_kernels import gather_types, merge_runs, sor
 _ROWS_AT_ONCE = 1 << 16
 
 
-class TypeRuns:
+class TypeRuns(ArrayWriters):
     """Sorted runs of types on disk, one per full type table (an external merge sort)."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        super().__init__(directory)
         self._lock = threading.Lock()
-        self._text = ArrayWriter(array_path(directory, "runs.text"), np.uint8)
-        self._offsets = ArrayWriter(array_path(directory, "runs.offsets"), np.int64)
+        self._text = self.new("runs.text", np.uint8)
+        self._offsets = self.new("runs.offsets", np.int64)
         self._offsets.append(np.zeros(1, dtype=np.int64))
-        self._counts = ArrayWriter(array_path(directory, "runs.counts"), np.int64)
-        self._starts = [0]
-        self._orders: list[np.ndarray] = []
+        self._counts = self.new("runs.counts", np.int64)
+        self._orders: dict[Hashable, np.ndarray] = {}  # by table, as they were added
 
-    def add(self, text: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> int:
-        """Write types with their counts as one sorted run and return its number."""
+    def add(
+        self, table: Hashable, text: np.ndarray, offsets: np.ndarray, counts: np.ndarray
+    ) -> None:
+        """Write the types of a table with their counts as one sorted run."""
         # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts: int64 (n,)
         order = np.empty(len(counts), dtype=np.int64)
         sort_types(text, offsets, order)
@@ -44,57 +46,40 @@ class TypeRuns:
             self._offsets.append(sorted_offsets[1:] + self._text.length)
             self._text.append(sorted_text)
             self._counts.append(counts[order])
-            self._starts.append(self._starts[-1] + len(order))
-            self._orders.append(order)
-            return len(self._orders) - 1
+            self._orders[table] = order
 
-    def merge(self, directory: Path, max_types: int | None) -> list[np.ndarray]:
+    def merge(self, directory: Path, max_types: int | None) -> dict[Hashable, np.ndarray]:
         """Write the vocabulary arrays, except document counts, keeping the most frequent types.
 
-        Returns for each run the final ids of its types in table order. All types beyond
-        ``max_types`` become PRUNED, the last entry.
+        Returns for each table the final ids of its types. All types beyond ``max_types`` become
+        PRUNED, the last entry.
         """
-        text, offsets, counts = self._close()
+        self.close()
+        text, offsets, counts = (
+            open_array(self.directory, name)
+            for name in ("runs.text", "runs.offsets", "runs.counts")
+        )
         merged_text = self._scratch("merged.text", np.uint8, len(text))
         merged_offsets = self._scratch("merged.offsets", np.int64, len(offsets))
         merged_counts = self._scratch("merged.counts", np.int64, len(counts))
         ranks = self._scratch("merged.ranks", np.int32, len(counts))
-        starts = np.array(self._starts, dtype=np.int64)
+        starts = offsets_of(map(len, self._orders.values()))
         n_types = merge_runs(
             text, offsets, starts, counts, merged_text, merged_offsets, merged_counts, ranks
         )
-        id_of_rank = _write_types(
-            directory,
-            merged_text,
-            merged_offsets[: n_types + 1],
-            merged_counts[:n_types],
-            max_types,
-        )
-        return [
-            _in_table_order(order, id_of_rank[ranks[first:stop]])
-            for order, first, stop in zip(
-                self._orders, self._starts, self._starts[1:], strict=False
-            )
-        ]
-
-    def discard(self) -> None:
-        """Close the files of a failed build."""
-        for writer in (self._text, self._offsets, self._counts):
-            writer.discard()
-
-    def _close(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Finish the files and reopen them for reading."""
-        for writer in (self._text, self._offsets, self._counts):
-            writer.close()
-        text, offsets, counts = (
-            open_array(self._directory, name)
-            for name in ("runs.text", "runs.offsets", "runs.counts")
-        )
-        return text, offsets, counts
+        merged_offsets, merged_counts = merged_offsets[: n_types + 1], merged_counts[:n_types]
+        id_of_rank = _write_types(directory, merged_text, merged_offsets, merged_counts, max_types)
+        ids_of_table = {}
+        for (table, order), (first, stop) in zip(
+            self._orders.items(), itertools.pairwise(starts), strict=True
+        ):
+            ids_of_table[table] = np.empty(len(order), dtype=np.int32)
+            ids_of_table[table][order] = id_of_rank[ranks[first:stop]]
+        return ids_of_table
 
     def _scratch(self, name: str, dtype: type, length: int) -> np.ndarray:
         """Create a memory-mapped array, so that the system can page it out."""
-        return new_mapped(array_path(self._directory, name), dtype, length)
+        return new_mapped(array_path(self.directory, name), dtype, length)
 
 
 def write_lemmas(
@@ -106,7 +91,7 @@ def write_lemmas(
     forms_at_once: int = 1 << 20,
 ) -> np.ndarray:
     """Write the vocabulary of the lemmas of all forms; return the id of the lemma of each form."""
-    rows_of_runs = []
+    rows_of_runs = {}
     for first in range(0, len(forms), forms_at_once):  # the strings of all would be too large
         stop = min(first + forms_at_once, len(forms))
         rows: dict[str, int] = {}
@@ -116,10 +101,10 @@ def write_lemmas(
         counts = np.zeros(len(rows), dtype=np.int64)
         np.add.at(counts, row_of_form, forms.counts[first:stop])
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        runs.add(text, offsets_of(map(len, encoded)), counts)
-        rows_of_runs.append(row_of_form)
+        runs.add(first, text, offsets_of(map(len, encoded)), counts)
+        rows_of_runs[first] = row_of_form
     ids = runs.merge(directory, max_types)
-    return np.concatenate([own[rows] for own, rows in zip(ids, rows_of_runs, strict=True)])
+    return np.concatenate([ids[first][rows] for first, rows in rows_of_runs.items()])
 
 
 def write_tsv(directory: Path, path: Path) -> None:
@@ -135,13 +120,6 @@ def write_tsv(directory: Path, path: Path) -> None:
                 vocabulary.document_counts, first, stop, out,
             )  # fmt: skip
             file.write(out[:used].data)
-
-
-def _in_table_order(order: np.ndarray, sorted_ids: np.ndarray) -> np.ndarray:
-    """Return the ids of a run in table order."""
-    ids = np.empty(len(order), dtype=np.int32)
-    ids[order] = sorted_ids
-    return ids
 
 
 def _write_types(

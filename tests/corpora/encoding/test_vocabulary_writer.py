@@ -35,7 +35,7 @@ def table_of(words: list[str]) -> TypeTable:
 def runs_of(directory: Path, table: TypeTable) -> TypeRuns:
     """Return one run, the types of a table."""
     runs = TypeRuns(directory / "scratch")
-    runs.add(table.text, table.offsets, table.counts())
+    runs.add(0, table.text, table.offsets, table.counts())
     return runs
 
 
@@ -62,8 +62,8 @@ def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_type
     directory = tmp_path_factory.mktemp("vocabulary")
     runs = TypeRuns(directory / "scratch")
     tables = [table_of(words) for words in parts]
-    for table in tables:
-        runs.add(table.text, table.offsets, table.counts())
+    for number, table in enumerate(tables):
+        runs.add(number, table.text, table.offsets, table.counts())
     new_ids = runs.merge(directory, max_types)
     counts = Counter(word for words in parts for word in words)
     expected = sorted(counts, key=lambda word: (-counts[word], word))[:max_types]
@@ -78,10 +78,11 @@ def test_runs_merge_to_the_counts_of_all_words(tmp_path_factory, parts, max_type
     for word in counts:
         assert vocabulary.id_of(word) == (expected.index(word) if word in expected else None)
     assert vocabulary.id_of("no such word") is None
-    for table, ids in zip(tables, new_ids, strict=True):
+    for number, table in enumerate(tables):
         raw = [table.text[a:b].tobytes().decode() for a, b in itertools.pairwise(table.offsets)]
         last = len(expected)
-        assert ids.tolist() == [expected.index(w) if w in expected else last for w in raw]
+        new = [expected.index(w) if w in expected else last for w in raw]
+        assert new_ids[number].tolist() == new
 
 
 def test_lemmas_have_the_counts_of_their_forms(tmp_path):

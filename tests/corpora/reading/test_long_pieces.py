@@ -11,8 +11,9 @@ import pytest
 import zstandard
 
 from firth.corpora.common.errors import UnreadableError
-from firth.corpora.encoding.pipeline import _Builder, encode_corpus
+from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.encoding.table_pool import TablePool
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.text_blocks import ReadOptions
 
@@ -109,7 +110,7 @@ def test_a_share_of_the_memory_bounds_a_paragraph(n_files, keep_text, fits, tmp_
 def test_pieces_of_a_third_of_the_limit_are_encoded_one_by_one(tmp_path, monkeypatch):
     (tmp_path / "long.txt").write_text(("word " * 600 + "\n") * 40)
     at_once, running = [], set()
-    encode = _Builder._encode
+    encode = TablePool.encode
 
     def counted(self, raw, *others):
         running.add(id(raw))
@@ -119,7 +120,7 @@ def test_pieces_of_a_third_of_the_limit_are_encoded_one_by_one(tmp_path, monkeyp
         finally:
             running.discard(id(raw))
 
-    monkeypatch.setattr(_Builder, "_encode", counted)
+    monkeypatch.setattr(TablePool, "encode", counted)
     options = BuildOptions(memory=str(PROGRAM + 28_000), threads=3)
     request = make_request([tmp_path / "long.txt"], options=options)
     corpus = encode_corpus(request, tmp_path / "corpus", block_bytes=100)
