@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-_MEANINGS = {  # by the start of a name, up to a hyphen
+_KINDS = {
     "characters": "what the library of tokenizers does with each character",
     "corpora": "corpora of texts that were passed in place of a corpus",
     "indexes": "of neighbors, of runs that cannot be written",
@@ -17,31 +17,28 @@ _MEANINGS = {  # by the start of a name, up to a hyphen
 
 
 def cache_directory() -> Path:
-    """Return the folder for downloads, intermediate corpora and lookup tables."""
+    """Return the folder of the cache."""
     if chosen := os.environ.get("FIRTH_CACHE"):
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "firth"
 
 
+def cache_folder(kind: str) -> Path:
+    """Return the folder of a kind of content, which may not exist yet."""
+    assert kind in _KINDS, kind  # or `firth caches` would not show it
+    return cache_directory() / kind
+
+
 def cached() -> dict[str, tuple[int, str]]:
-    """Return the bytes and the meaning of what the program has in the cache, by name."""
-    folder = cache_directory()
-    paths = sorted(folder.iterdir() if folder.is_dir() else ())
-    return {
-        path.name: (_size(path), _MEANINGS[stem])
-        for path in paths
-        if (stem := path.name.lstrip(".").partition("-")[0]) in _MEANINGS
+    """Return the bytes and the meaning of each kind of content that the cache has."""
+    sizes = {
+        kind: sum(file.stat().st_size for file in cache_folder(kind).rglob("*") if file.is_file())
+        for kind in _KINDS
     }
+    return {kind: (size, _KINDS[kind]) for kind, size in sizes.items() if size}
 
 
-def empty_cache(name: str) -> None:
-    """Remove what the cache has under a name."""
-    path = cache_directory() / name
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of a file, or of all files below a folder."""
-    files = path.rglob("*") if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files if file.is_file())
+def empty_cache(kind: str) -> None:
+    """Remove all content of a kind."""
+    shutil.rmtree(cache_folder(kind))

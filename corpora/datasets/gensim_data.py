@@ -3,7 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.datasets.download import Download, fetch
 
 _ADDRESS = "https://raw.githubusercontent.com/piskvorky/gensim/4.4.0/gensim/test/test_data"
@@ -34,4 +34,4 @@ def gensim_file(name: str, *, address: str = _ADDRESS) -> Path:
         max_bytes=_MAX_BYTES,
         checksum=f"sha256:{_SHA256[name]}",
     )
-    return fetch(wanted, cache_directory() / "samples")
+    return fetch(wanted, cache_folder("samples"))

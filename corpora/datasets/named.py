@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.datasets.download import Download, fetch
 from firth.corpora.datasets.gensim_data import LEE, WIKI, gensim_file
@@ -33,7 +33,7 @@ def named_files(name: str) -> list[Path]:
     if name == "wiki-sample":
         return [gensim_file(WIKI)]
     if name == "text8":
-        return [fetch(_TEXT8, cache_directory() / "samples")]
+        return [fetch(_TEXT8, cache_folder("samples"))]
     return [_synthetic()]
 
 
@@ -41,7 +41,7 @@ def synthetic_gold() -> list[Path]:
     """Write the gold evaluation sets of the synthetic corpus into the cache."""
     from firth.corpora.datasets.synthetic import VERSION, write_gold
 
-    return write_gold(cache_directory() / "samples" / f"synthetic-gold-v{VERSION}")
+    return write_gold(cache_folder("samples") / f"synthetic-gold-v{VERSION}")
 
 
 def _synthetic() -> Path:
@@ -50,7 +50,7 @@ def _synthetic() -> Path:
 
     config = SyntheticConfig()
     name = f"synthetic-v{VERSION}-{config.n_tokens}-seed{config.seed}.txt"
-    path = cache_directory() / "samples" / name
+    path = cache_folder("samples") / name
     if not path.is_file():
         with progress("generating", "words") as show:
             write_synthetic(path, config, show)

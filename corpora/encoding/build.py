@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.encoding.phrase_options import PhraseOptions
@@ -128,4 +128,4 @@ def _in_cache(request: Request) -> Path:
     files = source_files(request.sources)
     marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
     name = Path(str(request.sources[0])).stem.strip("<>") if len(request.sources) == 1 else "corpus"
-    return cache_directory() / "corpora" / f"{name}-{fingerprint([marks, request.settings()])}"
+    return cache_folder("corpora") / f"{name}-{fingerprint([marks, request.settings()])}"

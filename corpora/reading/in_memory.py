@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.artifact import checksum
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.errors import ArtifactError, SettingError, SourceError
 from firth.corpora.reading.records import DEFAULT_FIELD, no_field
 from firth.corpora.reading.remote import is_url
@@ -30,7 +30,6 @@ TextSource = str | os.PathLike[str] | Iterable[Any]
 Files = list[str | os.PathLike[str] | SourceFile]
 
 _FILE_NAME = re.compile(r"[/\\]|\.\w{1,8}$")
-_PREFIX = ".text-"  # of temporary folders
 _LONGEST_NAME = 255  # bytes of a file name, in most file systems
 _N_CHECKED = 10  # texts of an iterator that are compared with names of files
 _WEEK = 7 * 24 * 3600  # seconds
@@ -57,7 +56,7 @@ def as_files(
         return
     name = f"<{type(source).__name__}>"
     # in the cache, which the workers of a cluster may see
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=_cleared_cache()) as folder:
+    with tempfile.TemporaryDirectory(dir=_cleared_cache()) as folder:
         path = Path(folder, "text.jsonl")
         field = read.field or DEFAULT_FIELD
         kept = _write(source, name, path, field, read.keep)
@@ -66,11 +65,11 @@ def as_files(
 
 
 def _cleared_cache() -> Path:
-    """Make the cache; remove the texts that killed processes have left there a week ago."""
-    cache = cache_directory()
+    """Make the folder for texts; remove those that killed processes have left a week ago."""
+    cache = cache_folder("text")
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        for left in cache.glob(f"{_PREFIX}*"):
+        for left in cache.iterdir():
             if left.stat().st_mtime < time.time() - _WEEK:
                 shutil.rmtree(left, ignore_errors=True)
     except OSError as error:

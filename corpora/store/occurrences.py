@@ -9,7 +9,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import map_array, new_mapped, offsets_of
 from firth.corpora.artifacts.atomic import atomic_output
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.reporting import progress
 from firth.corpora.store.corpus import Corpus
@@ -68,7 +68,7 @@ class Occurrences:
         path = self._corpus.path / INDEX
         if path.exists() or os.access(path.parent, os.W_OK):
             return path
-        return cache_directory() / "occurrences" / f"{self._corpus.fingerprint}.npy"
+        return cache_folder("occurrences") / f"{self._corpus.fingerprint}.npy"
 
     def _write(self, path: Path) -> None:
         """Verify the corpus and write the index, by counting sort, shard by shard."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import UNREADABLE, load_arrays
 from firth.corpora.artifacts.atomic import write_cached
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 
 N_CODE_POINTS = 0x110000
 _SURROGATES = range(0xD800, 0xE000)
@@ -125,7 +125,7 @@ def _library_characters() -> dict[str, np.ndarray]:
     """Return the library's behavior on every character, cached since it takes half a second."""
     import tokenizers
 
-    path = cache_directory() / f"characters-1-{tokenizers.__version__}.npz"
+    path = cache_folder("characters") / f"1-{tokenizers.__version__}.npz"
     try:
         return load_arrays(path)
     except (*UNREADABLE, KeyError):

@@ -11,7 +11,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import map_array, save_array
 from firth.corpora.artifacts.atomic import write_cached
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.errors import ArtifactError, SettingError
 
 METHODS = ("pca", "umap")
@@ -64,7 +64,7 @@ def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.n
         raise SettingError(f"UMAP needs more than {_NEIGHBORS} words, got {len(units)}; use PCA")
     made_from = hashlib.blake2b(f"{version('umap-learn')} {units.shape} ".encode())
     made_from.update(np.ascontiguousarray(units).data)
-    file = cache_directory() / "maps" / f"{made_from.hexdigest()[:32]}.npy"
+    file = cache_folder("maps") / f"{made_from.hexdigest()[:32]}.npy"
     with contextlib.suppress(ArtifactError):
         return np.array(map_array(file, again="", missing=""))
     places = _scaled(_fit_umap(units, tell))

@@ -17,7 +17,7 @@ from firth.corpora.artifacts.artifact import (
     write_json,
 )  # fmt: skip
 from firth.corpora.artifacts.atomic import atomic_output
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
 from firth.embed.formats.vector_files import load_vectors
@@ -204,7 +204,7 @@ def _folder(vectors: WordVectors) -> Path:
     path = vectors.path / FOLDER
     if path.exists() or os.access(vectors.path, os.W_OK):
         return path
-    return cache_directory() / "indexes" / _vectors_of(vectors)
+    return cache_folder("indexes") / _vectors_of(vectors)
 
 
 def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[float, int]:

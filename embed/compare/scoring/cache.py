@@ -17,7 +17,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import load_arrays
 from firth.corpora.artifacts.atomic import write_cached
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_folder
 from firth.embed.compare.statistics.effect_size import EffectSize
 from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
 from firth.embed.compare.statistics.roc import RocArea
@@ -25,7 +25,6 @@ from firth.embed.compare.statistics.span_f1 import Ratios
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
 
-FOLDER = "scores"  # in the cache directory
 # Increase it with every change of what a task measures on the same vectors and items: in the task,
 # in what it uses (inputs, probes, queries, poolings, encoders), or in what is stored here.
 MEASUREMENTS = 8
@@ -63,7 +62,7 @@ class MeasurementCache:
         if name not in self._contents:
             return self._task.measure(vectors, items, unknown)
         key = _hash(self._contents[name], self._about, unknown, items.tobytes().hex())
-        path = cache_directory() / FOLDER / f"{key}.npz"
+        path = cache_folder("scores") / f"{key}.npz"
         measured = _read(path)
         if measured is None:
             measured = self._task.measure(vectors, items, unknown)
@@ -76,7 +75,7 @@ class MeasurementCache:
 def evict_oldest(max_bytes: int = 256_000_000) -> None:
     """Remove the least recently used files beyond ``max_bytes``."""
     with contextlib.suppress(OSError):
-        files = [(file.stat(), file) for file in (cache_directory() / FOLDER).iterdir()]
+        files = [(file.stat(), file) for file in cache_folder("scores").iterdir()]
         size = 0
         for about, file in sorted(files, key=lambda each: -each[0].st_mtime):
             size += about.st_size

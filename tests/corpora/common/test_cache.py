@@ -12,7 +12,7 @@ from firth.cli import main
 def cache(tmp_path, monkeypatch):
     """A cache with a table, two files of scores, and one of somebody else."""
     for name, text in {
-        "characters-1.npz": "12345",
+        "characters/1.npz": "12345",
         "mine/thesis.txt": "1",
         "scores/a": "1",
         "scores/b": "22",
@@ -34,13 +34,13 @@ def test_the_cache_is_shown_and_nothing_is_removed(cache):
     lines = [line.split() for line in caches().splitlines()]
     assert ["scores", "3B", *["measurements", "of", "runs", "on", "evaluation", "sets"]] in lines
     assert lines[-1] == ["8B"]
-    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine", "scores"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters", "mine", "scores"]
 
 
 def test_what_is_named_is_removed_and_then_the_rest(cache):
     emptied = json.loads(caches("scores", "--empty", "--json"))
     assert emptied == {"path": str(cache), "emptied": True, "bytes": {"scores": 3}}
-    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters", "mine"]
     assert caches("--empty").endswith("5B removed\n")
     assert [path.name for path in cache.iterdir()] == ["mine"]
     assert caches().endswith("0B\n")
@@ -48,6 +48,6 @@ def test_what_is_named_is_removed_and_then_the_rest(cache):
 
 def test_an_unknown_name_removes_nothing(cache):
     done = CliRunner().invoke(main, ["caches", "scores", "maps", "--empty"])
-    known = "which has characters-1.npz, scores"
+    known = "which has characters, scores"
     assert done.stderr == f"Error: maps: not in the cache {cache}, {known}\n"
-    assert sorted(path.name for path in cache.iterdir()) == ["characters-1.npz", "mine", "scores"]
+    assert sorted(path.name for path in cache.iterdir()) == ["characters", "mine", "scores"]

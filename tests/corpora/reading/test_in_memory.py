@@ -150,7 +150,7 @@ def test_text_in_memory_is_built_once_and_leaves_no_file(fresh_cache):
     assert (first.path / "manifest.json").stat().st_ino == before
     assert build_corpus(["A cat.", "An owl."], options=ONE_THREAD).path != first.path
     assert open_or_build(iter(TEXTS)).fingerprint == first.fingerprint
-    assert [path for path in fresh_cache.iterdir() if path.name.startswith(".text-")] == []
+    assert list((fresh_cache / "text").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -235,12 +235,12 @@ def test_names_of_fields_must_be_strings(keep):
 def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file/cache"))
-    with pytest.raises(ArtifactError, match=r"cache: cannot be written .*; set FIRTH_CACHE to"):
+    with pytest.raises(ArtifactError, match=r"cannot be written .*; set FIRTH_CACHE to"):
         build_corpus(TEXTS, tmp_path / "corpus")
 
 
 def test_texts_of_killed_processes_are_removed_after_a_week(fresh_cache):
-    old, new = fresh_cache / ".text-old", fresh_cache / ".text-new"
+    old, new = fresh_cache / "text" / "old", fresh_cache / "text" / "new"
     for folder in (old, new):
         folder.mkdir(parents=True)
         (folder / "text.jsonl").write_text("{}")

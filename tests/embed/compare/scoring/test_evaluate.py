@@ -13,7 +13,7 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
 from firth.embed.compare.scoring import cache
-from firth.embed.compare.scoring.cache import FOLDER, MeasurementCache, evict_oldest
+from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks
 from firth.embed.compare.tasks.similarity import SimilarityTask
@@ -281,7 +281,7 @@ def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypa
     sections = replace(config, sections=True, bands=True)
     names = {"one": "0123", "two": "4567"}
     plain = document(runs, sections)
-    assert not (fresh_cache / FOLDER).exists()
+    assert not (fresh_cache / "scores").exists()
 
     first = document(runs, sections, fingerprints=names)
     for task in read_tasks(sections):
@@ -289,7 +289,7 @@ def test_cached_measurements_give_the_same_results(config, fresh_cache, monkeypa
     second = document(runs, sections, fingerprints=names)
 
     assert plain == first == second
-    assert list((fresh_cache / FOLDER).glob("*.npz"))
+    assert list((fresh_cache / "scores").glob("*.npz"))
 
 
 def test_cache_entries_are_used_only_for_the_same_run_set_and_items(tmp_path, fresh_cache):
@@ -314,7 +314,7 @@ def test_another_version_is_measured_again(config, fresh_cache, monkeypatch):
         monkeypatch.setattr(cache, "MEASUREMENTS", version)
         MeasurementCache(task, {"mine": "0123"}).measure("mine", vectors, items, "skip")
 
-    assert len(list((fresh_cache / FOLDER).iterdir())) == 2
+    assert len(list((fresh_cache / "scores").iterdir())) == 2
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_another_version_is_measured_again(config, fresh_cache, monkeypatch):
 def test_a_damaged_cache_entry_is_measured_again(one, fresh_cache, damage):
     names = {"mine": "0123"}
     first = document({"mine": noisy(1)}, one, fingerprints=names)
-    for file in (fresh_cache / FOLDER).iterdir():
+    for file in (fresh_cache / "scores").iterdir():
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
 
@@ -344,7 +344,7 @@ def test_least_recently_used_entries_are_evicted(one, fresh_cache):
     for number in range(4):
         before = set(kept.values())
         document({"mine": noisy(number)}, one, fingerprints={"mine": f"{number}"})
-        new = [file for file in (fresh_cache / FOLDER).iterdir() if file not in before]
+        new = [file for file in (fresh_cache / "scores").iterdir() if file not in before]
         for file in new:
             os.utime(file, (number, number))
         kept |= {(number, place): file for place, file in enumerate(new)}
@@ -385,7 +385,7 @@ def test_baselines_are_cached_only_if_all_runs_are(one, fresh_cache):
 
     document(runs, one, fingerprints={"half": "0123"})
 
-    assert len(list((fresh_cache / FOLDER).iterdir())) == 1  # of half alone
+    assert len(list((fresh_cache / "scores").iterdir())) == 1  # of half alone
 
 
 @pytest.mark.slow
