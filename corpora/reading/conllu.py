@@ -1,18 +1,19 @@
 """CoNLL-U: sentences, tokens and their syntactic heads are kept as annotated."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import cut_blocks
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.text_blocks import (
     RawBlock,
     ReadOptions,
     TextBlock,
-    keep_fields,
+    text_block,
     tokenized,
 )
 from firth.corpora.text.trees import SentenceTree
@@ -52,24 +53,12 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
         else:
             builder.end_sentence()
     builder.end_document()
-    if builder.missing_lemmas:
-        counts["missing_lemmas"] = builder.missing_lemmas
-    if builder.no_trees:
-        counts["no_trees"] = builder.no_trees
-    parts = builder.documents
-    documents = offsets_of(map(len, parts))
-    positions = np.array(builder.positions, np.int64)
-    return TextBlock(
-        b"".join(parts),
-        documents,
-        positions,
-        raw.source,
-        keep_fields(raw.options, {"id": builder.ids}, raw.source),
-        continues=builder.continues,
-        pretokenized=True,
-        heads=np.array(builder.heads, np.int32) if any(builder.heads) else None,
-        counts=counts,
-    )
+    counts |= {"missing_lemmas": builder.missing_lemmas, "no_trees": builder.no_trees}
+    heads = np.array(builder.heads, np.int32) if any(builder.heads) else None
+    return text_block(
+        raw, builder.documents, builder.positions, {"id": builder.ids}, counts,
+        continues=builder.continues, pretokenized=True, heads=heads,
+    )  # fmt: skip
 
 
 class _DocumentBuilder:
@@ -163,3 +152,7 @@ def _before_paragraph(data: bytes) -> int:
         if cut >= 0:
             return cut + 2
     return 0
+
+
+_BEGINS = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
+CONLLU = Format(conllu_blocks, ("field", "keep"), _BEGINS, (".conllu",))

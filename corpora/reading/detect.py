@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from firth.corpora.common.errors import SourceError, UnreadableError
-from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.reading.formats import format_named
+from firth.corpora.reading.text_blocks import FORMATS, ReadOptions
 
 HEAD_BYTES = 64 << 10
 
@@ -33,28 +34,11 @@ _BINARY = {
 _BYTES_PER_CONTROL = 50  # more control bytes than one in 50: binary, such as a pickle
 _STRAY_NULS = 2  # tolerated here; a later check reports them with their line
 _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte <= 0x0D)
-_NAMES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".conllu": "conllu",
-}
 _COMPRESSED_NAMES = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
-_WIKI_EXTRACTOR = re.compile(rb'\s*<doc id="')
-_MEDIAWIKI = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
-_TEI = re.compile(
-    rb"(?>\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>))*+"
-    rb"\s*<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]",
-    re.DOTALL,
-)
 _MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
-_CONLLU = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n")
 # word2vec or GloVe: perhaps a header, then a word and its numbers
 _VECTORS = re.compile(rb"(?:[0-9]+ [0-9]+ *\r?\n)?\S+(?: -?[0-9]+\.[0-9]+(?:e-?[0-9]+)?){10}")
 _LEAST_WRAPS = 8  # pairs of lines; fewer are not enough to tell
-_RECORDS = ("jsonl", "csv", "tsv", "parquet")
 
 
 def detect(head: bytes, source: str, options: ReadOptions) -> str:
@@ -148,18 +132,14 @@ def _continues(line: str) -> bool:
 
 def _by_content(head: bytes, source: str) -> str | None:
     """Detect formats with recognizable content; raise for word vectors."""
-    if _WIKI_EXTRACTOR.match(head):
-        return "wikiextractor"
-    if _MEDIAWIKI.match(head):
-        return "mediawiki"
-    if _TEI.match(head):
-        return "tei"
-    if _CONLLU.match(head):
-        return "conllu"
     if _VECTORS.match(head):
         raise SourceError(
             f"{source}: word vectors, not text; pass the text or the corpus they were trained on"
         )
+    for name in FORMATS:
+        begins = format_named(name).begins
+        if begins and begins.match(head):
+            return name
     return "jsonl" if _is_json_lines(head) else None
 
 
@@ -189,11 +169,12 @@ def _by_name(source: str, head: bytes) -> str | None:
             f"{source}: one JSON object over several lines, not one record per line; "
             "convert it with: jq -c ."
         )
-    if suffix not in _NAMES and _MARKUP.match(head):
+    named = next((name for name in FORMATS if suffix in format_named(name).endings), None)
+    if named is None and _MARKUP.match(head):
         raise SourceError(
             f"{source}: unknown markup; extract its text first, or pass `format=text`"
         )
-    return _NAMES.get(suffix)
+    return named
 
 
 def _by_field(head: bytes, options: ReadOptions) -> str | None:
@@ -209,20 +190,21 @@ def _by_field(head: bytes, options: ReadOptions) -> str | None:
 
 def _check_options(detected: str, source: str, options: ReadOptions) -> None:
     """Raise for options that the format would ignore."""
-    kind = "TEI" if options.documents == "div" else "plain text"
-    if options.documents != "file" and detected != ("tei" if kind == "TEI" else "text"):
+    takes = format_named(detected).takes
+    if options.documents not in ("file", *takes):
+        kind = "TEI" if options.documents == "div" else "plain text"
         raise SourceError(
             f"{source}: `documents={options.documents}` is for {kind}, not for {detected}"
         )
-    if options.wrapped and detected not in ("text", *_RECORDS):
+    if options.wrapped and "wrapped" not in takes:
         raise SourceError(
             f"{source}: `wrapped=True` is for plain text and records, not for {detected}"
         )
-    if options.field is not None and detected not in ("conllu", "tei", *_RECORDS):
+    if options.field is not None and "field" not in takes:
         raise SourceError(
             f"{source}: {detected} has no field {options.field!r}; drop `field`, or pass `format`"
         )
-    if options.keep and detected == "text":
+    if options.keep and "keep" not in takes:
         raise SourceError(
             f"{source}: plain text has no field {options.keep[0]!r} to keep; drop `keep`, "
             "or pass `format`"

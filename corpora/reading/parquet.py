@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from firth.corpora.common.errors import SourceError, UnreadableError, one_line
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.records import choose_columns
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.tables import RowBuffer
@@ -14,7 +15,9 @@ from firth.corpora.reading.text_blocks import RawBlock, ReadOptions
 _BATCH_ROWS = 1024
 
 
-def parquet_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
+def parquet_blocks(
+    stream: Stream, _chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+) -> Iterator[RawBlock]:
     """Read Parquet in batches of rows; positions are 1-based row numbers."""
     try:
         from pyarrow import parquet
@@ -80,3 +83,6 @@ def _check_text_type(field: Any, source: str) -> None:
 def _plain(value: Any) -> str:
     """Return a kept value as a string, empty for null."""
     return "" if value is None else str(value)
+
+
+PARQUET = Format(parquet_blocks, ("wrapped", "field", "keep"))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
@@ -126,3 +127,6 @@ def _ends_blank(data: bytes) -> bool:
     """Return whether the last line is blank."""
     end = data.rfind(b"\n")
     return end >= 0 and not data[data.rfind(b"\n", 0, end) + 1 :].strip(_SPACES)
+
+
+TEXT = Format(text_blocks, ("line", "block", "wrapped"))

@@ -7,36 +7,18 @@ into a :class:`TextBlock`, in any order and in any thread or process.
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from firth.corpora.common.errors import SourceError, UnreadableError
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.corpora.reading.conllu import conllu_blocks
 from firth.corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
-from firth.corpora.reading.parquet import parquet_blocks
-from firth.corpora.reading.plain_text import text_blocks
-from firth.corpora.reading.records import jsonl_blocks
+from firth.corpora.reading.formats import format_named
 from firth.corpora.reading.sources import SourceFile, Stream, peek, source_files
-from firth.corpora.reading.tables import csv_blocks, tsv_blocks
-from firth.corpora.reading.tei import tei_blocks
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
-from firth.corpora.reading.wiki.reader import mediawiki_blocks, wikiextractor_blocks
-
-_Cutter = Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
 
 _PARQUET = b"PAR1"  # the first bytes of such files
-_CUTTERS: dict[str, _Cutter] = {
-    "text": text_blocks,
-    "jsonl": jsonl_blocks,
-    "csv": csv_blocks,
-    "tsv": tsv_blocks,
-    "conllu": conllu_blocks,
-    "mediawiki": mediawiki_blocks,
-    "tei": tei_blocks,
-    "wikiextractor": wikiextractor_blocks,
-}
 
 
 def read(
@@ -123,7 +105,7 @@ def file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Itera
     if options.format == "parquet" and not is_parquet:
         raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
     if is_parquet and options.format in ("auto", "parquet"):
-        return parquet_blocks(stream, options, block_bytes)
+        return format_named("parquet").blocks(stream, iter(()), options, block_bytes)
     head, chunks = peek(stream.text(), HEAD_BYTES)
     if not head:
         stream.found["empty"] = True
@@ -131,4 +113,4 @@ def file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Itera
     detected = detect(head, stream.name, options)
     if detected == "text":
         options = detect_wrapping(options, head, stream.found)
-    return _CUTTERS[detected](stream, chunks, options, block_bytes)
+    return format_named(detected).blocks(stream, chunks, options, block_bytes)

@@ -7,14 +7,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
-from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.detect import detect_wrapping, sample_of
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, tokenized
+from firth.corpora.reading.text_blocks import (
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    text_block,
+    tokenized,
+)
 from firth.corpora.text.segment import LONE_SURROGATE
 
 DEFAULT_FIELD = "text"
@@ -58,8 +62,7 @@ def parse_jsonl(raw: RawBlock) -> TextBlock:
             values.append(_json_kept(record.get(field)))
     if raw.first_line == 1 and texts:
         _refuse_unknown(kept, len(texts), missing, raw)
-    if missing:
-        counts["missing_fields"] = missing
+    counts["missing_fields"] = missing
     is_tokens = [isinstance(text, list) for text in texts if text is not None]
     texts = [tokenized([text]) if isinstance(text, list) else text for text in texts]
     if any(is_tokens) and not all(is_tokens):
@@ -101,13 +104,10 @@ def records_block(
         if text and not text.endswith("\n"):
             text += "\n"
         parts.append(_encoded(text, raw, position, counts))
-    documents = offsets_of(map(len, parts))
     kept = {
         field: [LONE_SURROGATE.sub("\ufffd", v) for v in values] for field, values in kept.items()
     }
-    return TextBlock(
-        b"".join(parts), documents, np.array(positions, np.int64), raw.source, kept, counts=counts
-    )
+    return text_block(raw, parts, positions, kept, counts)
 
 
 def _paragraphs(text: str, wrapped: bool) -> str:
@@ -198,3 +198,6 @@ def no_field(where: str, field: str, names: Sequence[str]) -> str:
     """Return the message for a missing field."""
     listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
     return f"{where}: no field {field!r}; the fields are: {listed or '(none)'}"
+
+
+JSONL = Format(jsonl_blocks, ("wrapped", "field", "keep"), endings=(".jsonl", ".ndjson"))

@@ -9,6 +9,7 @@ from typing import Any
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.reading.detect import detect_wrapping, sample_of
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import BlockLimit, after_line_end, cut_blocks
 from firth.corpora.reading.records import choose_columns, records_block
 from firth.corpora.reading.sources import Stream
@@ -149,3 +150,8 @@ def _unquoted(cell: str) -> str:
         return cell
     inner = cell[1:-1].replace('""', "\0")
     return cell if '"' in inner else inner.replace("\0", '"')
+
+
+_OPTIONS = ("wrapped", "field", "keep")
+CSV = Format(csv_blocks, _OPTIONS, endings=(".csv",))
+TSV = Format(tsv_blocks, _OPTIONS, endings=(".tsv", ".tab"))

@@ -10,12 +10,10 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-import numpy as np
-
-from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, text_block
 
 _HEAVY_BYTES = 1 << 20  # smaller files are parsed in less time than a process takes to start
 _FIELDS = ("body", "text")  # what `field` selects: the body, or front and back matter, too
@@ -79,16 +77,8 @@ def parse_tei(raw: RawBlock) -> TextBlock:
     parts = ["".join(f"{text}\n" for text in each.paragraphs).encode() for each in reader.documents]
     names = ("author", "title", "year", "language")
     fields = {name: [each.fields.get(name, "") for each in reader.documents] for name in names}
-    if reader.inclusions:
-        counts["inclusions"] = reader.inclusions
-    return TextBlock(
-        b"".join(parts),
-        offsets_of(map(len, parts)),
-        np.array([each.line for each in reader.documents], np.int64),
-        raw.source,
-        keep_fields(raw.options, fields, raw.source),
-        counts=counts,
-    )
+    counts["inclusions"] = reader.inclusions
+    return text_block(raw, parts, [each.line for each in reader.documents], fields, counts)
 
 
 class _Document:
@@ -301,3 +291,11 @@ def _year(source: ElementTree.Element | None) -> str:
             if found := _YEAR.search(" ".join(filter(None, known))):
                 return found[0]
     return ""
+
+
+_BEGINS = re.compile(
+    rb"(?>\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>))*+"
+    rb"\s*<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]",
+    re.DOTALL,
+)
+TEI = Format(tei_blocks, ("div", "field", "keep"), _BEGINS)

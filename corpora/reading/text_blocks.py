@@ -2,19 +2,31 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
 
-FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "conllu", "mediawiki", "tei", "wikiextractor")
+# Each is a Format of the module that reads it.
+FORMATS = {
+    "text": "firth.corpora.reading.plain_text:TEXT",
+    "jsonl": "firth.corpora.reading.records:JSONL",
+    "csv": "firth.corpora.reading.tables:CSV",
+    "tsv": "firth.corpora.reading.tables:TSV",
+    "parquet": "firth.corpora.reading.parquet:PARQUET",
+    "conllu": "firth.corpora.reading.conllu:CONLLU",
+    "mediawiki": "firth.corpora.reading.wiki.reader:MEDIAWIKI",
+    "tei": "firth.corpora.reading.tei:TEI",
+    "wikiextractor": "firth.corpora.reading.wiki.reader:WIKIEXTRACTOR",
+}
 BLOCK_BYTES = 4 << 20
 
 _SEPARATORS = re.compile(r"[\x1d-\x1f\r\n]")
@@ -153,3 +165,23 @@ def keep_fields(
                 f"{source}: no field {name!r} to keep; its fields are {', '.join(available)}"
             )
     return {name: available[name] for name in options.keep or available}
+
+
+def text_block(
+    raw: RawBlock,
+    documents: Sequence[bytes],
+    positions: Sequence[int] | NDArray[np.int64],
+    fields: dict[str, list[str]],
+    counts: dict[str, int],
+    **about: Any,
+) -> TextBlock:
+    """Return documents as a block, with the fields to keep, and the counts that are not 0."""
+    return TextBlock(
+        b"".join(documents),
+        offsets_of(map(len, documents)),
+        np.array(positions, np.int64),
+        raw.source,
+        keep_fields(raw.options, fields, raw.source),
+        counts={name: count for name, count in counts.items() if count},
+        **about,
+    )

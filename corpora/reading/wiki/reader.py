@@ -8,11 +8,17 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, keep_fields
+from firth.corpora.reading.text_blocks import (
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    keep_fields,
+    text_block,
+)
 
 _HEADER = re.compile(rb'(?m:^)<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
 _ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
@@ -99,10 +105,8 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
         for name, values in fields.items():
             values.append(page.findtext(name, ""))
         parts.append(with_line_end(page_text(_wikitext(page)).encode()))
-    documents = offsets_of(map(len, parts))
     positions = raw.first_line + np.searchsorted(line_ends(data), starts)
-    kept = keep_fields(raw.options, fields, raw.source)
-    return TextBlock(b"".join(parts), documents, positions, raw.source, kept, counts=counts)
+    return text_block(raw, parts, positions, fields, counts)
 
 
 def _after_document(data: bytes) -> int:
@@ -198,3 +202,9 @@ def _wikitext(page: ElementTree.Element) -> str:
     """Return the text of the newest revision, which comes last."""
     revisions = page.findall("revision")
     return revisions[-1].findtext("text", "") if revisions else ""
+
+
+MEDIAWIKI = Format(
+    mediawiki_blocks, ("keep",), re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
+)
+WIKIEXTRACTOR = Format(wikiextractor_blocks, ("keep",), re.compile(rb'\s*<doc id="'))
