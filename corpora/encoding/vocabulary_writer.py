@@ -16,9 +16,10 @@ from firth.corpora.artifacts.arrays import (
     write_array,
 )
 from firth.corpora.store.vocabulary import Vocabulary
-from firth.corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types, write_table
+from firth.corpora.store.vocabulary_kernels import gather_types, merge_runs, sort_types
 
 _ROWS_AT_ONCE = 1 << 16
+_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 class TypeRuns(ArrayWriters):
@@ -110,16 +111,14 @@ def write_lemmas(
 def write_tsv(directory: Path, path: Path) -> None:
     """Write ``word TAB count TAB documents`` lines in id order, escaping special characters."""
     vocabulary = Vocabulary(directory)
-    with open(path, "wb") as file:
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         for first in range(0, len(vocabulary), _ROWS_AT_ONCE):
             stop = min(first + _ROWS_AT_ONCE, len(vocabulary))
-            n_bytes = int(vocabulary.offsets[stop] - vocabulary.offsets[first])
-            out = np.empty(2 * n_bytes + 42 * (stop - first), dtype=np.uint8)
-            used = write_table(
-                vocabulary.text, vocabulary.offsets, vocabulary.counts,
-                vocabulary.document_counts, first, stop, out,
-            )  # fmt: skip
-            file.write(out[:used].data)
+            counts = (vocabulary.counts, vocabulary.document_counts)
+            columns = (each[first:stop].tolist() for each in counts)
+            for word, *numbers in zip(vocabulary.words(first, stop), *columns, strict=True):
+                escaped = word if word.isalnum() else word.translate(_ESCAPES)
+                file.write(f"{escaped}\t{numbers[0]}\t{numbers[1]}\n")
 
 
 def _write_types(

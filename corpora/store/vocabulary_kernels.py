@@ -1,4 +1,4 @@
-"""Kernels over types as bytes: sorting by code point, merging sorted runs, writing a table."""
+"""Kernels over types as bytes: sorting by code point, merging sorted runs."""
 
 import numpy as np
 
@@ -181,51 +181,3 @@ def all_within(text, offsets, allowed, out):
             if not allowed[code]:
                 out[t] = False
                 break
-
-
-@compiled
-def write_table(text, offsets, counts, document_counts, first, stop, out):
-    """Write lines ``word TAB count TAB documents`` and return their length in bytes.
-
-    Tabs, line ends and backslashes are escaped, so a word needs up to twice its bytes, plus 42.
-    """
-    # text: uint8 (n_bytes,); offsets: int64 (n + 1,); counts, document_counts: int64 (n,)
-    # out: uint8
-    end = 0
-    digits = np.empty(20, dtype=np.uint8)
-    for t in range(first, stop):
-        for i in range(offsets[t], offsets[t + 1]):
-            byte = text[i]
-            escaped = np.uint8(0)
-            if byte == 92:
-                escaped = np.uint8(92)
-            elif byte == 9:
-                escaped = np.uint8(116)
-            elif byte == 10:
-                escaped = np.uint8(110)
-            elif byte == 13:
-                escaped = np.uint8(114)
-            if escaped:
-                out[end] = 92
-                out[end + 1] = escaped
-                end += 2
-            else:
-                out[end] = byte
-                end += 1
-        for which in range(2):
-            number = counts[t] if which == 0 else document_counts[t]
-            out[end] = 9
-            end += 1
-            n_digits = 0
-            while True:
-                digits[n_digits] = 48 + number % 10
-                n_digits += 1
-                number //= 10
-                if number == 0:
-                    break
-            for i in range(n_digits - 1, -1, -1):
-                out[end] = digits[i]
-                end += 1
-        out[end] = 10
-        end += 1
-    return end
