@@ -5,20 +5,20 @@ import dataclasses
 import fcntl
 import hashlib
 import http.client
-import tempfile
+import io
 import urllib.error
 import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.reporting import note, progress
 
 _CHUNK = 1 << 18
+_ARCHIVE_BYTES = 1 << 20  # of an archive beside its file, at most
 _TIMEOUT = 30.0  # seconds without data
 
 
@@ -42,16 +42,25 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with _download_lock(folder / f"{wanted.name}.lock", wanted.url):
         if target.exists():
-            _check_existing(wanted, target)
+            if problem := _problem(target.read_bytes(), wanted):
+                raise SourceError(
+                    f"{target}: {problem}, which {wanted.url} has; delete the file to download it "
+                    "again"
+                )
             return target
-        with tempfile.TemporaryFile(dir=folder) as download:
-            _retrieve(wanted.url, download, target, timeout)
-            _accept(wanted, download, target)
+        content = _retrieve(wanted, target, timeout)
+        content = _member(content, wanted) if wanted.zipped else content
+        if problem := _problem(content, wanted):
+            raise SourceError(
+                f"{wanted.url}: {wanted.name}: {problem}; download discarded, try again"
+            )
+        write_whole(target, lambda new: new.write_bytes(content))
     return target
 
 
-def _retrieve(url: str, download: IO[bytes], target: Path, timeout: float) -> None:
-    """Download into an open file."""
+def _retrieve(wanted: Download, target: Path, timeout: float) -> bytes:
+    """Download a file or an archive."""
+    url, content = wanted.url, bytearray()
     request = urllib.request.Request(url, headers={"User-Agent": "firth"})
     try:
         with (
@@ -61,8 +70,9 @@ def _retrieve(url: str, download: IO[bytes], target: Path, timeout: float) -> No
             length = response.headers["Content-Length"] or ""
             total = int(length) if length.isdigit() else None
             while chunk := response.read(_CHUNK):
-                download.write(chunk)
-                show(download.tell(), total)
+                content += chunk
+                _check_size(len(content) - _ARCHIVE_BYTES, wanted)
+                show(len(content), total)
     except urllib.error.HTTPError as error:
         error.close()
         raise SourceError(
@@ -79,22 +89,19 @@ def _retrieve(url: str, download: IO[bytes], target: Path, timeout: float) -> No
         raise SourceError(
             f"{url}: cannot be reached ({reason}); check the connection or put the file at {target}"
         ) from None
-    if total is not None and download.tell() < total:
+    if total is not None and len(content) < total:
         raise SourceError(
-            f"{url}: the connection broke after {download.tell()} bytes; run the same command again"
+            f"{url}: the connection broke after {len(content)} bytes; run the same command again"
         )
+    return bytes(content)
 
 
-def _accept(wanted: Download, download: IO[bytes], target: Path) -> None:
-    """Put the verified file in place, unpacked if zipped."""
-    download.seek(0)
-    source = download
+def _member(archive: bytes, wanted: Download) -> bytes:
+    """Unpack the file of an archive."""
     try:
-        with contextlib.ExitStack() as stack:
-            if wanted.zipped:
-                archive = stack.enter_context(zipfile.ZipFile(download))
-                source = stack.enter_context(archive.open(wanted.name))
-            write_whole(target, lambda new: _copy(source, new, wanted))
+        with zipfile.ZipFile(io.BytesIO(archive)) as members:
+            _check_size(members.getinfo(wanted.name).file_size, wanted)  # or less can be unpacked
+            return members.read(wanted.name)
     # damaged, without the file, cut short, of an unknown compression, or encrypted
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError,
             RuntimeError) as error:  # fmt: skip
@@ -104,38 +111,22 @@ def _accept(wanted: Download, download: IO[bytes], target: Path) -> None:
         ) from None
 
 
-def _copy(source: IO[bytes], new: Path, wanted: Download) -> None:
-    """Write a stream to a file; raise if it is too large or the checksum differs."""
-    algorithm, _, expected = wanted.checksum.partition(":")
-    digest = hashlib.new(algorithm, usedforsecurity=False)
-    size = 0
-    with open(new, "wb") as file:
-        while chunk := source.read(_CHUNK):
-            size += len(chunk)
-            if size > wanted.max_bytes:
-                raise SourceError(
-                    f"{wanted.url}: {wanted.name} is larger than {wanted.max_bytes} bytes; "
-                    "download discarded"
-                )
-            digest.update(chunk)
-            file.write(chunk)
-    if digest.hexdigest() != expected:
+def _check_size(n_bytes: int, wanted: Download) -> None:
+    """Raise if a file is larger than announced."""
+    if n_bytes > wanted.max_bytes:
         raise SourceError(
-            f"{wanted.url}: the {algorithm.upper()} of {wanted.name} is {digest.hexdigest()}, not "
-            f"the expected {expected}; download discarded, try again"
+            f"{wanted.url}: {wanted.name} is larger than {wanted.max_bytes} bytes; "
+            "download discarded"
         )
 
 
-def _check_existing(wanted: Download, target: Path) -> None:
-    """Raise if an existing file does not match the expected checksum."""
+def _problem(content: bytes, wanted: Download) -> str | None:
+    """Return how the checksum differs from the expected one, if it does."""
     algorithm, _, expected = wanted.checksum.partition(":")
-    with open(target, "rb") as file:
-        found = hashlib.file_digest(file, lambda: hashlib.new(algorithm, usedforsecurity=False))
-    if found.hexdigest() != expected:
-        raise SourceError(
-            f"{target}: the {algorithm.upper()} is {found.hexdigest()}, not {expected} as expected "
-            f"from {wanted.url}; delete the file to download it again"
-        )
+    found = hashlib.new(algorithm, content, usedforsecurity=False).hexdigest()
+    if found == expected:
+        return None
+    return f"the {algorithm.upper()} is {found}, not {expected}"
 
 
 @contextlib.contextmanager

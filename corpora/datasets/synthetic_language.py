@@ -81,35 +81,10 @@ _VOWELS = ("a", "e", "i", "o", "u")
 _MIDDLES = ("b", "d", "f", "g", "k", "l", "m", "n", "p", "v", "z")
 _CODAS = ("n", "r", "l", "m", "k")
 _STRIDE = 7919  # coprime to the number of roots; successive roots differ in sound
-_REAL_WORDS = frozenset(
-    [
-        "bladen",
-        "blazon",
-        "brazen",
-        "broken",
-        "craven",
-        "dragon",
-        "drivel",
-        "driven",
-        "drizel",
-        "flagon",
-        "frozen",
-        "gravel",
-        "graven",
-        "grovel",
-        "klimak",
-        "kraken",
-        "plagen",
-        "plavin",
-        "promen",
-        "proven",
-        "prunel",
-        "sliver",
-        "snivel",
-        "travel",
-        "trivial",
-    ]
-)
+_REAL_WORDS = """
+    bladen blazon brazen broken craven dragon drivel driven drizel flagon frozen gravel graven
+    grovel klimak kraken plagen plavin promen proven prunel sliver snivel travel trivial
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -282,11 +257,11 @@ def _frame(name: str) -> int:
 
 def _roots() -> Iterator[str]:
     """Yield distinct pronounceable pseudowords in a fixed order."""
-    sounds = (_ONSETS, _VOWELS, _MIDDLES, _VOWELS, _CODAS)
+    real, sounds = _REAL_WORDS.split(), (_ONSETS, _VOWELS, _MIDDLES, _VOWELS, _CODAS)
     sizes = [len(kind) for kind in sounds]
     total = int(np.prod(sizes))
     for index in range(total):
         place = np.unravel_index(index * _STRIDE % total, sizes)
         root = "".join(kind[i] for kind, i in zip(sounds, place, strict=True))
-        if root not in _REAL_WORDS:
+        if root not in real:
             yield root

@@ -129,7 +129,7 @@ def test_a_broken_download_leaves_nothing_and_is_repeated(
         (
             {"content": zipped(b"x")},
             {},
-            f"the MD5 of words is {MD5_OF_X}, not the expected {MD5}; ",
+            f"words: the MD5 is {MD5_OF_X}, not {MD5}; ",
         ),
         ({"status": 404}, {}, "the server answered 404 Not Found; try again later or put the file"),
         ({}, {"max_bytes": len(BODY) - 1}, f"words is larger than {len(BODY) - 1} bytes; downl"),
@@ -157,8 +157,8 @@ def test_a_file_that_is_not_zipped_is_verified_as_it_is(
 
     publisher.content = b"something else"
     assert refusal(publisher, tmp_path / "again", **about) == (
-        f"{publisher.url}: the SHA256 of words is {hashlib.sha256(b'something else').hexdigest()}, "
-        f"not the expected {sha256}; download discarded, try again"
+        f"{publisher.url}: words: the SHA256 is {hashlib.sha256(b'something else').hexdigest()}, "
+        f"not {sha256}; download discarded, try again"
     )
     assert names(tmp_path / "again") == ["words.lock"]
 
@@ -172,8 +172,8 @@ def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> No
     other.mkdir()
     (other / "words").write_bytes(b"x")
     assert refusal(publisher, other) == (
-        f"{other / 'words'}: the MD5 is {MD5_OF_X}, not {MD5} as expected "
-        f"from {publisher.url}; delete the file to download it again"
+        f"{other / 'words'}: the MD5 is {MD5_OF_X}, not {MD5}, which {publisher.url} has; "
+        "delete the file to download it again"
     )
 
 

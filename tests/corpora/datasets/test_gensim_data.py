@@ -76,7 +76,7 @@ def test_a_changed_file_is_rejected(
         gensim_file("lee.cor", address=tmp_path.as_uri())
     found = hashlib.sha256(b"other news\n").hexdigest()
     assert str(refused.value) == (
-        f"{tmp_path.as_uri()}/lee.cor: the SHA256 of lee.cor is {found}, not the expected "
-        f"{_SHA256['lee.cor']}; download discarded, try again"
+        f"{tmp_path.as_uri()}/lee.cor: lee.cor: the SHA256 is {found}, not {_SHA256['lee.cor']}; "
+        "download discarded, try again"
     )
     assert not (fresh_cache / "samples" / "lee.cor").exists()
