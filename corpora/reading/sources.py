@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -66,7 +66,9 @@ def source_files(
         elif str(source) == STANDARD_INPUT:
             files.append(SourceFile("<stdin>", None, None, None))
         elif is_url(source):
-            files.extend(_remote_files(str(source)))
+            for file in remote_files(str(source)):
+                marks, named = asdict(file), file.url == source
+                files.append(SourceFile(file.url, None, named=named, **marks))
         elif os.path.isdir(source):
             files.extend(_folder_files(Path(source), exclude))
         else:
@@ -77,16 +79,6 @@ def source_files(
     if times > 1:
         raise SourceError(f"<stdin>: named {times} times; it can be read only once")
     return files
-
-
-def _remote_files(url: str) -> list[SourceFile]:
-    """List the files at a URL."""
-    return [
-        SourceFile(
-            file.url, None, file.size, file.mtime_ns, file.url == url, url=file.url, etag=file.etag
-        )
-        for file in remote_files(url)
-    ]
 
 
 def _source_file(path: Path, named: bool) -> SourceFile:
