@@ -1,11 +1,9 @@
 """Find words and phrases in a corpus, and say where they stand."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import NoReturn
 
 import numpy as np
@@ -134,27 +132,25 @@ class Search:
 
     def origin(self, document: int) -> tuple[str, int]:
         """Return the source of a document, and its line or record there, from 1."""
-        shard, inner = self._locate(document)
+        shard, inner = self.locate(document, "document")
         source = self.corpus.manifest["document_sources"][shard.array("document_sources")[inner]]
         return str(source), int(shard.array("document_positions")[inner])
 
     def fields(self, document: int) -> dict[str, str]:
         """Return the kept fields of a document."""
-        shard, inner = self._locate(document)
+        shard, inner = self.locate(document, "document")
         return {
             name: shard.field(name, inner, inner + 1)[0] if name in shard.field_names else ""
             for name in self.field_names
         }
 
-    def _locate(self, document: int) -> tuple[Shard, int]:
-        """Return the shard of a document, and its number there."""
-        number = bisect_right(self._first_documents, document) - 1
-        return self.corpus.shards[number], document - self._first_documents[number]
-
-    @cached_property
-    def _first_documents(self) -> list[int]:
-        """The number of the first document of each shard."""
-        return [0, *accumulate(len(shard.documents) - 1 for shard in self.corpus.shards[:-1])]
+    def locate(self, number: int, unit: str) -> tuple[Shard, int]:
+        """Return the shard of a document or sentence, and its number there."""
+        for shard in self.corpus.shards:
+            if number < (size := len(shard.offsets(unit)) - 1):
+                return shard, number
+            number -= size
+        raise IndexError(unit)
 
     @cached_property
     def field_names(self) -> list[str]:

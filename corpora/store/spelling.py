@@ -1,9 +1,8 @@
 """Ranges of a corpus as text: as it was written if the corpus keeps its text, else its tokens."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,8 +18,6 @@ class Spelling:
 
     def __init__(self, search: Search) -> None:
         self._search = search
-        sizes = [len(shard.offsets("sentence")) - 1 for shard in search.corpus.shards]
-        self._first_sentences = [0, *accumulate(sizes[:-1])]
         self._sentence = lru_cache(_SENTENCES)(self._align)
 
     def parts(self, bounds: Sequence[np.ndarray]) -> Iterator[list[str]]:
@@ -48,10 +45,9 @@ class Spelling:
         """Return the tokens of a sentence as written, each with what follows it."""
         bounds = self._search.sentence_starts[number : number + 2]
         [words] = self._search.words(bounds[:1], bounds[1:])
-        corpus, shard = self._search.corpus, bisect_right(self._first_sentences, number) - 1
-        inner = number - self._first_sentences[shard]
-        [text] = corpus.shards[shard].sentence_texts([inner])
-        places = align(text, words, corpus.text)
+        shard, inner = self._search.locate(number, "sentence")
+        [text] = shard.sentence_texts([inner])
+        places = align(text, words, self._search.corpus.text)
         if places is None:
             return [f"{word or _PRUNED} " for word in words]
         starts = [start for start, _ in places]

@@ -8,7 +8,7 @@ import numpy as np
 
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.view_kernels import count_new_types, hash_parts
-from firth.corpora.store.vocabulary import PRUNED
+from firth.corpora.store.vocabulary import PRUNED, Vocabulary
 
 _CURVE_POINTS = 20
 _PARTS = {  # of the bytes on disk, by the start of a file's name
@@ -64,15 +64,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "keeps_text": corpus.keeps_text,
         "share_with_heads": corpus.share_with_heads,
         "tally": tally,
-        "most_frequent": [
-            {"word": word, "count": int(count), "documents": int(documents)}
-            for word, count, documents in zip(
-                vocabulary.words(0, n_frequent),
-                vocabulary.counts[:n_frequent],
-                vocabulary.document_counts[:n_frequent],
-                strict=True,
-            )
-        ],
+        "most_frequent": [_word(vocabulary, each) for each in range(n_frequent)],
         "type_token_curve": type_token_curve(corpus),
     }
 
@@ -92,15 +84,16 @@ def frequent_words(corpus: Corpus, n_words: int) -> list[dict[str, Any]]:
     """Return the most frequent words without punctuation, with their counts."""
     vocabulary = corpus.vocabulary
     types = np.flatnonzero(~vocabulary.punctuation & (vocabulary.counts > 0))[:n_words].tolist()
-    return [
-        {
-            "word": vocabulary[each],
-            "count": int(vocabulary.counts[each]),
-            "documents": int(vocabulary.document_counts[each]),
-        }
-        for each in types
-        if vocabulary[each] != PRUNED
-    ]
+    return [_word(vocabulary, each) for each in types if vocabulary[each] != PRUNED]
+
+
+def _word(vocabulary: Vocabulary, type_id: int) -> dict[str, Any]:
+    """Return a word with its counts."""
+    return {
+        "word": vocabulary[type_id],
+        "count": int(vocabulary.counts[type_id]),
+        "documents": int(vocabulary.document_counts[type_id]),
+    }
 
 
 def type_token_curve(corpus: Corpus) -> list[dict[str, int]]:
