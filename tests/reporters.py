@@ -18,7 +18,7 @@ class Recorder(SilentReporter):
     def note(self, message):
         self.notes.append(message)
 
-    def progress(self, label, unit, silent_seconds):
+    def progress(self, label, unit):
         return contextlib.nullcontext(self._step)
 
     def _step(self, done, total=None, detail=""):

@@ -37,13 +37,12 @@ class TerminalReporter:
         _write((as_command_line(message) if self._as_options else message) + "\n")
 
     @contextlib.contextmanager
-    def progress(
-        self, label: str, unit: str, silent_seconds: float | None = None
-    ) -> Iterator[Progress]:
+    def progress(self, label: str, unit: str) -> Iterator[Progress]:
         """Show progress: a live bar on a terminal, one line in a notebook, plain lines elsewhere.
 
         Nothing is shown for work that ends within two seconds. The rate counts from the first
-        call that reports work done, so that compiling kernels does not lower it.
+        call that reports work done, so that compiling kernels does not lower it; a long silence
+        before that is explained.
         """
         started = time.monotonic()
         last = started
@@ -63,8 +62,7 @@ class TerminalReporter:
             line = line_of(label, unit, done, total, _rate(first, (now, done)), detail)
             _write(f"{_cleared()}{line}" if live else f"{line}\n")
 
-        patience = _SILENT_SECONDS if silent_seconds is None else silent_seconds
-        waiting = threading.Timer(patience, _write_waiting, (label, live, lambda: first))
+        waiting = threading.Timer(_SILENT_SECONDS, _write_waiting, (label, live, lambda: first))
         waiting.daemon = True
         waiting.start()
         try:
@@ -141,37 +139,23 @@ def _live_line(
     label: str, unit: str, done: float, total: float | None, rate: float, detail: str
 ) -> str:
     """Format one line of progress with a bar, if the terminal is wide enough for one."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-    from rich.table import Column
-
-    console = Console(file=sys.stderr, highlight=False)
-    plain = progress_line(label, unit, done, total, rate, detail)
-    if len(plain) + _LEAST_BAR > console.width:
-        return plain[: console.width]
-    share = f"{min(1.0, done / total):.0%}" if total else ""
-    texts = [f"{human(done)} {unit}", _speed(rate), detail, _time_left(done, total, rate)]
-    bar = Progress(
-        *_text_columns(TextColumn, [f"{label:<10}", f"{share:>4}"]),
-        BarColumn(bar_width=None, table_column=Column(max_width=_BAR_WIDTH)),
-        *_text_columns(TextColumn, texts),
-        console=console,
-        auto_refresh=False,
-    )
-    # in thousandths, since rich counts whole units
-    bar.add_task(label, total=total and 1000 * total, completed=int(1000 * done))
-    # rendered only: rich's live display has a thread and hides the cursor, which stays hidden if
-    # the process is killed
-    with console.capture() as rendered:
-        console.print(bar, end="")
-    return rendered.get().rstrip("\n")
+    columns = _columns()
+    line = progress_line(label, unit, done, total, rate, detail)
+    width = min(_BAR_WIDTH, columns - len(line) - 2)
+    if not total or width < _LEAST_BAR:
+        return line[:columns]
+    bar = "━" * round(width * min(1.0, done / total))
+    before, share, after = line.partition("%  ")
+    return f"{before}{share}{bar:<{width}}  {after}"
 
 
-def _text_columns(column: Any, texts: Sequence[str]) -> list[Any]:
-    """Return columns that hold these texts literally."""
-    return [
-        column(text.replace("{", "{{").replace("}", "}}"), markup=False) for text in texts if text
-    ]
+def _columns() -> int:
+    """Return the width of the terminal, of which standard output need not be a part."""
+    try:
+        terminal = os.get_terminal_size(2)
+    except OSError:
+        return shutil.get_terminal_size().columns
+    return shutil.get_terminal_size(terminal).columns
 
 
 def _speed(rate: float) -> str:

@@ -26,9 +26,7 @@ class Reporter(Protocol):
     def note(self, message: str) -> None:
         """Receive a message of one line."""
 
-    def progress(
-        self, label: str, unit: str, silent_seconds: float | None
-    ) -> contextlib.AbstractContextManager[Progress]:
+    def progress(self, label: str, unit: str) -> contextlib.AbstractContextManager[Progress]:
         """Return a context manager that reports progress, counted in ``unit``."""
 
 
@@ -38,9 +36,7 @@ class SilentReporter:
     def note(self, message: str) -> None:
         """Discard the message."""
 
-    def progress(
-        self, label: str, unit: str, silent_seconds: float | None
-    ) -> contextlib.AbstractContextManager[Progress]:
+    def progress(self, label: str, unit: str) -> contextlib.AbstractContextManager[Progress]:
         """Discard the progress."""
         return contextlib.nullcontext(no_progress)
 
@@ -75,12 +71,6 @@ def note(message: str) -> None:
     _current.note(message)
 
 
-def progress(
-    label: str, unit: str, *, silent_seconds: float | None = None
-) -> contextlib.AbstractContextManager[Progress]:
-    """Report the progress of a block.
-
-    If it has reported nothing after ``silent_seconds``, the terminal shows a note that
-    the first run compiles kernels.
-    """
-    return _current.progress(label, unit, silent_seconds)
+def progress(label: str, unit: str) -> contextlib.AbstractContextManager[Progress]:
+    """Report the progress of a block."""
+    return _current.progress(label, unit)

@@ -81,9 +81,7 @@ class _Watch(SilentReporter):
         self.total, self.unit = 0.0, ""
 
     @contextlib.contextmanager
-    def progress(
-        self, label: str, unit: str, silent_seconds: float | None = None
-    ) -> Iterator[Progress]:
+    def progress(self, label: str, unit: str) -> Iterator[Progress]:
         """Time the training, and no other work."""
         if label != "training":
             yield no_progress

@@ -98,10 +98,11 @@ def test_the_rate_counts_from_the_first_unit(clock, capsys):
     assert "  10/s  ETA 1:29" in later
 
 
+@pytest.mark.slow
 def test_a_long_silence_is_explained(monkeypatch):
     written = io.StringIO()
     monkeypatch.setattr(console.sys, "stderr", written)
-    with console.TerminalReporter().progress("reading", "bytes", silent_seconds=0.01):
+    with console.TerminalReporter().progress("reading", "bytes"):
         wait_for(lambda: written.getvalue().endswith("\n"))
     assert (
         written.getvalue()
@@ -168,19 +169,12 @@ def shown(clock, monkeypatch):
 
 def test_a_terminal_shows_a_bar_with_the_detail_before_the_eta(shown):
     line = shown(100, 300, 1200, "loss 2.31  rate 0.0212")
-    assert line.split("━")[0] == "training    25% "
-    assert line.split("━")[-1].strip("╺╸ ") == ("300 tokens 100/s loss 2.31  rate 0.0212 ETA 0:09")
-    assert len(line) <= 100
+    bar = "━" * 6 + " " * 18
+    assert line == f"training     25%  {bar}  300 tokens  100/s  loss 2.31  rate 0.0212  ETA 0:09"
 
 
-def test_a_bar_without_a_total_shows_no_share_and_no_eta(shown):
-    line = shown(100, 300)
-    assert line.split("━")[0].split() == ["training"]
-    assert line.split("━")[-1].strip() == "300 tokens 100/s"
-
-
-def test_brackets_and_braces_of_a_detail_are_shown_literally(shown):
-    assert "[red]{x} {0} %" in shown(100, 300, 1200, "[red]{x} {0} %")
+def test_without_a_total_no_bar_no_share_and_no_eta_are_shown(shown):
+    assert shown(100, 300) == "training   300 tokens  100/s"
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 72])
