@@ -5,20 +5,18 @@ into a :class:`TextBlock`, in any order and in any thread or process.
 """
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.common.errors import SourceError, UnreadableError
-from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.detect import HEAD_BYTES, detect, detect_wrapping
 from firth.corpora.reading.formats import format_named
 from firth.corpora.reading.sources import SourceFile, Stream, peek, source_files
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock, ReadOptions
 
-_PARQUET = b"PAR1"  # the first bytes of such files
+PARQUET_HEAD = b"PAR1"  # the first bytes of such files
 
 
 def read(
@@ -50,67 +48,26 @@ def read(
             records.append({"sha256": stream.digest(), **stream.found})
 
 
-def find_unreadable(
-    files: Sequence[SourceFile],
-    options: ReadOptions,
-    *,
-    whole: bool,
-    most_bytes: float = math.inf,
-    progress: Progress = no_progress,
-) -> dict[SourceFile, str]:
-    """Return the error of each file that cannot be read, judged by its beginning or as a whole.
-
-    Pipes and standard input are left out, since they can be read only once. Raises SourceError for
-    options that do not fit a file, and for malformed records.
-    """
-    options = dataclasses.replace(options, wrapped=bool(options.wrapped))  # need not be detected
-    found, done, total = {}, 0, sum(file.size or 0 for file in files)
-    for file in files:
-        if file.size is None:
-            continue
-        try:
-            block_bytes = BLOCK_BYTES if whole else HEAD_BYTES
-            stream = Stream(file, options, HEAD_BYTES, most_bytes)
-            if not whole and stream.head.startswith(_PARQUET) and not stream.is_plain_file:
-                continue  # its beginning says little, and all of it would have to be copied
-            blocks = file_blocks(stream, options, block_bytes)
-            for block in blocks if whole else itertools.islice(blocks, 1):
-                if whole:
-                    block.parse()
-                elif isinstance(block.data, bytes):  # else it was decoded while cutting
-                    # not parsed: TEI is one block, and fields may be missing only at the beginning
-                    block.checked()
-        except UnreadableError as error:
-            found[file] = str(error)
-        done += file.size
-        if whole:
-            progress(done, total)
-    return found
-
-
-def detected_options(stream: Stream, options: ReadOptions) -> ReadOptions:
-    """Return the options with the format of a file, and whether its text is wrapped."""
-    if stream.head.startswith(_PARQUET):
-        return dataclasses.replace(options, format="parquet")
-    head, _ = peek(stream.text(), HEAD_BYTES)
-    detected = dataclasses.replace(options, format=detect(head, stream.name, options))
-    if detected.format == "text":
-        detected = detect_wrapping(detected, head, {})
-    return detected
-
-
 def file_blocks(stream: Stream, options: ReadOptions, block_bytes: int) -> Iterator[RawBlock]:
     """Yield the blocks of one file."""
-    is_parquet = stream.head.startswith(_PARQUET)
-    if options.format == "parquet" and not is_parquet:
-        raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
+    options, chunks = detected_options(stream, options)
+    if stream.found.get("empty"):
+        return iter(())
+    return format_named(options.format).blocks(stream, chunks, options, block_bytes)
+
+
+def detected_options(stream: Stream, options: ReadOptions) -> tuple[ReadOptions, Iterator[bytes]]:
+    """Return the options with the format of a file, and whether its text is wrapped; its chunks."""
+    is_parquet = stream.head.startswith(PARQUET_HEAD)
     if is_parquet and options.format in ("auto", "parquet"):
-        return format_named("parquet").blocks(stream, iter(()), options, block_bytes)
+        return dataclasses.replace(options, format="parquet"), iter(())
+    if options.format == "parquet":
+        raise SourceError(f"{stream.name}: not a Parquet file; drop `format` to detect its format")
     head, chunks = peek(stream.text(), HEAD_BYTES)
     if not head:
         stream.found["empty"] = True
-        return iter(())
-    detected = detect(head, stream.name, options)
-    if detected == "text":
+        return options, chunks
+    options = dataclasses.replace(options, format=detect(head, stream.name, options))
+    if options.format == "text":
         options = detect_wrapping(options, head, stream.found)
-    return format_named(detected).blocks(stream, chunks, options, block_bytes)
+    return options, chunks

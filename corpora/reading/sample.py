@@ -110,7 +110,7 @@ def _has_lines(file: SourceFile, options: ReadOptions) -> bool:
     if not is_utf8(options.encoding) or not _size(file):
         return False
     stream = Stream(file, options, HEAD_BYTES)
-    return stream.is_plain_file and detected_options(stream, options).format in _LINES
+    return stream.is_plain_file and detected_options(stream, options)[0].format in _LINES
 
 
 def _blocks(
@@ -119,7 +119,7 @@ def _blocks(
     """Yield the blocks of a file from its start on, with the stored bytes that they are of."""
     if file.start:  # in its middle the format may look like another one
         beginning = Stream(dataclasses.replace(file, start=0), options, HEAD_BYTES)
-        options = detected_options(beginning, options)
+        options, _ = detected_options(beginning, options)
     # what is read at once is the error of what was consumed
     stream = Stream(file, options, max(1, block_bytes // 64), longest)
     for block in file_blocks(stream, options, block_bytes):

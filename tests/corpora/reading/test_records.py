@@ -7,12 +7,13 @@ import hashlib
 import io
 import json
 import lzma
+import math
 import sys
 
 import pytest
 
 from firth.corpora.common.errors import SourceError
-from firth.corpora.reading.readers import find_unreadable
+from firth.corpora.encoding.readable import check_readable
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 
@@ -222,16 +223,17 @@ def test_compressed_parquet_is_read_from_a_copy(compress, write_parquet, write, 
     assert reading.consumed == len(packed)
 
 
-def test_only_plain_parquet_is_checked_before_it_is_read(write_parquet, write, tmp_path):
+@pytest.mark.parametrize("whole", [False, True])
+def test_only_plain_parquet_is_checked_before_it_is_read(whole, write_parquet, write, tmp_path):
     write_parquet("a.parquet", {"text": ["one", "two"]})
     cut = (tmp_path / "a.parquet").read_bytes()[:-9]
     write("cut.parquet", cut)
     write("cut.parquet.gz", gzip.compress(cut))  # all of it would have to be copied
-
-    for whole, expected in ((False, ["cut.parquet"]), (True, ["cut.parquet", "cut.parquet.gz"])):
-        files = source_files(["a.parquet", "cut.parquet", "cut.parquet.gz"])
-        found = find_unreadable(files, ReadOptions(), whole=whole)
-        assert [file.name for file in found] == expected
+    files = source_files(["a.parquet", "cut.parquet", "cut.parquet.gz"])
+    options = ReadOptions(skip_unreadable=True)
+    found = check_readable(files, options, most_bytes=math.inf, whole=whole)
+    expected = ["cut.parquet", "cut.parquet.gz"] if whole else ["cut.parquet"]
+    assert [file.name for file in found] == expected
 
 
 def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, monkeypatch):
