@@ -11,11 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from firth.corpora.artifacts.artifact import (
-    artifact_paths,
-    checksum,
-    resumes,
-)
+from firth.corpora.artifacts.artifact import artifact_paths, checksum, resumes
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.errors import SettingError
@@ -31,11 +27,7 @@ from firth.embed.vectors.training import run_folder, torch_threads, warn_of_litt
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
-from firth.pretrain.device import (
-    choose_device,
-    device_name,
-    explain_out_of_memory,
-)
+from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -159,12 +151,15 @@ def make_mlm_run(
                 resumed = resumes(out, maker, force=force, resume=resume)
                 if not (resumed and (run.path / FIRST_VECTORS).is_file()):
                     check_source(config)
-                pieces = _pieces(run.path, text, config, resumed)
+                tokenizer = run.path / TOKENIZER
+                pieces = (
+                    open_pieces(tokenizer)
+                    if resumed and tokenizer.is_file()
+                    else learn_text_pieces(text, config)
+                )
                 run = stack.enter_context(new_run(out, maker, force=force, resume=resume))
-                if not (run.path / TOKENIZER).is_file():
-                    write_whole(
-                        run.path / TOKENIZER, lambda path: save_pieces(pieces, path, corpus.text)
-                    )
+                if not tokenizer.is_file():
+                    write_whole(tokenizer, lambda path: save_pieces(pieces, path, corpus.text))
         if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
             _train(text, config, run.path, device, group, tuning)
         with group.first_ahead():
@@ -173,12 +168,6 @@ def make_mlm_run(
                 (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
                 stack.close()
     return out
-
-
-def _pieces(partial: Path, text: TextSplits, config: MlmConfig, resumed: bool) -> Pieces:
-    """Read the pieces of a training that is resumed, or learn new ones; writes nothing."""
-    path = partial / TOKENIZER
-    return open_pieces(path) if resumed and path.is_file() else learn_text_pieces(text, config)
 
 
 def _train(
@@ -248,7 +237,10 @@ def _write_vectors(
     partial: Path, corpus: "Corpus", config: MlmConfig, pieces: Pieces, device: torch.device,
     dtype: torch.dtype,
 ) -> dict[str, Any]:  # fmt: skip
-    """Pool contextual states into one vector per word; return the description of the pooling."""
+    """Pool contextual states into one vector per word; return the description of the pooling.
+
+    By the defaults of ``firth pool``, which makes others.
+    """
     model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
     count_words(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial)
@@ -256,14 +248,10 @@ def _write_vectors(
     # score may choose another slot
     dtype = torch.float32 if SCORES[model.config.attention_score].random else dtype
     encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start, dtype=dtype)
-    with progress("pooling", "tokens") as show:
-        pooled = pool_words(encoder, corpus, _pooling(config), show)
-    pooled.vectors.save(partial)
-    return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}
-
-
-def _pooling(config: MlmConfig) -> PoolConfig:
-    """Return the default pooling of a run; ``firth pool`` makes others."""
-    return PoolConfig(
+    pooling = PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
+    with progress("pooling", "tokens") as show:
+        pooled = pool_words(encoder, corpus, pooling, show)
+    pooled.vectors.save(partial)
+    return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}

@@ -1,12 +1,11 @@
 """Words in context: the static vectors nearest to one occurrence of a word."""
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -15,12 +14,13 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.joined import joined
 from firth.embed.contextual.pooling import MASKING, parse_layers
-from firth.embed.protocols import ContextualEncoder, JoinableEncoder
+from firth.embed.protocols import ContextualEncoder, JoinableEncoder, StaticVectors
 from firth.embed.runs.run import Run
 from firth.embed.vectors.neighbors import Neighbor, nearest_to
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
+WordSplitter = ContextualEncoder | StaticVectors
 BRACKETED = re.compile(r"\[([^\[\]]*)\]")  # group 1: the text between brackets
 
 
@@ -180,7 +180,7 @@ def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
     """Split a text into words and return those in square brackets."""
     words, bounds = split_parts(encoder, BRACKETED.split(text))
     # re.split puts the groups, here the bracketed parts, at odd positions
-    spans = list(pairwise(bounds))[1::2]
+    spans = list(itertools.pairwise(bounds))[1::2]
     if any(start == stop for start, stop in spans):
         raise SettingError(f"{text!r} has no word in its brackets; write [word]")
     if not spans:
@@ -190,21 +190,10 @@ def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
     return [Occurrence(words, start, stop) for start, stop in spans]
 
 
-class WordSplitter(Protocol):
-    """An object that splits text into words."""
-
-    def words(self, text: str) -> list[str]:
-        """Split text into words."""
-
-
 def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
     """Split each part of a text; return all words and the bounds of the parts among them."""
-    words: list[str] = []
-    bounds = [0]
-    for part in parts:
-        words += splitter.words(part)
-        bounds.append(len(words))
-    return words, bounds
+    words = [splitter.words(part) for part in parts]
+    return list(itertools.chain(*words)), offsets_of(map(len, words)).tolist()
 
 
 def _pooled_layers(run: Path) -> tuple[str, bool]:

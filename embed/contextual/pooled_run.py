@@ -120,8 +120,7 @@ def pool_run(
             tasks = EncodingTasks(executor, source, artifact_paths(out)[1] / SCRATCH)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
-            sum_blocks = tasks.sums if tasks else None
-            pooled = pool_words(encoder, corpus, config, show, scratch=large, sum_blocks=sum_blocks)
+            pooled = pool_words(encoder, corpus, config, show, scratch=large, tasks=tasks)
         pooled.vectors.save(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
         options["pooling"] = pooled.info

@@ -5,10 +5,9 @@ Representations via Reductions to Static Embeddings"), section 3: mean over cont
 over pieces.
 """
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,8 +43,16 @@ MASKED_CONTEXTS = 30
 
 # words, int32 (n,), the sums of their states, float64 (n, D), and how many these are, int64 (n,)
 BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
-# from blocks, layers, whether words are masked, progress and tokens in all
-SumBlocks = Callable[[Iterable[Block], Sequence[int], bool, Progress, int], Iterator[BlockSums]]
+
+
+class SumTasks(Protocol):
+    """Sums states on a cluster."""
+
+    def sums(
+        self, blocks: Iterable[Block], layers: Sequence[int], masked: bool, show: Progress,
+        n_tokens: int,
+    ) -> Iterator[BlockSums]:  # fmt: skip
+        """Yield the sums of each block, in order, and show how many of all tokens are done."""
 
 
 @describe_settings
@@ -105,14 +112,14 @@ def pool_words(
     scratch: Scratch | None = None,
     tokens_at_once: int = 1 << 15,
     words_at_once: int = 1 << 14,
-    sum_blocks: SumBlocks | None = None,
+    tasks: SumTasks | None = None,
 ) -> Pooled:
     """Return one vector per word of a corpus: the mean of its contextual states.
 
     Training sentences are visited in order of their rarest word, then at random; a sentence is
     encoded if one of its words still has fewer than ``contexts_per_word`` contexts. All words of an
     encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
-    blocks, which ``sum_blocks`` may compute elsewhere, are added in the order of the text.
+    blocks, which ``tasks`` may compute on a cluster, are added in the order of the text.
 
     Memory: what ``memory`` (firth.embed.contextual) says, and 12 bytes per word and dimension of
     the states, if they are joined 4 more and 4 of the vectors without context, or less where
@@ -131,7 +138,10 @@ def pool_words(
     info: dict[str, Any] = {"source": source, "unknown": len(view.words) - len(words)}
     centers = None
     if source == TABLE:
-        matrix = _input_embeddings(encoder, words, show, words_at_once, scratch)
+        assert isinstance(encoder, InputEmbeddings)
+        starts = range(0, len(words), words_at_once)
+        lookups = (encoder.input_embeddings(words[n : n + words_at_once]) for n in starts)
+        matrix = _stacked(lookups, len(words), scratch, show)
     else:
         masked = source in MASKING
         trees = needs_trees(encoder)
@@ -145,8 +155,10 @@ def pool_words(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
             trees=trees,
         )  # fmt: skip
-        sum_blocks = sum_blocks or functools.partial(_sum_here, encoder)
-        matrix = _mean_states(sum_blocks, layers, selection, show, tokens_at_once, scratch)
+        blocks = selection.blocks(tokens_at_once)
+        about = layers, masked, show, selection.n_tokens
+        sums = tasks.sums(blocks, *about) if tasks else _sums(encoder, blocks, *about)
+        matrix = _mean_states(sums, len(words), scratch)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
@@ -213,32 +225,22 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
     return tuple(layers)
 
 
-def _mean_states(
-    sum_blocks: SumBlocks,
-    layers: tuple[int, ...],
-    selection: SentenceSelection,
-    show: Progress,
-    tokens_at_once: int,
-    scratch: Scratch,
-) -> np.ndarray:
+def _mean_states(blocks: Iterable[BlockSums], n_words: int, scratch: Scratch) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
-    counts = np.zeros(len(selection.levels), dtype=np.int64)
+    counts = np.zeros(n_words, dtype=np.int64)
     sums = np.zeros((0, 0))
-    blocks = selection.blocks(tokens_at_once)
-    for words, of_block, found in sum_blocks(
-        blocks, layers, selection.masked, show, selection.n_tokens
-    ):
+    for words, of_block, n_states in blocks:
         if not sums.size:
-            sums = scratch.empty((len(counts), of_block.shape[1]), np.float64)
+            sums = scratch.empty((n_words, of_block.shape[1]), np.float64)
             sums[:] = 0
         sums[words] += of_block
-        counts[words] += found
+        counts[words] += n_states
     means = scratch.empty(sums.shape, np.float32)
     np.divide(sums, counts[:, None], out=means, casting="same_kind")  # in float64, then rounded
     return means
 
 
-def _sum_here(
+def _sums(
     encoder: ContextualEncoder,
     blocks: Iterable[Block],
     layers: Sequence[int],
@@ -273,25 +275,6 @@ def sum_states(
     return found, sums, counts
 
 
-def _input_embeddings(
-    encoder: ContextualEncoder,
-    words: list[str],
-    show: Progress,
-    words_at_once: int,
-    scratch: Scratch,
-) -> np.ndarray:
-    """Return the input embedding of each word, float32 (V, D)."""
-    assert isinstance(encoder, InputEmbeddings)
-    matrix = np.empty((0, 0), np.float32)
-    for first in range(0, len(words), words_at_once):
-        part = encoder.input_embeddings(words[first : first + words_at_once])
-        if not matrix.size:
-            matrix = scratch.empty((len(words), part.shape[1]), np.float32)
-        matrix[first : first + len(part)] = part
-        show(first + len(part), len(words))
-    return matrix
-
-
 def _join(
     encoder: ContextualEncoder,
     words: list[str],
@@ -303,12 +286,23 @@ def _join(
     assert isinstance(encoder, JoinableEncoder)
     n_pieces = encoder.n_pieces(words)
     centers = centers_of(states, n_pieces)
-    matrix = np.empty((0, 0), np.float32)
-    for first in range(0, len(words), words_at_once):
-        some = slice(first, first + words_at_once)
-        static = encoder.static_embeddings(words[some])
-        part = joined(static, states[some], n_pieces[some], centers)
-        if not matrix.size:
-            matrix = scratch.empty((len(words), part.shape[1]), np.float32)
-        matrix[some] = part
-    return matrix, centers
+    slices = (slice(n, n + words_at_once) for n in range(0, len(words), words_at_once))
+    parts = (
+        joined(encoder.static_embeddings(words[part]), states[part], n_pieces[part], centers)
+        for part in slices
+    )
+    return _stacked(parts, len(words), scratch), centers
+
+
+def _stacked(
+    parts: Iterable[np.ndarray], n_rows: int, scratch: Scratch, show: Progress = no_progress
+) -> np.ndarray:
+    """Return rows that come in parts as one array, float32 (n_rows, D)."""
+    matrix, done = np.empty((0, 0), np.float32), 0
+    for part in parts:
+        if not done:
+            matrix = scratch.empty((n_rows, part.shape[1]), np.float32)
+        matrix[done : done + len(part)] = part
+        done += len(part)
+        show(done, n_rows)
+    return matrix

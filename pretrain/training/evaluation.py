@@ -56,11 +56,6 @@ class HeldOut:
     characters: Tensor | None  # int64 (V,): of each piece, if the text gets a likelihood
 
 
-def n_targets(batches: Sequence[Batch]) -> int:
-    """Return the number of pieces to predict."""
-    return round(sum(float(batch.n_targets) for batch in batches))
-
-
 def evaluate(
     model: MaskedLanguageModel,
     batches: Iterable[Batch],

@@ -13,7 +13,7 @@ from firth.pretrain.device import reset_peak_memory
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.training.autotune import TunedSettings
 from firth.pretrain.training.distributed import ProcessGroup
-from firth.pretrain.training.evaluation import HeldOut, evaluate, n_targets
+from firth.pretrain.training.evaluation import HeldOut, evaluate
 from firth.pretrain.training.optimizer import ModelState, make_optimizer
 from firth.pretrain.training.prepare import TrainingData, make_held_out
 from firth.pretrain.training.schedule import mask_rate, rate_factor
@@ -73,7 +73,7 @@ def train_model(
                 _evaluate(model, some, held_out, settings, session)
                 evaluations.advance()
             session.save_if_due()
-        if group.is_first and session.scored_targets() != n_targets(held_out.batches):
+        if group.is_first and session.scored_targets() != held_out.unigram.n_targets:
             _evaluate(model, held_out.batches, held_out, settings, session)
 
 

@@ -1,9 +1,6 @@
 """The first vectors of the pieces: from counts of the same text, or from a run of word vectors."""
 
-import contextlib
 import dataclasses
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +8,6 @@ import numpy as np
 import torch
 
 from firth.corpora.artifacts.arrays import map_array, save_array
-from firth.corpora.artifacts.artifact import artifact_paths
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
@@ -20,7 +16,7 @@ from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import save_pieces
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, Pieces
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.runs.writer import RunWriter, new_run
+from firth.embed.runs.writer import new_run
 from firth.embed.svd.piece_text import PieceText
 from firth.embed.svd.train import METHOD as SVD
 from firth.embed.svd.train import (
@@ -48,6 +44,7 @@ if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
 
 AUTO, NONE = "auto", "none"  # values of the setting ``init`` that are no runs
+_MAKER = {"command": "train-mlm"}  # of the run of the words without context
 _SHARED = 0.5  # of the pieces must occur in the words of a run
 
 
@@ -68,7 +65,7 @@ def write_first_vectors(
     else:
         words = words_from_run(config.init, text.train, config.size.dim)
         vectors = vectors_from_words(words, pieces, run=config.init)
-        with _new_start(run) as start:
+        with new_run(run / START, _MAKER, force=True) as start:
             _save_words(start.path, words, PieceTable(pieces, vectors), text.settings)
             start.describe("init", {"source": config.init}, text.settings)
     write_whole(path, lambda new: save_array(new, vectors))
@@ -86,7 +83,7 @@ def count_words(
         return
     svd = start_config(corpus, config, threads)
     try:
-        with _new_start(run) as start:
+        with new_run(run / START, _MAKER, force=True) as start:
             view, n_words = checked_view(corpus, svd)
             name = str(corpus.path)
             matrix, _ = text_vectors(view, svd, n_words, name=name, directory=start.path)
@@ -107,16 +104,6 @@ def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None
     assert svd.dim is not None
     n_words = len(corpus.view(min_count=config.min_count, punctuation="drop").counts)
     return dataclasses.replace(svd, dim=min(svd.dim, n_words))
-
-
-@contextlib.contextmanager
-def _new_start(run: Path) -> Iterator[RunWriter]:
-    """Yield what becomes the run of the words without context."""
-    start = run / START
-    # of a training that was killed; this one has the lock of the whole run
-    shutil.rmtree(artifact_paths(start)[1], ignore_errors=True)
-    with new_run(start, {"command": "train-mlm"}, force=True) as writer:
-        yield writer
 
 
 def _save_words(start: Path, words: WordVectors, table: PieceTable, text: TextSettings) -> None:
