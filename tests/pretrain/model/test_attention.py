@@ -4,15 +4,12 @@ import dataclasses
 import inspect
 import itertools
 import math
-import re
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.attention.varlen as library
 
-from firth.corpora.common.errors import SettingError
-from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.stateless_random import keyed_bits
 from firth.pretrain.model import attention, varlen
 from firth.pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
@@ -297,24 +294,6 @@ def test_segments_see_nothing_of_each_other_in_half_precision_and_with_noise(sha
     noisy[0, 8 : 15 if span is None else 11].float().square().sum().backward()
     assert (x.grad[0].abs().sum(-1) > 0).nonzero().flatten().tolist() == list(near)
     assert not x.grad[1].any()
-
-
-KEY_VALUE = {"mixer": "attention:key-value"}
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({**KEY_VALUE, "preset": "4/12/4", "positions": "none"}, "halves each head, and a width"),
-        ({**KEY_VALUE, "preset": "4/12/2"}, "2 heads of a width of 12 have 3; pass another number"),
-        ({"mixer": "attention:additive", "positions": "relative"}, "pass `positions=rotary`"),
-        ({**KEY_VALUE, "positions": "relative"}, "pass `positions=rotary`"),
-        ({"mixer": "mean", "positions": "relative"}, "no layer has attention with `mixer=mean`"),
-    ],
-)
-def test_combinations_that_do_not_fit_are_refused(options, words):
-    with pytest.raises(SettingError, match=re.escape(words)):
-        MlmConfig(**options)
 
 
 def test_segment_bounds_list_starts_and_end_in_a_tensor_of_one_length():

@@ -5,11 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from firth.corpora.common.errors import SettingError
-from firth.pretrain.config import MlmConfig
 from firth.pretrain.mixers import MIXERS
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.shape import EncoderConfig
 from tests.pretrain.model.test_encoder import LAYOUTS, LENGTH, masked_batch, packed_rows, part_of
 from tests.pretrain.model.test_encoder import small_model as bidirectional
 
@@ -67,22 +64,6 @@ def test_the_loss_is_over_all_slots_and_their_weights():
     nll = -logits.gather(-1, batch.targets[..., None])[..., 0] * batch.weights
     torch.testing.assert_close(loss, nll.sum())
     assert float(right) == float(((logits.argmax(-1) == batch.targets) * batch.weights).sum())
-
-
-def test_a_shape_says_in_json_whether_it_is_causal():
-    described = small_model().config.to_json()
-    assert EncoderConfig.from_json(described) == small_model().config
-    assert EncoderConfig.from_json(described | {"causal": False}) == bidirectional().config
-
-
-@pytest.mark.parametrize("given", [{"masking": "word"}, {"mask_rate": "0.2"}])
-def test_settings_of_masks_are_refused_where_nothing_is_masked(given):
-    [(name, value)] = given.items()
-    with pytest.raises(SettingError) as refused:
-        MlmConfig(objective="causal", **given)
-    assert str(refused.value) == (
-        f"`{name}={value}`: nothing is masked with `objective=causal`; leave it out"
-    )
 
 
 def test_both_objectives_start_from_the_same_weights():

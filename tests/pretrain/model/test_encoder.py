@@ -2,17 +2,14 @@
 
 import dataclasses
 import math
-import re
 
 import pytest
 import torch
 
-from firth.corpora.common.errors import SettingError
-from firth.pretrain.config import PRESETS, MlmConfig, parse_preset
+from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Batch, Rows
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.layers import FeedForward
-from firth.pretrain.shape import EncoderConfig
 from tests.pretrain.small_training import shape_of
 
 LENGTH = 24
@@ -294,75 +291,3 @@ def test_dropout_acts_while_training_only_and_repeats_with_the_generator():
     assert torch.equal(draws[0], draws[1])
     assert torch.equal(model.eval()(rows), model(rows))
     assert not torch.equal(draws[0], model(rows))
-
-
-def test_a_shape_survives_json():
-    config = small_config(attention_span=3, global_every=2)
-
-    assert EncoderConfig.from_json(config.to_json()) == config
-
-
-def test_feed_forward_and_positions_follow_the_norm():
-    modern, bert = small_config(), small_config(norm="post")
-    assert (modern.positions, modern.feed_forward) == ("rotary", "geglu")
-    assert (bert.positions, bert.feed_forward, bert.feed_forward_dim) == ("learned", "gelu", 64)
-    assert PRESETS["base"].heads == 12
-
-
-def test_sizes_as_numbers_have_the_rates_of_the_preset_that_is_no_wider():
-    assert parse_preset("4/512/8") == PRESETS["small"]
-    sizes = {"layers": 1, "dim": 16, "heads": 2}
-    assert parse_preset("1/16/2") == dataclasses.replace(PRESETS["tiny"], **sizes)
-    for wrong in ("huge", "1/16", "1/16/0", "a/b/c", ""):
-        with pytest.raises(SettingError, match="pass one of tiny, micro"):
-            parse_preset(wrong)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"heads": 3}, "a `preset` of width 16 is not divisible by 3 heads"),
-        ({"dim": 6, "heads": 2}, "`positions=rotary` needs keys of an even dimension"),
-        ({"attention_span": 24}, "an attention span of 24 must be below the row length of 24"),
-        ({"steps": 3, "minutes": 1.0}, "`steps` and `minutes` are both budgets"),
-        ({"pieces": "many"}, "`pieces=many`: expected auto or a number up to 1,000,000"),
-        ({"pieces": "9" * 5000}, "9`: expected auto or a number up to 1,000,000"),
-        *(
-            ({"mask_rate": rate}, f"`mask_rate={rate}`: pass a share from 0.001 to below 1")
-            for rate in ("0.3:1.5", "0.15:", "1e-12", "nan")
-        ),
-    ],
-)
-def test_impossible_options_are_refused(options, words):
-    with pytest.raises(SettingError, match=re.escape(words)):
-        small_config(**options)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"positions": "foo"}, "positions must be one of learned, sinusoidal, rotary, relative"),
-        ({"norm": "x"}, "norm must be one of pre, post, got 'x'"),
-        ({"n_pieces": -5}, "n_pieces must be at least 1, got -5"),
-        ({"n_pieces": "5"}, "n_pieces must be of type int, got '5'"),
-        ({"layers": 10**9}, "layers must be at most 1000, got 1000000000"),
-        ({"attention_span": -1}, "attention_span must be at least 1, got -1"),
-        ({"attention_span": 3, "global_every": 0}, "global_every must be at least 1, got 0"),
-        ({"layers": 3, "mixers": ["attention"] * 2}, "3 layers but 2 mixers"),
-        ({"layers": 1, "mixers": ["spell"]}, "unknown mixer 'spell'; choose from attention, lstm"),
-        ({"dropout": 1.0}, "dropout must be below 1, got 1.0"),
-        ({"attention_edges": 1}, "attention_edges must be of type str, got 1"),
-        ({"causal": "yes"}, "causal must be of type bool, got 'yes'"),
-    ],
-)
-def test_an_invalid_encoder_description_is_refused(change, words):
-    described = small_config().to_json()
-    EncoderConfig.from_json(described)
-    with pytest.raises(SettingError, match=re.escape(words)):
-        EncoderConfig.from_json({**described, "mixers": [], **change})
-
-
-def test_a_run_without_mixers_attends_in_every_layer():
-    described = small_config(layers=2).to_json()
-    del described["mixers"]
-    assert EncoderConfig.from_json(described).mixers == ("attention", "attention")

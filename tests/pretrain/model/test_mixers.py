@@ -1,7 +1,6 @@
 """Mixers other than attention: each against torch's module or a loop, one segment at a time."""
 
 import dataclasses
-import re
 
 import pytest
 import torch
@@ -214,45 +213,6 @@ def test_every_matrix_of_a_block_is_muons_once():
     blocks = dict(model.core.blocks.named_parameters())
     assert {id(weight) for weight in blocks.values() if weight.ndim == 2} == theirs
     assert all(len(weight) % n_parts == 0 for weight, n_parts in matrices)
-
-
-SPAN = {"preset": "2/16/2", "attention": "4:2"}
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"mixer": "lstm,rnn"}, "`mixer=rnn`: choose from attention, lstm, gru, conv, conformer"),
-        ({"mixer": ","}, "`mixer=,`: has 0 names for 4 layers"),
-        ({"mixer": "lstm,gru,conv"}, "`mixer=lstm,gru,conv`: has 3 names for 4 layers"),
-        ({"mixer": "gru", "preset": "4/33/3"}, "needs an even width, not 33"),
-        ({"mixer": "attention:odd"}, "`mixer=attention:odd`: pass a score after attention"),
-        ({"mixer": "conv:4"}, "a width of 4: a filter has as many slots on each"),
-        ({"mixer": "attention:7"}, "`mixer=attention:7`: pass a score after attention"),
-        ({"mixer": "lstm:dot"}, "`mixer=lstm:dot`: pass a score after attention"),
-        ({"preset": "2/8/2", "mixer": "attention,attention:dot"}, "must have the same score and"),
-        ({"mixer": "attention,lstm", **SPAN}, "`attention=4:2`: no layer has it with"),
-        ({"mixer": "lstm,attention", **SPAN}, "`attention=4:2`: no layer that it makes"),
-        *(
-            ({"mixer": "lstm", name: value}, f"`{name}={value}`: no layer has attention with")
-            for name, value in (
-                ("positions", "rotary"), ("attention", "3"), ("attention", "tree"),
-            )
-        ),
-    ],
-)  # fmt: skip
-def test_combinations_that_do_nothing_are_refused(options, words):
-    with pytest.raises(SettingError, match=re.escape(words)):
-        MlmConfig(**options)
-
-
-def test_a_resolved_config_can_be_made_again():
-    for mixer in ("attention", "lstm", "conv,conformer,mean,gru"):
-        resolved = MlmConfig(mixer=mixer).resolved()
-        assert dataclasses.replace(resolved) == resolved
-    assert MlmConfig(mixer="lstm").resolved().positions == "none"
-    assert MlmConfig(mixer="mean", positions="learned").resolved().positions == "learned"
-    assert MlmConfig(mixer="mean,mean,mean,conformer").resolved().positions == "rotary"
 
 
 def test_a_graph_of_edges_is_for_attention_in_every_layer():

@@ -1,14 +1,11 @@
 """Attention along the edges of trees: masks against loops over sentences, leaks, refusals."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.tokenizer.pieces import CLS, PAD, SEP
-from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.packing import PackedRows, lay_out
 from firth.pretrain.model.attention import SelfAttention, build_attention_inputs, take_slots
@@ -192,28 +189,3 @@ def test_a_tree_changes_nothing_without_edges():
         layer(x, build_attention_inputs(config, segments, None, tree=tree)), layer(x, plain)
     )
     assert isinstance(layer, SelfAttention)
-
-
-@pytest.mark.parametrize(
-    ("edges", "options", "words"),
-    [
-        ("graph", {}, ": pass neighbors each side, N:K, tree or tree:N"),
-        ("tree:0", {}, ": pass tree, or tree:N"),
-        ("tree:", {}, ": pass tree, or tree:N"),
-        ("tree:5", {}, ": a layer has 4 heads; pass at most as many"),
-        ("tree:1", {"mixer": "attention,conv,attention,attention"}, "layer 1 is `mixer=conv`"),
-        ("tree:2", {"mixer": "conformer"}, "layer 0 is `mixer=conformer`"),
-        ("tree:3", {"mixer": "lstm"}, ": no layer has attention with `mixer=lstm`"),
-        ("tree:4", {"objective": "causal"}, ": edges also lead to later words"),
-    ],
-)
-def test_settings_that_do_not_fit_edges_are_refused(edges, options, words):
-    with pytest.raises(SettingError, match=rf"^`attention={edges}`.*{re.escape(words)}"):
-        MlmConfig(attention=edges, **options)
-
-
-def test_the_shape_is_read_back():
-    with_edges = MlmConfig(attention="tree:2").encoder(n_pieces=9)
-    assert EncoderConfig.from_json(with_edges.to_json()) == with_edges
-    assert with_edges.tree_heads == 2
-    assert MlmConfig(attention="tree").encoder(n_pieces=9).tree_heads == 4
