@@ -10,8 +10,7 @@ from firth.corpora.tokenizer.json_format import save_pieces
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.model.weights import TOKENIZER, WEIGHTS
 from tests.calls import output, refusal
-from tests.pretrain.random_run import seal
-from tests.pretrain.small_run import small_pieces, small_run
+from tests.pretrain.small_run import seal, small_pieces, small_run
 
 COMMANDS = {
     "fill-mask": ["fill-mask", "RUN", "the [MASK]", "--device", "cpu"],

@@ -15,7 +15,7 @@ from firth.pretrain.inference.attention_picture import _lay_out, draw_attention
 from firth.pretrain.inference.attention_weights import SentenceAttention
 from firth.pretrain.model.weights import load_model
 from tests.calls import command, output, refusal
-from tests.pretrain.random_run import random_run
+from tests.pretrain.small_run import random_run
 
 TOO_LONG = "but the encoder reads at most 22; pass a shorter one"
 SENTENCE = "The naïve cat ate $5 cats 東京"

@@ -8,7 +8,7 @@ import pytest
 
 from firth.embed.registry import HUGGINGFACE_FILES
 from tests.calls import command, refusal
-from tests.pretrain.random_run import random_run
+from tests.pretrain.small_run import random_run
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from firth.pretrain.huggingface.export import write_huggingface
 from firth.pretrain.huggingface.loading import mask_piece
 from firth.pretrain.inference.mlm_encoder import open_run
 from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
-from tests.pretrain.random_run import random_run
+from tests.pretrain.small_run import random_run
 
 transformers = pytest.importorskip("transformers")
 

@@ -24,7 +24,7 @@ from firth.pretrain.model.encoder import MaskedLanguageModel, init_weights
 from firth.pretrain.model.weights import load_model
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.training.optimizer import ModelState, make_optimizer
-from tests.pretrain.random_run import TEXT, learned_pieces, random_model, random_run, seal
+from tests.pretrain.small_run import SCRIPTS, pieces_of_scripts, random_model, random_run, seal
 
 transformers = pytest.importorskip("transformers")
 
@@ -165,10 +165,10 @@ def test_the_stock_tokenizer_gives_the_same_ids_of_raw_text(settings, tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
 
     assert isinstance(tokenizer, transformers.PreTrainedTokenizerFast)
-    for line in [*TEXT.splitlines(), "unseen wörds, ∑ cats", "", "a  b\u00a0c\tthe"]:
+    for line in [*SCRIPTS.splitlines(), "unseen wörds, ∑ cats", "", "a  b\u00a0c\tthe"]:
         own = [CLS, *pieces.split(text.words(line))[0].tolist(), SEP]
         assert tokenizer(line)["input_ids"] == own, line
-        assert UNK not in own or line not in TEXT
+        assert UNK not in own or line not in SCRIPTS
     special = tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     assert special == [PAD, UNK, CLS, SEP, MASK]
     assert (tokenizer.mask_token_id, tokenizer.pad_token_id) == (MASK, PAD)
@@ -280,7 +280,7 @@ def test_text_that_a_tokenizer_cannot_segment_is_refused_with_the_reason(change,
 
 def test_pieces_of_another_run_are_not_exported(tmp_path):
     run = random_run(tmp_path / "run")
-    pieces = learned_pieces(TextSettings(segmenter="characters"))
+    pieces = pieces_of_scripts(TextSettings(segmenter="characters"))
     save_pieces(pieces, run / "tokenizer.json", TextSettings())
     seal(run)
     with pytest.raises(ArtifactError) as caught:
@@ -297,7 +297,7 @@ def unfinished(tmp_path):
     run = tmp_path / "run.partial"
     run.mkdir()
     text = TextSettings()
-    save_pieces(learned_pieces(text), run / "tokenizer.json", text)
+    save_pieces(pieces_of_scripts(), run / "tokenizer.json", text)
     config = MlmConfig(preset="2/16/2", sequence_length=24, steps=9)
     maker = {"command": "train-mlm", "corpus": "abc", **dataclasses.asdict(config)}
     del maker["threads"]  # as the trainer leaves out what may change

@@ -21,8 +21,7 @@ from firth.pretrain.model.weights import (
     read_model,
     save_model,
 )
-from tests.pretrain.random_run import seal
-from tests.pretrain.small_run import small_encoder, small_pieces, small_run
+from tests.pretrain.small_run import seal, small_encoder, small_pieces, small_run
 
 
 @pytest.fixture
