@@ -109,49 +109,69 @@ def test_an_exported_run_scores_sentences_as_the_run_does(within, both):
     assert stock.score([]).shape == (0,)
 
 
-def save(folder, model, tokenizer):
-    """A folder as transformers writes it, and the tokenizer's own file."""
-    model.save_pretrained(folder)
+HEADS = {"num_hidden_layers": 2, "num_attention_heads": 2}
+SIZES = {"hidden_size": 16, "intermediate_size": 24, **HEADS}
+
+
+def save(folder, name, tokenizer, **sizes):
+    """A model with random weights as transformers writes it, and the tokenizer's own file."""
+    kind = getattr(transformers, name)
+    kind(kind.config_class(**sizes)).save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
 
 
+def save_of_pieces(folder, name, tokenizer, **sizes):
+    """The same of a model with a vector for each piece of the tokenizer."""
+    return save(folder, name, tokenizer, vocab_size=tokenizer.get_vocab_size(), **sizes)
+
+
 def bert(folder):
-    tokenizer = wordpiece()
-    config = transformers.BertConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
-        num_attention_heads=2, intermediate_size=24, max_position_embeddings=12,
-    )  # fmt: skip
-    return save(folder, transformers.BertForMaskedLM(config), tokenizer)
+    return save_of_pieces(
+        folder, "BertForMaskedLM", wordpiece(), max_position_embeddings=12, **SIZES
+    )
 
 
 def gpt2(folder):
-    tokenizer = byte_level()
-    config = transformers.GPT2Config(
-        vocab_size=tokenizer.get_vocab_size(), n_embd=16, n_layer=2, n_head=2, n_positions=32,
-        bos_token_id=0, eos_token_id=0,
-    )  # fmt: skip
-    return save(folder, transformers.GPT2LMHeadModel(config), tokenizer)
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 32}
+    return save_of_pieces(
+        folder, "GPT2LMHeadModel", byte_level(), bos_token_id=0, eos_token_id=0, **sizes
+    )
 
 
 def roberta_model(folder):
     tokenizer = roberta()
-    config = transformers.RobertaConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
-        num_attention_heads=2, intermediate_size=24, max_position_embeddings=24,
-        bos_token_id=tokenizer.token_to_id("<s>"), eos_token_id=tokenizer.token_to_id("</s>"),
-        pad_token_id=0,
+    ends = {"bos_token_id": "<s>", "eos_token_id": "</s>"}
+    special = {name: tokenizer.token_to_id(piece) for name, piece in ends.items()}
+    return save_of_pieces(
+        folder, "RobertaModel", tokenizer, max_position_embeddings=24, pad_token_id=0,
+        **special, **SIZES,
     )  # fmt: skip
-    return save(folder, transformers.RobertaModel(config), tokenizer)
 
 
 def t5(folder):
-    tokenizer = unigram()
-    config = transformers.T5Config(
-        vocab_size=tokenizer.get_vocab_size(), d_model=16, d_kv=8, d_ff=24, num_layers=2,
-        num_heads=2,
-    )  # fmt: skip
-    return save(folder, transformers.T5ForConditionalGeneration(config), tokenizer)
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2}
+    return save_of_pieces(folder, "T5ForConditionalGeneration", unigram(), **sizes)
+
+
+def xlnet(folder):
+    sizes = {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24}
+    return save_of_pieces(folder, "XLNetModel", unigram(), **sizes)
+
+
+def opt(folder):
+    sizes = {"hidden_size": 16, "ffn_dim": 24, "word_embed_proj_dim": 8, **HEADS}
+    return save_of_pieces(folder, "OPTModel", byte_level(), max_position_embeddings=20, **sizes)
+
+
+def funnel(folder):
+    sizes = {"block_sizes": [1, 1], "d_model": 16, "n_head": 2, "d_head": 8, "d_inner": 24}
+    return save_of_pieces(folder, "FunnelModel", wordpiece(), **sizes)
+
+
+def canine(folder):
+    sizes = {"max_position_embeddings": 64, "num_hash_buckets": 64, **SIZES}
+    return save(folder, "CanineModel", wordpiece(), **sizes)
 
 
 def sentence_encoder(folder):
@@ -301,14 +321,6 @@ def test_nothing_is_downloaded_and_remote_code_is_never_trusted(folder, monkeypa
     assert addresses == []
 
 
-def xlnet(folder):
-    tokenizer = unigram()
-    config = transformers.XLNetConfig(
-        vocab_size=tokenizer.get_vocab_size(), d_model=16, n_layer=2, n_head=2, d_inner=24
-    )
-    return save(folder, transformers.XLNetModel(config), tokenizer)
-
-
 @pytest.mark.parametrize("folder", [xlnet], indirect=True)
 def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
     encoder = open_folder(folder, "cpu")
@@ -439,32 +451,6 @@ def test_any_error_of_transformers_is_one_line(folder, change, words):
     assert re.search(words, message)
 
 
-def opt(folder):
-    tokenizer = byte_level()
-    config = transformers.OPTConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=2,
-        num_attention_heads=2, ffn_dim=24, max_position_embeddings=20, word_embed_proj_dim=8,
-    )  # fmt: skip
-    return save(folder, transformers.OPTModel(config), tokenizer)
-
-
-def funnel(folder):
-    tokenizer = wordpiece()
-    config = transformers.FunnelConfig(
-        vocab_size=tokenizer.get_vocab_size(), block_sizes=[1, 1], d_model=16, n_head=2, d_head=8,
-        d_inner=24,
-    )  # fmt: skip
-    return save(folder, transformers.FunnelModel(config), tokenizer)
-
-
-def canine(folder):
-    config = transformers.CanineConfig(
-        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
-        max_position_embeddings=64, num_hash_buckets=64,
-    )  # fmt: skip
-    return save(folder, transformers.CanineModel(config), wordpiece())
-
-
 @pytest.mark.parametrize(
     ("folder", "words"),
     [
@@ -533,18 +519,17 @@ def masked_lm(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "message", [None, "[MASK]", ["[MASK]"], {"content": "[MASK]"}, {"content": 4}, "[UNSEEN]", 4]
+    ("stated", "found"),
+    [
+        *((stated, MASK) for stated in (None, "[MASK]", ["[MASK]"], {"content": "[MASK]"})),
+        *((stated, MASK) for stated in ({"content": 4}, "[UNSEEN]", 4)),
+        *((stated, UNK) for stated in ("[UNK]", {"content": "[UNK]"})),
+    ],
 )
-def test_the_mask_is_found_in_the_tokenizer(message, masked_lm):
-    edit(masked_lm / "tokenizer_config.json", mask_token=message)
-    assert mask_piece(masked_lm, BERT_MODEL) == MASK
+def test_the_mask_is_the_configured_one_or_found_in_the_tokenizer(stated, found, masked_lm):
+    edit(masked_lm / "tokenizer_config.json", mask_token=stated)
+    assert mask_piece(masked_lm, BERT_MODEL) == found
     assert isinstance(open_folder(masked_lm, "cpu"), SentenceScorer)
-
-
-@pytest.mark.parametrize("message", ["[UNK]", {"content": "[UNK]"}])
-def test_the_configured_mask_has_priority(message, masked_lm):
-    edit(masked_lm / "tokenizer_config.json", mask_token=message)
-    assert mask_piece(masked_lm, BERT_MODEL) == UNK
 
 
 @pytest.mark.parametrize(
