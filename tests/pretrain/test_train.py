@@ -79,6 +79,13 @@ def run(corpus, tmp_path_factory):
         return make_mlm_run(corpus, small(), out, tuning=SOME)
 
 
+@pytest.fixture(scope="module")
+def causal(corpus, tmp_path_factory):
+    """A run of next pieces."""
+    out = tmp_path_factory.mktemp("causal") / "run"
+    return make_mlm_run(corpus, small(objective="causal"), out)
+
+
 def same_weights(run, other):
     """Return whether two runs have the same bits."""
     first, second = (load_file(path / "model.safetensors") for path in (run, other))
@@ -167,7 +174,9 @@ def test_training_beats_the_unigram_baseline(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_the_same_options_give_the_same_bits_and_another_seed_others(corpus, run, tmp_path):
-    same_weights(run, make_mlm_run(corpus, small(), tmp_path / "again"))
+    with torch_threads(3):  # of the program, which stay
+        same_weights(run, make_mlm_run(corpus, small(), tmp_path / "again"))
+        assert torch.get_num_threads() == 3
     other = load_file(make_mlm_run(corpus, small(seed=2), tmp_path / "other") / "model.safetensors")
     mine = load_file(run / "model.safetensors")
     assert not np.array_equal(mine["core.head.weight"], other["core.head.weight"])
@@ -195,9 +204,8 @@ def test_a_causal_training_learns_which_word_follows(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, tmp_path):
-    out = make_mlm_run(corpus, small(objective="causal"), tmp_path / "run")
-    pieces = open_pieces(out / "tokenizer.json")
+def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, run, causal):
+    pieces = open_pieces(causal / "tokenizer.json")
     text = open_text(corpus, small())
     rows = PackedRows.pack(text.held_out, pieces, 16, "cpu")
     spelled, n_targets = "", 0
@@ -206,41 +214,31 @@ def test_bits_per_character_are_those_of_the_text_that_the_pieces_spell(corpus, 
             name, n_targets = pieces.names[piece], n_targets + 1
             spelled += name[2:] if name.startswith("##") else f" {name}"
 
-    last = read_metrics(out / "metrics.jsonl")[-1]
+    last = read_metrics(causal / "metrics.jsonl")[-1]
     assert last["held_out_targets"] == n_targets > 100
     nats = last["held_out_loss"] * n_targets
     expected = nats / math.log(2) / len(spelled)
     assert last["held_out_bits_per_character"] == pytest.approx(expected)
-    losses, n_pieces, characters = read_unit_losses(out)
+    losses, n_pieces, characters = read_unit_losses(causal)
     assert (n_pieces.sum(), characters.sum()) == (n_targets, len(spelled))
     error = HeldOutLoss.of_units(losses / math.log(2), characters).standard_error
     assert last["held_out_bits_standard_error"] == pytest.approx(error)
     assert last["held_out_perplexity"] == pytest.approx(math.exp(last["held_out_loss"]))
-
-
-@pytest.mark.slow
-def test_bits_per_character_are_of_the_same_text_for_other_pieces(corpus, tmp_path):
-    paths = {
-        pieces: make_mlm_run(corpus, small(objective="causal", pieces=pieces), tmp_path / pieces)
-        for pieces in ("30", "60")
-    }
-    losses = [read_unit_losses(path) for path in paths.values()]
-    assert losses[0][1].sum() > losses[1][1].sum()  # smaller pieces, more of them
-    [rows] = held_out_losses(paths, {})
-    assert [(row.run, row.bits) for row in rows] == [("30", True), ("60", True)]
-
-
-def test_masked_pieces_have_no_bits_per_character(run):
     assert "held_out_bits_per_character" not in (run / "metrics.jsonl").read_text()
 
 
 @pytest.mark.slow
-def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, tmp_path):
-    runs = [
-        make_mlm_run(corpus, small(objective="causal", dtype=dtype), tmp_path / dtype)
-        for dtype in ("float32", "bfloat16")
-    ]
-    exact, rounded = (list(scores(run).values())[-1] for run in runs)
+def test_bits_per_character_are_of_the_same_text_for_other_pieces(corpus, causal, tmp_path):
+    smaller = make_mlm_run(corpus, small(objective="causal", pieces="30"), tmp_path / "30")
+    assert read_unit_losses(smaller)[1].sum() > read_unit_losses(causal)[1].sum()
+    [rows] = held_out_losses({"30": smaller, "60": causal}, {})
+    assert [(row.run, row.bits) for row in rows] == [("30", True), ("60", True)]
+
+
+@pytest.mark.slow
+def test_a_causal_training_in_half_precision_is_near_the_exact_one(corpus, causal, tmp_path):
+    half = make_mlm_run(corpus, small(objective="causal", dtype="bfloat16"), tmp_path / "run")
+    exact, rounded = (list(scores(run).values())[-1] for run in (causal, half))
     assert rounded == pytest.approx(exact, abs=0.02)
     assert rounded != exact
 
@@ -278,24 +276,10 @@ def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
 
 
 @pytest.mark.slow
-def test_first_vectors_are_made_once(corpus, run, tmp_path, stop_at):
-    kill(7, stop_at, corpus, small(), tmp_path / "run")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(warm_start, "vectors_from_text")
-        same_weights(make_mlm_run(corpus, small(), tmp_path / "run"), run)
-
-
-@pytest.mark.slow
 def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
     corpus, run, tmp_path, monkeypatch
 ):
-    def killed(*arguments, **options):
-        raise StoppedError
-
-    monkeypatch.setattr("firth.pretrain.train.pool_words", killed)
-    with pytest.raises(StoppedError):
-        make_mlm_run(corpus, small(), tmp_path / "run")
-    monkeypatch.undo()
+    kill_pooling(monkeypatch, corpus, tmp_path / "run")
     partial = tmp_path / "run.partial"
     (partial / "start").rename(partial / "start.partial")
     (partial / "start.partial" / ".lock").touch()
@@ -383,12 +367,20 @@ def die():
     raise StoppedError
 
 
-def kill(step, stop_at, corpus, config, out, **more):
+def kill(step, stop_at, corpus, config, out, *, tuning=OFTEN, force=False):
     """Kill a training before a step."""
     planted = stop_at(step, die)
     with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, out, tuning=OFTEN, **more)
+        make_mlm_run(corpus, config, out, tuning=tuning, force=force)
     planted.undo()
+
+
+def kill_pooling(monkeypatch, corpus, out):
+    """Kill a training when its weights are written and words are pooled."""
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "pool_words", lambda *given: die())
+        with pytest.raises(StoppedError):
+            make_mlm_run(corpus, small(), out, tuning=SOME)
 
 
 EVERY_STEP = Tuning(checkpoint_seconds=0.0, evaluations=6)
@@ -406,11 +398,10 @@ def whole(request, corpus, tmp_path_factory):
 @pytest.mark.parametrize("step", [2, 3, 11])
 def test_a_killed_training_resumes_to_the_same_bits(corpus, tmp_path, stop_at, step, whole):
     config, whole = whole
-    planted = stop_at(step, die)
-    with pytest.raises(StoppedError):
-        make_mlm_run(corpus, config, tmp_path / "run", tuning=EVERY_STEP)
-    assert load_checkpoint(tmp_path / "run.partial" / "checkpoints")[1]["step"] == step
-    planted.undo()
+    kill(step, stop_at, corpus, config, tmp_path / "run", tuning=EVERY_STEP)
+    folder = tmp_path / "run.partial" / "checkpoints"
+    assert load_checkpoint(folder)[1]["step"] == step
+    assert {path.name for path in folder.iterdir()} == {f"step-{step - 1}", f"step-{step}"}
     same_weights(make_mlm_run(corpus, config, tmp_path / "run", tuning=EVERY_STEP), whole)
     assert scores(tmp_path / "run") == scores(whole)
 
@@ -438,15 +429,6 @@ def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
     assert saved.items() >= shape.items()
     n_pieces = saved["encoder"]["n_pieces"]
     assert EncoderConfig.from_json(saved["encoder"]) == config.encoder(n_pieces=n_pieces)
-
-
-def test_a_corpus_without_heads_is_refused_before_any_work(corpus, tmp_path):
-    config = small(attention="tree")
-    assert problem(SettingError, corpus, config, tmp_path / "run") == (
-        f"{corpus.path}: keeps no heads of words, which `attention=tree` needs; build it "
-        "again (`force=True`) from CoNLL-U files with heads, without phrases"
-    )
-    assert not (tmp_path / "run.partial").exists()
 
 
 @pytest.mark.slow
@@ -513,31 +495,20 @@ def test_weights_that_diverge_in_the_last_step_are_not_published(corpus, tmp_pat
 
 @pytest.mark.slow
 def test_a_training_killed_during_pooling_is_not_repeated(corpus, run, tmp_path, monkeypatch):
-    def dies(*_):
-        raise StoppedError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(train, "pool_words", dies)
-        with pytest.raises(StoppedError):
-            make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
-    monkeypatch.setattr(train, "train_model", dies)
+    kill_pooling(monkeypatch, corpus, tmp_path / "run")
+    monkeypatch.delattr(train, "train_model")
     same_weights(make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME), run)
 
 
 @pytest.mark.slow
-def test_tuned_settings_are_kept_on_resume(corpus, run, tmp_path, stop_at, capsys):
+def test_first_vectors_and_tuned_settings_are_kept_on_resume(
+    corpus, run, tmp_path, stop_at, monkeypatch, capsys
+):
     kill(7, stop_at, corpus, small(), tmp_path / "run")
+    monkeypatch.delattr(warm_start, "vectors_from_text")
     out = make_mlm_run(corpus, small(threads=3), tmp_path / "run")
     assert capsys.readouterr().err == "`threads=3`: the run was started with 1 and keeps them\n"
     same_weights(out, run)
-
-
-def test_the_last_checkpoints_are_kept(corpus, tmp_path, stop_at):
-    stop_at(9, die)
-    with pytest.raises(StoppedError):
-        make_mlm_run(corpus, small(), tmp_path / "run", tuning=OFTEN)
-    left = sorted(path.name for path in (tmp_path / "run.partial" / "checkpoints").iterdir())
-    assert left == ["step-8", "step-9"]
 
 
 @pytest.mark.slow
@@ -584,6 +555,7 @@ def test_a_corpus_without_held_out_text_is_refused(tmp_path):
     [
         ({"pieces": "9000"}, "`pieces=9000`: this corpus yields at most "),
         ({"min_count": 10**6}, "no word occurs 1000000 times or more"),
+        ({"attention": "tree"}, "chains: keeps no heads of words, which `attention=tree` needs; "),
     ],
 )
 def test_options_that_do_not_fit_the_corpus_are_refused_before_any_work(
@@ -639,13 +611,6 @@ def test_minutes_that_the_first_vectors_take_are_refused(corpus, tmp_path):
         message = problem(SettingError, corpus, small(steps=None, minutes=1e-9), tmp_path / "run")
         assert message.startswith("`minutes=1e-09`: the first vectors alone took ")
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_a_training_leaves_the_threads_of_the_program_as_they_were(corpus, tmp_path):
-    with torch_threads(3):
-        make_mlm_run(corpus, small(threads=1), tmp_path / "run")
-        assert torch.get_num_threads() == 3
 
 
 def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkeypatch):
