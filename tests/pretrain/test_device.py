@@ -19,16 +19,6 @@ from firth.pretrain.device import (
 CPU = torch.device("cpu")
 
 
-def test_without_a_gpu_auto_is_the_cpu_and_cuda_is_refused(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto") == choose_device("cpu") == CPU
-    with pytest.raises(SettingError) as refused:
-        choose_device("cuda")
-    assert str(refused.value) == (
-        f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
-    )
-
-
 def test_each_process_of_a_machine_takes_its_own_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)

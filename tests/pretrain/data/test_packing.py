@@ -148,18 +148,16 @@ def test_the_fingerprint_follows_the_content():
     assert fingerprint not in (changed.fingerprint(), reshaped.fingerprint())
 
 
-def test_rows_that_are_too_short_are_refused():
-    with pytest.raises(SettingError) as error:
-        packed([["a"]], length=7)
-    assert str(error.value) == "`sequence_length` must be at least 8, got 7"
-
-
-def test_an_empty_text_is_refused():
-    with pytest.raises(SettingError) as error:
-        packed([], words=["a"])
-    assert str(error.value) == (
-        "there is no text to pack: the documents have no tokens; build the corpus from more"
-    )
+@pytest.mark.parametrize(
+    ("units", "length", "message"),
+    [
+        ([["a"]], 7, "`sequence_length` must be at least 8, got 7"),
+        ([], 8, "there is no text to pack: the documents have no tokens; build the corpus"),
+    ],
+)
+def test_rows_that_cannot_be_packed_are_refused(units, length, message):
+    with pytest.raises(SettingError, match=message):
+        packed(units, length=length, words=["a"])
 
 
 def test_a_text_that_does_not_fit_the_device_stays_on_the_cpu(monkeypatch, capsys):

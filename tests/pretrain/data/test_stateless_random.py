@@ -65,14 +65,6 @@ def test_seed_step_and_purpose_each_change_the_numbers():
     assert drawn.unique().numel() == 4 * len(keys)
 
 
-def test_numbers_do_not_touch_torchs_generator():
-    before = torch.get_rng_state()
-
-    keyed_bits(1, 1, "test", (8,), "cpu")
-
-    assert torch.equal(torch.get_rng_state(), before)
-
-
 def test_uniform_numbers_are_multiples_of_2_to_the_minus_24_from_the_upper_bits():
     bits = keyed_bits(5, 0, "test", (1000,), "cpu")
 

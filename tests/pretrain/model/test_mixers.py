@@ -110,19 +110,6 @@ def test_each_segment_is_mixed_as_torchs_module_mixes_it_alone(name, causal):
 
 
 @EVERY
-def test_a_slot_of_a_causal_mixer_sees_itself_and_the_slots_before(name):
-    config = shape(name, causal=True)
-    layer, x, segments = layer_and_rows(config)
-    x.requires_grad_()
-
-    mixed(layer, x, segments, config)[0, 10].sum().backward()
-
-    felt = x.grad.abs().sum(-1) > 0
-    assert felt[0].nonzero().flatten().tolist() == [7, 8, 9, 10]
-    assert not felt[1].any()
-
-
-@EVERY
 def test_chosen_slots_equal_those_of_all_slots(name):
     config = shape(name)
     layer, x, segments = layer_and_rows(config)
@@ -149,13 +136,7 @@ def test_half_precision_rounds_and_changes_nothing_else(name):
     # a few roundings of 2 ** -9 of numbers that partly cancel
     for one, other in ((found.float(), expected), (rounded, gradient)):
         assert (one - other).norm() < 0.03 * other.norm()
-
-
-@EVERY
-def test_segments_see_nothing_of_each_other_in_half_precision(name):
-    config = shape(name)
-    layer, x, segments = layer_and_rows(config)
-    x.requires_grad_()
+    # and segments see nothing of each other
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed(layer, x, segments, config)[0, 7:15].float().square().sum().backward()
     felt = x.grad.abs().sum(-1) > 0

@@ -92,15 +92,9 @@ def test_units_that_hardly_learn_take_short_steps():
 def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
     parts = [drawn(8, 8, seed=n) for n in range(3)]
 
-    def fused(some):
-        return Muon([(some[0], 3)], weight_decay=0.1, dtype=torch.float32)
-
-    def apart(some):
-        return Muon(
-            [(weight, 1) for weight in some],
-            weight_decay=0.1,
-            dtype=torch.float32,
-        )
+    def muon(weights, n_parts):
+        pairs = [(weight, n_parts) for weight in weights]
+        return Muon(pairs, weight_decay=0.1, dtype=torch.float32)
 
     def with_gradients_of_the_whole(weights, optimizer, gradient):
         for weight, part in zip(weights, gradient.chunk(len(weights)), strict=True):
@@ -110,7 +104,7 @@ def test_parts_of_a_fused_matrix_are_steps_of_separate_matrices():
 
     whole = [nn.Parameter(torch.cat(parts))]
     single = [nn.Parameter(part.clone()) for part in parts]
-    first, second = fused(whole), apart(single)
+    first, second = muon(whole, 3), muon(single, 1)
     for step in range(3):
         gradient = drawn(24, 8, seed=50 + step)
         with_gradients_of_the_whole(whole, first, gradient)

@@ -246,16 +246,6 @@ def test_random_pieces_are_drawn_equally_often():
     assert chisquare(np.bincount(shown, minlength=V)[FIRST_PIECE:]).pvalue > FALSE_ALARM
 
 
-def test_words_are_masked_whole():
-    ids = plain_row(20, every=3).repeat(500, 1)
-
-    found = masked(ids, "word", 1.0, 0.0, rate=0.2)
-
-    hidden = (found.ids == MASK)[:, 1:-1].view(-1, 20, 3)
-    assert torch.equal(hidden.any(2), hidden.all(2))
-    assert (hidden.all(2).sum(1) == 4).all()
-
-
 @pytest.mark.parametrize("kind", ["word", "span"])
 def test_small_words_fill_the_remaining_targets(kind):
     ids = random_rows(8, 2000, 64)
