@@ -37,9 +37,9 @@ from firth.corpora.encoding.request import make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.task import Task
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
+from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, default_epochs
 from firth.embed.word2vec.train import make_run
-from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
+from firth.embed.word2vec.trainer import build_trainer
 
 ROLE = roles.TUNING
 TEXT = "enwiki2015-AB"
@@ -301,7 +301,7 @@ def _is_worse(one: Judged, best: Judged) -> bool:
 
 def present(n_tokens: int, dim: int) -> int:
     """Return the epochs of the present rule."""
-    return resolve_epochs(SkipGramConfig(dim=dim), n_tokens)
+    return default_epochs(n_tokens)
 
 
 def rows_of(curves: Sequence[Curve]) -> list[list[str]]:

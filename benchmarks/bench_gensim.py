@@ -35,7 +35,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.sampling import parse_sizes
 from firth.embed.compare.task import Task
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.word2vec.trainer import resolve_epochs
+from firth.embed.word2vec.config import default_epochs
 
 ROLE = roles.REPORTING
 GENSIM, TUNED_GENSIM = "gensim, its defaults", "gensim, Firth's settings"
@@ -61,7 +61,7 @@ def gensim_settings() -> dict[str, Any]:
 def firth_settings(method: str, n_tokens: int) -> dict[str, Any]:
     """Return Firth's defaults for a text of some words, under gensim's names."""
     config = METHODS[method][0]()
-    options = {**dataclasses.asdict(config), "epochs": resolve_epochs(config, n_tokens)}
+    options = {**dataclasses.asdict(config), "epochs": config.epochs or default_epochs(n_tokens)}
     return {theirs: options[ours] for theirs, ours in NAMES.items()}
 
 

@@ -17,9 +17,9 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.runs.run import trained
 from firth.embed.runs.seeds import SeedRuns
 from firth.embed.svd.train import SvdConfig
-from firth.embed.word2vec.config import SkipGramConfig, Tuning
+from firth.embed.word2vec.config import SkipGramConfig, Tuning, default_epochs
 from firth.embed.word2vec.train import train_skipgram
-from firth.embed.word2vec.trainer import build_trainer, resolve_epochs
+from firth.embed.word2vec.trainer import build_trainer
 from tests.calls import command as invoke
 from tests.calls import output, refusal
 from tests.pretrain.launched import RUN, launched
@@ -248,8 +248,7 @@ def test_default_epochs_depend_on_the_text_size(corpus, tmp_path):
     taken = json.loads((run / "config.json").read_text())["epochs"]
     assert build_trainer(opened, config).epochs == taken == 20
     sizes = (4_000_000, 8_000_000, 16_000_000, 64_000_000, 10**9)
-    assert [resolve_epochs(config, n) for n in sizes] == [20, 14, 10, 5, 5]
-    assert resolve_epochs(dataclasses.replace(config, epochs=7), 10) == 7
+    assert [default_epochs(n) for n in sizes] == [20, 14, 10, 5, 5]
 
 
 def left_unfinished(out, kind=SkipGramConfig, **options):

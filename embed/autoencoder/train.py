@@ -7,6 +7,7 @@ import numpy as np
 
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.device import choose_device
+from firth.corpora.common.estimate import Estimate
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
@@ -14,11 +15,12 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus, View
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.autoencoder.network import NO_LOSSES, Losses, Network
+from firth.embed.autoencoder.network import NO_LOSSES, Losses, Network, checkpoint_bytes
 from firth.embed.autoencoder.row_session import CHECKPOINT_SECONDS, RowSession
 from firth.embed.autoencoder.sparse_rows import SparseRows
 from firth.embed.runs.writer import new_run, training_maker
 from firth.embed.svd.train import weighted_matrix
+from firth.embed.vectors.dry_run import estimate_training
 from firth.embed.vectors.training import open_trained, run_folder, torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -96,6 +98,15 @@ def make_autoencoder_run(
         threads = thread_count(config.threads)
         run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out
+
+
+def estimate_autoencoder(corpus: Corpus, config: AutoencoderConfig) -> Estimate:
+    """Estimate the cost of a training."""
+    view = open_words(corpus, config)
+    return estimate_training(
+        METHOD, corpus, config, view.words, view.counts,
+        checkpoint=checkpoint_bytes(config.resolved(), len(view.words)),
+    )  # fmt: skip
 
 
 def open_words(corpus: Corpus, config: AutoencoderConfig) -> View:

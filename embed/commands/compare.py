@@ -1,7 +1,7 @@
 """``firth compare``: score runs and baselines on evaluation sets."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -135,28 +135,15 @@ def command(
     _refuse_places([*runs, *curves], config, plot, report, out, force)
     shown = read_curve(curves[0]) if curves else None
     compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
-    writes: list[Callable[[], object]] = []
-    if out is not None:
-        writes.append(partial(compared.store, out, force=force))
-    if plot is not None:
-        writes.append(partial(compared.draw, plot, force=force))
-    if report is not None:
-        writes.append(
-            partial(
-                compared.write_report,
-                report,
-                words=asked,
-                examples=examples,
-                curve=shown,
-                force=force,
-            )
-        )
+    write_report = partial(compared.write_report, words=asked, examples=examples, curve=shown)
+    writes = ((out, compared.store), (plot, compared.draw), (report, write_report))
     failures = [as_command_line(failure) for failure in compared.failures]
     if failures:
         compared.document["failures"] = list(failures)
-    for write in writes:  # before printing, which a closed pipe may interrupt
+    for path, write in writes:  # before printing, which a closed pipe may interrupt
         try:
-            write()
+            if path is not None:
+                write(path, force=force)
         except FirthError as error:
             failures.append(as_command_line(str(error)))
     if as_json:

@@ -56,17 +56,15 @@ def command(
     from firth.corpora.artifacts.artifact import refuse_existing
     from firth.corpora.common.options import take
     from firth.corpora.encoding.build import open_or_build
+    from firth.embed.commands.training import size
     from firth.embed.contextual.encoders import encoder_run
     from firth.embed.contextual.pooled_run import pool_run
-    from firth.embed.vectors.word_vectors import WordVectors
 
     config = take(PoolConfig, options)
     run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
-    pooled = pool_run(
+    pool_run(
         run, config, out, corpus=opened, device=device, memory=memory, force=force, cluster=cluster
     )
-    vectors = WordVectors.open(pooled)
-    n_words, dim = vectors.matrix.shape
-    click.echo(f"{out}: {n_words:,} words, {dim} dimensions")
+    click.echo(size(out))

@@ -28,8 +28,7 @@ def command(request: Request[AutoencoderConfig]) -> None:
         firth train-autoencoder out/wiki --out out/vae --kind variational:2
         firth neighbors out/autoencoder king
     """
-    from firth.embed.autoencoder.dry_run import estimate_autoencoder
-    from firth.embed.autoencoder.train import make_autoencoder_run
+    from firth.embed.autoencoder.train import estimate_autoencoder, make_autoencoder_run
 
     config = request.config
     corpus = request.open_corpus(config.device)

@@ -26,8 +26,7 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
-    from firth.embed.nplm.dry_run import estimate_nplm
-    from firth.embed.nplm.train import make_nplm_run, open_text, with_samples
+    from firth.embed.nplm.train import estimate_nplm, make_nplm_run, open_text, with_samples
 
     config = request.config
     corpus = request.open_corpus(config.device)

@@ -10,9 +10,8 @@ def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
     from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.corpus import is_corpus
-    from firth.embed.word2vec.dry_run import estimate_word2vec
     from firth.embed.word2vec.initial import open_init
-    from firth.embed.word2vec.train import make_run
+    from firth.embed.word2vec.train import estimate_word2vec, make_run
     from firth.embed.word2vec.trainer import build_trainer
 
     config = request.config

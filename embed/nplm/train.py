@@ -14,6 +14,7 @@ import numpy as np
 
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.device import choose_device
+from firth.corpora.common.estimate import Estimate
 from firth.corpora.common.options import config_of
 from firth.corpora.common.threads import thread_count
 from firth.corpora.encoding.build import open_or_build
@@ -23,6 +24,7 @@ from firth.embed.nplm.config import TUNING, NplmConfig, samples_for
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.windows import Noise, batches, unit_starts, windows
 from firth.embed.runs.writer import new_run, training_maker
+from firth.embed.vectors.dry_run import estimate_training
 from firth.embed.vectors.training import open_trained, run_folder, torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import Tuning
@@ -100,6 +102,15 @@ def make_nplm_run(
         threads = thread_count(config.threads)
         run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out
+
+
+def estimate_nplm(corpus: Corpus, config: NplmConfig) -> Estimate:
+    """Estimate the cost of a training."""
+    text = open_text(corpus, config)
+    arrays = make_network(text, config, "cpu").arrays()
+    checkpoint = sum(array.nbytes for array in arrays.values())
+    del arrays
+    return estimate_training(METHOD, corpus, config, text.words, text.counts, checkpoint=checkpoint)
 
 
 def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:

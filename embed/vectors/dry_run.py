@@ -32,12 +32,13 @@ def estimate_training(
     words: Sequence[str],
     counts: np.ndarray,
     *,
-    numbers: int,
     checkpoint: int,
+    more: int = 0,
 ) -> Estimate:
-    """Estimate the cost of a training that writes ``numbers`` of 4 bytes besides its words.
+    """Estimate the cost of a training with checkpoints of so many bytes.
 
-    A checkpoint has so many bytes. Raise what the training raises before it begins.
+    It writes vectors of the words, and ``more`` numbers of 4 bytes. Raise what the training raises
+    before it begins.
     """
     # counts: int64 (V,)
     watch, train = _Watch(), find_method(method).train_function()
@@ -52,8 +53,8 @@ def estimate_training(
     seconds = watch.seconds()
     losses, lines = 16 * (corpus.held_out_units + 1), seconds / _LINE_SECONDS + config.epochs
     return Estimate(
-        disk=4 * numbers + len(word_lines(words, counts)) + losses + int(lines) * _LINE_BYTES
-        + _ABOUT,
+        disk=4 * (config.dim * len(words) + more) + len(word_lines(words, counts)) + losses
+        + int(lines) * _LINE_BYTES + _ABOUT,
         temporary=room_for_checkpoints(checkpoint),
         memory=peak.bytes,
         seconds=seconds,

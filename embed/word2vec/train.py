@@ -7,16 +7,20 @@ Corrado and Dean 2013 (arXiv:1310.4546).
 from pathlib import Path
 
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.estimate import Estimate
 from firth.corpora.common.options import config_of
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.runs.writer import new_run, training_maker
+from firth.embed.vectors.dry_run import estimate_training
 from firth.embed.vectors.training import open_trained, run_folder
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from firth.embed.word2vec.gensim_engine import train_gensim
 from firth.embed.word2vec.loop import train_tables
+from firth.embed.word2vec.tables import compose_words
 from firth.embed.word2vec.trainer import Trainer, build_trainer
 
 
@@ -117,3 +121,21 @@ def make_run(trainer: Trainer, out: Path, *, force: bool, resumable: bool = True
             config.method, config, corpus, threads=trainer.threads, init=resolved["init"]
         )
     return out
+
+
+def estimate_word2vec(trainer: Trainer) -> Estimate:
+    """Estimate the cost of a training.
+
+    Raises SettingError for gensim, whose speed cannot be measured in parts.
+    """
+    config, text = trainer.config, trainer.text
+    if config.engine == "gensim":
+        raise SettingError("`engine=gensim` has no `dry_run=True`; pass `engine=firth`")
+    n_buckets = len(compose_words(text.words, config.ngrams)[2]) if config.ngrams else 0
+    trained = config.dim * (2 * len(text.words) + n_buckets)
+    # with n-grams, all that is trained, and the numbers of their buckets; without, contexts
+    more = trained + 2 * n_buckets if config.ngrams else config.dim * len(text.words)
+    return estimate_training(
+        config.method, trainer.corpus, config, text.words, text.counts,
+        checkpoint=4 * trained, more=more,
+    )  # fmt: skip

@@ -116,15 +116,10 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
     """Open the text and initial vectors; raise if they do not fit the options."""
     init = open_init(config)
     text = open_text(corpus, config, init)
-    epochs = resolve_epochs(config, text.n_tokens)
+    epochs = config.epochs or default_epochs(text.n_tokens)
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(
         corpus=corpus, config=dataclasses.replace(config, epochs=epochs), text=text, init=init,
         plan=plan, rounds=rounds, tuning=tuning,
     )  # fmt: skip
-
-
-def resolve_epochs(config: Word2VecConfig, n_tokens: int) -> int:
-    """Return the number of epochs, by text size if the option is not given."""
-    return default_epochs(n_tokens) if config.epochs is None else config.epochs
