@@ -53,7 +53,7 @@ def command(
     """
     from firth.corpora.artifacts.atomic import refuse_overwrite
     from firth.corpora.artifacts.figures import picture_kind
-    from firth.corpora.common.console import print_json
+    from firth.corpora.common.console import print_error, print_json
     from firth.corpora.common.reporting import note
     from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.sampling import parse_sizes
@@ -71,7 +71,8 @@ def command(
         picture_kind(plot)
         refuse_overwrite(plot, force)
     tasks, unread = readable_tasks(comparing)
-    _print_errors(unread)
+    for error in unread:
+        print_error(as_command_line(error))
     if config.sizes is not None:  # before a corpus is built
         parse_sizes(config.sizes)
     document = make_curve(open_or_build(corpus), out, config, methods, tasks, comparing)
@@ -81,12 +82,7 @@ def command(
         draw_curve(document, plot, force=force)
     note(f"{out / CURVE}: {len(document['results'])} results")
     failures = document.get("failures", [])
-    _print_errors(failures)
+    for failure in failures:
+        print_error(as_command_line(failure))
     if unread or failures:
         sys.exit(1)
-
-
-def _print_errors(failures: list[str]) -> None:
-    """Print one error line per failure on standard error."""
-    for failure in failures:
-        click.echo(f"Error: {as_command_line(failure)}", err=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from firth.corpora.common.reporting import Progress
 from firth.embed.svd.product_kernels import WIDTH
-from firth.embed.svd.sparse_products import Operations
+from firth.embed.svd.sparse_torch import Operations
 
 # A direction smaller than this share of the largest one in its block is scaled up in two rounds:
 # the Gram matrix, of float32 products, does not resolve it in one.

@@ -76,33 +76,25 @@ def pmi_factors(
     chunk_entries: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return factors per row and per column that turn a count into exp(PMI)."""
-    rows, contexts = _margins(cooccurrences, keep, threads, chunk_entries)
+    from firth.embed.svd.ppmi_kernels import margins
+
+    starts, columns, counts = cooccurrences.rows
+    rows, contexts = np.zeros(len(keep)), np.zeros(len(keep))  # sums of the subsampled counts
+
+    def sums(span: tuple[int, int]) -> np.ndarray:
+        contexts_of_span = np.zeros(len(keep))
+        margins(starts, columns, counts, *span, keep, rows, contexts_of_span)
+        return contexts_of_span
+
+    spans = even_ranges(np.diff(starts), max(chunk_entries, int(starts[-1]) / _MAX_CHUNKS))
+    for part in map_in_order(sums, spans, threads):
+        contexts += part  # in the order of the chunks: the same sum at any thread count
+    contexts *= keep
     smoothed = contexts**smoothing
     with np.errstate(divide="ignore"):  # words without pairs have no entries either
         by_row = np.where(rows > 0, keep / rows, 0.0)
         by_context = np.where(contexts > 0, keep * smoothed.sum() / smoothed, 0.0)
     return by_row, by_context
-
-
-def _margins(
-    cooccurrences: Cooccurrences, keep: np.ndarray, threads: int, chunk_entries: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row sums and the column sums of the subsampled counts."""
-    from firth.embed.svd.ppmi_kernels import margins
-
-    starts, columns, counts = cooccurrences.rows
-    rows = np.zeros(len(keep))
-
-    def sums(span: tuple[int, int]) -> np.ndarray:
-        contexts = np.zeros(len(keep))
-        margins(starts, columns, counts, *span, keep, rows, contexts)
-        return contexts
-
-    contexts = np.zeros(len(keep))
-    spans = even_ranges(np.diff(starts), max(chunk_entries, int(starts[-1]) / _MAX_CHUNKS))
-    for part in map_in_order(sums, spans, threads):
-        contexts += part  # in the order of the chunks: the same sum at any thread count
-    return rows, contexts * keep
 
 
 def _apply_in_place(

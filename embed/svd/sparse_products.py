@@ -1,19 +1,19 @@
 """Products of a sparse matrix and of tall bases with narrow blocks, on the CPU or in torch.
 
-Algorithms call :class:`Operations` and run unchanged on either. Tall arrays (one
-row per row or column of the matrix) stay on the device; small ones (a row or
-column per basis vector) are NumPy float64 on the host.
+Algorithms run unchanged on either. Tall arrays (one row per row or column of the
+matrix) stay on the device; small ones (a row or column per basis vector) are NumPy
+float64 on the host.
 """
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from firth.corpora.common.threads import even_ranges, thread_count
+from firth.corpora.common.threads import even_ranges, thread_count, worker_threads
 from firth.embed.svd.product_kernels import WIDTH, multiply_rows
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.transpose_kernels import count_columns, transpose_columns
@@ -25,76 +25,31 @@ _WRITTEN_ENTRIES = 1 << 28  # of a transposed matrix at once, in no order: 2 GB
 _CHUNK_ENTRIES = 1 << 18  # fewest entries per chunk of a sparse product: below a millisecond
 
 
-class Operations(Protocol):
-    """Matrix and device operations that a block Krylov method needs."""
-
-    device: str
-    shape: tuple[int, int]
-
-    def multiply(self, block: Any, *, transposed: bool = False) -> Any:
-        """Return the sparse matrix, or its transpose, times a contiguous block."""
-        # block: float32 (C or V, WIDTH); returns float32 (V or C, WIDTH)
-
-    def empty(self, rows: int, columns: int) -> Any:
-        """Allocate a basis, uninitialized."""
-        # returns float32 (rows, columns)
-
-    def load(self, array: np.ndarray) -> Any:
-        """Copy a float32 array to the device."""
-
-    def fetch(self, array: Any) -> np.ndarray:
-        """Copy a float32 array to the host."""
-
-    def cross(self, basis: Any, block: Any) -> np.ndarray:
-        """Return basis^T @ block, on the host."""
-        # basis: float32 (n, m); block: float32 (n, b); returns float64 (m, b)
-
-    def subtract(self, block: Any, basis: Any, coefficients: np.ndarray) -> None:
-        """Subtract basis @ coefficients from the block in place."""
-        # block: float32 (n, b); basis: float32 (n, m); coefficients: float64 (m, b)
-
-    def combine(self, basis: Any, coefficients: np.ndarray) -> Any:
-        """Return basis @ coefficients as a new contiguous array."""
-        # basis: float32 (n, m); coefficients: float64 (m, k); returns float32 (n, k)
-
-
-class CpuOperations(Operations):
-    """Operations on the CPU, bit-identical at any number of threads. A context manager.
+class CpuOperations:
+    """Operations on the CPU, bit-identical at any number of threads.
 
     Sparse products are summed row by row in a fixed order; dense ones over fixed
     panels of rows, one thread each, and the panels are added up in order. BLAS
     must be limited to one thread, since its results depend on its thread count.
     """
 
-    def __init__(
-        self, matrix: Any, threads: int | None = None, scratch: Scratch | None = None
-    ) -> None:
+    device = "cpu"
+
+    def __init__(self, matrix: Any, pool: ThreadPoolExecutor, scratch: Scratch) -> None:
         # matrix: scipy.sparse CSR, float32 (V, C)
-        self.device = "cpu"
         self.shape = matrix.shape
-        self._scratch = scratch or Scratch()
-        self._pool = ThreadPoolExecutor(thread_count(threads))
+        self._scratch, self._pool = scratch, pool
         self._matrix = _CsrRows(
             matrix.indptr.astype(np.int64),
             matrix.indices.astype(np.int32, copy=False).view(np.uint32),
             matrix.data,
         )
         # stored, so that both products gather
-        self._transposed = _transposed(self._matrix, self.shape[1], self._scratch)
-
-    def __enter__(self) -> "CpuOperations":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._pool.shutdown(wait=error is None, cancel_futures=True)
+        self._transposed = _transposed(self._matrix, self.shape[1], scratch)
 
     def multiply(self, block: Any, *, transposed: bool = False) -> Any:
-        """Return the sparse matrix, or its transpose, times a block."""
+        """Return the sparse matrix, or its transpose, times a contiguous block."""
+        # block: float32 (C or V, WIDTH); returns float32 (V or C, WIDTH)
         rows = self._transposed if transposed else self._matrix
         product = np.empty((len(rows.starts) - 1, WIDTH), dtype=np.float32)
         self._each(
@@ -107,18 +62,20 @@ class CpuOperations(Operations):
 
     def empty(self, rows: int, columns: int) -> Any:
         """Allocate a basis, uninitialized."""
+        # returns float32 (rows, columns)
         return self._scratch.empty((rows, columns), np.float32)
 
     def load(self, array: np.ndarray) -> Any:
-        """Return the array itself if it is contiguous."""
+        """Copy a float32 array to the device: return it itself if it is contiguous."""
         return np.ascontiguousarray(array)
 
     def fetch(self, array: Any) -> np.ndarray:
-        """Return the array itself."""
+        """Copy a float32 array to the host: return it itself."""
         return np.asarray(array)
 
     def cross(self, basis: Any, block: Any) -> np.ndarray:
         """Return basis^T @ block, summed in float32 within a panel and in float64 over panels."""
+        # basis: float32 (n, m); block: float32 (n, b); returns float64 (m, b)
         total = np.zeros((basis.shape[1], block.shape[1]))
         for part in self._pool.map(lambda p: basis[p].T @ block[p], _panels(len(block))):
             total += part
@@ -126,6 +83,7 @@ class CpuOperations(Operations):
 
     def subtract(self, block: Any, basis: Any, coefficients: np.ndarray) -> None:
         """Subtract basis @ coefficients from the block in place."""
+        # block: float32 (n, b); basis: float32 (n, m); coefficients: float64 (m, b)
         factors = coefficients.astype(np.float32)
 
         def panel(rows: slice) -> None:
@@ -134,7 +92,8 @@ class CpuOperations(Operations):
         self._each(panel, _panels(len(block)))
 
     def combine(self, basis: Any, coefficients: np.ndarray) -> Any:
-        """Return basis @ coefficients as a new array."""
+        """Return basis @ coefficients as a new contiguous array."""
+        # basis: float32 (n, m); coefficients: float64 (m, k); returns float32 (n, k)
         factors = np.ascontiguousarray(coefficients, dtype=np.float32)
         result = np.empty((len(basis), factors.shape[1]), dtype=np.float32)
         self._each(
@@ -146,6 +105,15 @@ class CpuOperations(Operations):
         """Call a function that releases the GIL with each item, in threads."""
         for _ in self._pool.map(function, items):
             pass
+
+
+@contextlib.contextmanager
+def cpu_operations(
+    matrix: Any, threads: int | None = None, scratch: Scratch | None = None
+) -> Iterator[CpuOperations]:
+    """Yield operations on the CPU, whose threads end with the block."""
+    with worker_threads(thread_count(threads)) as pool:
+        yield CpuOperations(matrix, pool, scratch or Scratch())
 
 
 class _CsrRows:

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from firth.embed.svd.sparse_products import Operations
+from firth.embed.svd.sparse_products import CpuOperations
 
 
-class TorchOperations(Operations):
+class TorchOperations:
     """Operations in torch on any of its devices.
 
     As deterministic as the sparse product of the device. The TF32 setting of
@@ -53,6 +53,9 @@ class TorchOperations(Operations):
     def combine(self, basis: Any, coefficients: np.ndarray) -> Any:
         """Return basis @ coefficients as a new tensor."""
         return basis @ self.load(coefficients)
+
+
+Operations = CpuOperations | TorchOperations
 
 
 def _torch_csr(matrix: Any, device: str) -> Any:

@@ -9,11 +9,10 @@ import numpy as np
 from firth.corpora.common.device import choose_device
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import Progress, no_progress
-from firth.corpora.common.threads import thread_count
 from firth.embed.svd.krylov import bidiagonalize
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.sparse_products import CpuOperations, Operations, as_float32_csr
-from firth.embed.svd.sparse_torch import TorchOperations
+from firth.embed.svd.sparse_products import as_float32_csr, cpu_operations
+from firth.embed.svd.sparse_torch import Operations, TorchOperations
 
 # The basis may hold this many columns per singular value, and at least this many spare ones: on
 # the PPMI matrix of enwiki2015-AA at 300 values that captures 99.95 % of what the best would.
@@ -79,7 +78,12 @@ def truncated_svd(
             left, values, right = _dense(rows, rank)
             steps, device = 0, "cpu"
         else:
-            with device_operations(rows, device, threads, scratch) as operations:
+            opened: AbstractContextManager[Operations] = (
+                cpu_operations(rows, threads, scratch)
+                if device == "cpu"
+                else nullcontext(TorchOperations(rows, device))
+            )
+            with opened as operations:
                 left, values, right, steps, columns = _krylov(
                     operations, rank, columns, seed, progress
                 )
@@ -97,15 +101,6 @@ def basis_columns(rank: int, shape: tuple[int, int]) -> int:
 def is_dense(columns: int, shape: tuple[int, int]) -> bool:
     """Return whether LAPACK factors the whole matrix."""
     return columns == min(shape) and shape[0] * shape[1] <= _DENSE_ENTRIES
-
-
-def device_operations(
-    rows: Any, device: str, threads: int | None, scratch: Scratch | None
-) -> AbstractContextManager[Operations]:
-    """Return the operations on a device, as a context manager."""
-    if device == "cpu":
-        return CpuOperations(rows, thread_count(threads), scratch)
-    return nullcontext(TorchOperations(rows, device))
 
 
 def _rescaled(rows: Any) -> tuple[Any, float, float]:

@@ -14,10 +14,7 @@ from firth.embed.svd import sparse_products
 from firth.embed.svd.krylov import bidiagonalize
 from firth.embed.svd.product_kernels import WIDTH, multiply_rows
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.sparse_products import (
-    CpuOperations,
-    as_float32_csr,
-)
+from firth.embed.svd.sparse_products import as_float32_csr, cpu_operations
 from firth.embed.svd.sparse_torch import TorchOperations
 from firth.embed.svd.truncated_svd import truncated_svd
 
@@ -54,7 +51,7 @@ def sparse(V, C, density, seed=2):
 def krylov(matrix, rank, columns, *, operations=None):
     """Return the bases and singular values of the Krylov method, even for a small matrix."""
     rows = as_float32_csr(matrix)
-    with CpuOperations(rows) as own:
+    with cpu_operations(rows) as own:
         found = bidiagonalize(operations or own, rank, columns, 0, lambda done, total: None)
     return found, np.linalg.svd(found.middle, compute_uv=False)[:rank]
 
@@ -296,9 +293,9 @@ def test_torch_operations_match_the_cpu():
         ]
 
     given = (basis, tall, wide, weights)
-    with CpuOperations(matrix) as ours:
+    with cpu_operations(matrix) as ours:
         expected = [np.asarray(part) for part in everything(ours, *given)]
-    with CpuOperations(abs(matrix)) as ours:  # the sums of the terms' absolute values
+    with cpu_operations(abs(matrix)) as ours:  # the sums of the terms' absolute values
         sizes = everything(ours, *map(np.abs, given[:3]), -np.abs(weights))
     torchs = TorchOperations(matrix, "cpu")
     for part, wanted, size in zip(everything(torchs, *given), expected, sizes, strict=True):
@@ -368,7 +365,7 @@ def test_arrays_on_disk_change_nothing_and_take_no_memory(tmp_path):
 def test_transposing_in_parts_is_transposing(shape, at_once, monkeypatch):
     monkeypatch.setattr(sparse_products, "_WRITTEN_ENTRIES", at_once)
     matrix = as_float32_csr(sparse(*shape, 0.3))
-    with CpuOperations(matrix) as operations:
+    with cpu_operations(matrix) as operations:
         ours = operations._transposed
     expected = matrix.T.tocsr()
     np.testing.assert_array_equal(ours.starts, expected.indptr)
