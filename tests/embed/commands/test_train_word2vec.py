@@ -5,38 +5,22 @@ import json
 import math
 import re
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.artifacts.artifact import verify
 from firth.corpora.artifacts.metrics import HeldOutLoss
 from firth.corpora.common.console import duration
 from firth.corpora.common.options import take
-from firth.embed.commands.train_cbow import command as cbow_command
-from firth.embed.commands.train_skipgram import command as skipgram_command
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
 from firth.embed.word2vec.trainer import build_trainer
+from tests.calls import command as invoke
 
 COMMANDS = ["train-skipgram", "train-cbow"]
-OPTIONS = [
-    "--out", "--force", "--dim", "--window", "--window-weighting", "--negatives",
-    "--unigram-exponent", "--subsample", "--learning-rate", "--epochs",
-    "--min-count", "--max-vocabulary", "--boundary", "--punctuation", "--subwords", "--buckets",
-    "--init", "--engine", "--deterministic", "--seed", "--seeds",
-    "--dry-run", "--json", "--memory",
-    "--threads",
-]  # fmt: skip
 SMALL = (
     "--dim", "8", "--epochs", "2", "--min-count", "1", "--threads", "1", "--subsample", "0.001",
 )  # fmt: skip
-FILES = [
-    "checksums.json", "config.json", "contexts.npy", "held_out.npy", "metrics.jsonl",
-    "provenance.json", "vectors.npy", "vocabulary.tsv",
-]  # fmt: skip
 
 
 def themed_lines(n_lines=300, seed=4):
@@ -45,11 +29,6 @@ def themed_lines(n_lines=300, seed=4):
     themes = [[f"{theme}{end}" for end in "abcdefghijklmno"] for theme in ("sea", "sun")]
     lines = ([*rng.choice(themes[n % 2], 6).tolist(), "the"] for n in range(n_lines))
     return "\n".join(" ".join(line) for line in lines)
-
-
-def invoke(*arguments):
-    """Run one command."""
-    return CliRunner().invoke(cli.main, list(map(str, arguments)))
 
 
 @pytest.fixture(scope="module")
@@ -127,17 +106,6 @@ def test_the_last_note_says_what_twice_the_epochs_would_take(
     assert "corpus: too little text for useful vectors: " in little_text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_run_has_its_files_and_leaves_no_others(corpus, tmp_path, command):
-    invoke(command, corpus, "--out", tmp_path / "run", *SMALL)
-    verify(tmp_path / "run")
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == FILES
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
-    vectors = load_vectors(tmp_path / "run")
-    assert (vectors.matrix.shape, vectors.matrix.dtype) == ((31, 8), np.float32)
-    assert vectors.contexts.shape == (31, 8)
-
-
 def test_a_text_without_held_out_documents_is_trained_without_a_held_out_loss(tmp_path):
     (tmp_path / "one.txt").write_text(themed_lines().replace("\n", " "))
     result = invoke("train-skipgram", tmp_path / "one.txt", "--out", tmp_path / "run", *SMALL)
@@ -185,13 +153,16 @@ def test_cbow_averages_contexts_by_default(corpus, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_gensim_engine_trains_a_run(corpus, tmp_path, command):
+def test_the_gensim_engine_trains_a_run(corpus, skipgram, tmp_path, command):
     pytest.importorskip("gensim")
     out = tmp_path / "run"
     result = invoke(command, corpus, "--out", out, *SMALL, "--engine", "gensim")
     assert (result.exit_code, said(result)) == (0, [])
     assert result.stdout == f"{out}: 31 words, 8 dimensions\n"
     verify(out)
+    vectors = load_vectors(out)
+    assert vectors.vocabulary == load_vectors(skipgram).vocabulary
+    assert vectors.matrix.shape == vectors.contexts.shape == (31, 8)
     assert options_of(out)["engine"] == "gensim"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
@@ -209,18 +180,6 @@ def test_subwords_give_neighbors_to_an_unseen_word(corpus, tmp_path, command):
     )
     neighbors = [entry["neighbor"] for entry in json.loads(asked.stdout)["seaworthy"]]
     assert [word[:3] for word in neighbors] == ["sea"] * 5
-
-
-def test_training_starts_from_the_vectors_of_a_run(corpus, skipgram, tmp_path):
-    out = tmp_path / "run"
-    slow = ("--learning-rate", "1e-9")
-    result = invoke("train-skipgram", corpus, "--out", out, *SMALL, *slow, "--init", skipgram)
-    assert result.exit_code == 0, result.output
-    before, after = load_vectors(skipgram), load_vectors(out)
-    assert sorted(before.vocabulary) == sorted(after.vocabulary)
-    rows = [before.row(word) for word in after.vocabulary]
-    np.testing.assert_allclose(after.matrix, before.matrix[rows], atol=1e-6)
-    np.testing.assert_allclose(after.contexts, before.contexts[rows], atol=1e-6)
 
 
 def test_initial_vectors_can_extend_the_vocabulary(corpus, tmp_path):
@@ -244,51 +203,17 @@ def test_a_raw_source_is_built_in_the_cache_first(text, fresh_cache, tmp_path, c
     assert len(load_vectors(tmp_path / "run").vocabulary) == 31
 
 
-# ---- help
-
-
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [(skipgram_command, OPTIONS), (cbow_command, [*OPTIONS, "--combine"])],
-    ids=["train-skipgram", "train-cbow"],
-)
-def test_the_help_shows_each_option(command, options):
-    shown = invoke(command.name, "--help-all")
-    assert shown.exit_code == 0
-    listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: / (--[a-z-]+))?", shown.stdout, re.MULTILINE)
-    names = [name for pair in listed for name in pair if name]
-    assert sorted(names) == sorted([*options, "--help-all", "--help"])
-    assert all(option.help for option in command.params if isinstance(option, click.Option))
-
-
 # ---- refusals, each before any work: not even a raw source is built
 
 
 REFUSALS = [
-    (("--dim", "0"), "--dim must be at least 1, got 0"),
-    (("--subsample", "nan"), "--subsample must be at least 0, got nan"),
     (("--learning-rate", "0"), "--learning-rate must be above 0, got 0.0"),
-    (
-        ("--subwords", "6-3"),
-        (
-            "--subwords must be MIN-MAX with 1 <= MIN <= MAX <= 999, lengths of n-grams in "
-            "characters such as 3-6, got '6-3'"
-        ),
-    ),
-    (
-        ("--engine", "gensim", "--subwords", "3-6"),
-        "--engine gensim does not support --subwords; leave it out or pass --engine firth",
-    ),
     (
         ("--engine", "gensim", "--deterministic", "--init", "old.txt"),
         (
             "--engine gensim does not support --init and --deterministic; leave them out or pass "
             "--engine firth"
         ),
-    ),
-    (
-        ("--engine", "gensim", "--seed", "4294967296"),
-        "--engine gensim needs a seed below 4294967296, got 4294967296; pass a smaller --seed",
     ),
     (("--init", "no/such/run"), "no/such/run: no such run or vectors file"),
     (
@@ -311,37 +236,6 @@ def test_an_invalid_option_prints_one_line_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def with_ngrams(corpus, tmp_path_factory):
-    """A run of train-skipgram with n-grams."""
-    old = tmp_path_factory.mktemp("old") / "run"
-    invoke("train-skipgram", corpus, "--out", old, *SMALL, "--subwords", "3-5", "--buckets", "50")
-    return old
-
-
-@pytest.mark.parametrize("source", ["{text}", "{corpus}"])
-@pytest.mark.parametrize("options", [(), ("--subwords", "3-4"), ("--buckets", "99")])
-def test_vectors_with_other_ngrams_are_refused(
-    text, corpus, with_ngrams, fresh_cache, tmp_path, source, options
-):
-    old, source = with_ngrams, source.format(text=text, corpus=corpus)
-    result = invoke(
-        "train-skipgram", source, "--out", tmp_path / "run", *SMALL, "--init", old, *options
-    )
-    assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: --init {old}: was trained with --subwords 3-5 --buckets 50; pass the same\n"
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_unknown_choice_is_a_usage_error(corpus, tmp_path, command):
-    result = invoke(command, corpus, "--out", tmp_path / "run", "--boundary", "line")
-    assert result.exit_code == 2
-    assert result.stderr.endswith("'line' is not one of 'sentence', 'paragraph', 'document'.\n")
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_existing_output_is_overwritten_only_with_force(
     text, corpus, fresh_cache, tmp_path, command
@@ -354,31 +248,6 @@ def test_an_existing_output_is_overwritten_only_with_force(
     assert not fresh_cache.exists()
     assert invoke(command, corpus, "--out", out, *SMALL, "--dim", "5", "--force").exit_code == 0
     assert np.load(out / "vectors.npy").shape == (31, 5)
-
-
-def test_too_few_words_after_filtering_are_refused(corpus, tmp_path):
-    result = invoke("train-skipgram", corpus, "--out", tmp_path / "run", "--min-count", "100000")
-    assert result.exit_code == 1
-    assert result.stderr.count("\n") == 1
-    assert "no word occurs 100000 times" in result.stderr
-    result = invoke("train-cbow", corpus, "--out", tmp_path / "run", "--max-vocabulary", "1")
-    assert result.stderr == (
-        "Error: negative sampling needs a vocabulary of at least 2 words, got 1; pass a "
-        "smaller --min-count or more text\n"
-    )
-
-
-def test_divergence_prints_one_line_with_a_remedy(corpus, tmp_path):
-    result = invoke(
-        "train-skipgram", corpus, "--out", tmp_path / "run", *SMALL, "--learning-rate", "400"
-    )
-    assert result.exit_code == 1
-    assert re.fullmatch(
-        r"Error: training diverged in epoch 1, after [\d,]+ tokens: the loss is \S+; "
-        r"pass --learning-rate 1e\+02 or less\n",
-        result.stderr,
-    ), result.stderr
-    assert not (tmp_path / "run").exists()
 
 
 # ---- a full disk

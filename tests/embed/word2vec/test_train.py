@@ -182,11 +182,6 @@ def test_planted_classes_are_learned(method, options, planted, tmp_path):
     assert accuracy(load_vectors(run)) > 0.9
 
 
-def test_sum_and_mean_give_different_vectors(corpus, tmp_path):
-    mean, total = (train(corpus, tmp_path / str(by), "cbow", combine=by) for by in ("mean", "sum"))
-    assert tables_of(mean) != tables_of(total)
-
-
 # Initial vectors.
 
 
@@ -401,17 +396,3 @@ def test_long_windows_and_many_negatives_are_not_mistaken_for_divergence(method,
         run = train(text, tmp_path / str(len(options)), method, learning_rate=1e-3, **options)
         line = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
         assert 0 < line["epoch_loss"] <= np.log(2) * (1 + options.get("negatives", 5)) * 1.01
-
-
-# The gensim engine.
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_gensim_trains_a_run(method, corpus, tmp_path):
-    pytest.importorskip("gensim")
-    run = train(corpus, tmp_path / "run", method, engine="gensim", epochs=2)
-    vectors = load_vectors(run)
-    assert vectors.vocabulary == corpus.view(min_count=1, punctuation="drop").words
-    assert np.load(run / "contexts.npy").shape == vectors.matrix.shape
-    assert json.loads((run / "config.json").read_text())["engine"] == "gensim"
-    verify(run)

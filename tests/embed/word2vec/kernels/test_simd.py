@@ -1,5 +1,6 @@
 """Vector instructions against plain NumPy."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -18,57 +19,19 @@ N_ROWS = 9
 U = 2.0**-24  # unit roundoff of float32
 
 
-@njit
-def score_pair(inputs, first, second, outputs, offsets, start, width, scores, place):
-    kernels.score_pair(inputs, first, second, outputs, offsets, start, width, scores, place)
+def called(intrinsic):
+    """Return a compiled function that calls an intrinsic, which Python cannot."""
+    _, *names = inspect.signature(intrinsic._defn).parameters
+    arguments = ", ".join(names)
+    return njit(eval(f"lambda {arguments}: intrinsic({arguments})", {"intrinsic": intrinsic}))
 
 
-@njit
-def score_one(row, outputs, offsets, start, width, scores):
-    kernels.score_one(row, outputs, offsets, start, width, scores)
-
-
-@njit
-def score_to_step(scores, place, labels, start, rate, likelihoods):
-    kernels.score_to_step(scores, place, labels, start, rate, likelihoods)
-
-
-@njit
-def step_block(
-    inputs, input_offsets, n, outputs, output_offsets, start, result_offsets, shares, width, steps
-):
-    kernels.step_block(
-        inputs,
-        input_offsets,
-        n,
-        outputs,
-        output_offsets,
-        start,
-        result_offsets,
-        shares,
-        width,
-        steps,
-    )
-
-
-@njit
-def step_one(row, gain, outputs, offsets, start, result_offsets, shares, width, steps):
-    kernels.step_one(row, gain, outputs, offsets, start, result_offsets, shares, width, steps)
-
-
-@njit
-def sum_rows(table, offsets, n, width, share, totals, place):
-    kernels.sum_rows(table, offsets, n, width, share, totals, place)
-
-
-@njit
-def add_to_rows(table, offsets, n, width, gains, place):
-    kernels.add_to_rows(table, offsets, n, width, gains, place)
-
-
-@njit
-def prefetch_row(table, offset, width):
-    kernels.prefetch_row(table, offset, width)
+score_pair, score_one, score_to_step = map(
+    called, (kernels.score_pair, kernels.score_one, kernels.score_to_step)
+)
+step_block, step_one = called(kernels.step_block), called(kernels.step_one)
+sum_rows, add_to_rows = called(kernels.sum_rows), called(kernels.add_to_rows)
+prefetch_row = called(kernels.prefetch_row)
 
 
 def normal(seed, *shape):
