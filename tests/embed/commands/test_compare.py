@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from firth.cli import COMMANDS
 from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from firth.corpora.artifacts.metrics import write_unit_losses
 from firth.embed.vectors.word_vectors import WordVectors
@@ -171,10 +170,3 @@ def test_no_run_and_a_wrong_option_are_usage_errors(run):
     assert firth().exit_code == 2
     done = firth(run, "--restrict", "-1")
     assert (done.exit_code, done.stderr) == (1, "Error: --restrict must be at least 0, got -1\n")
-
-
-def test_help_starts_with_the_summary_and_shows_an_example():
-    done = firth("--help")
-
-    assert COMMANDS["compare"][1] in done.stdout
-    assert "firth compare out/svd" in done.stdout

@@ -1,12 +1,10 @@
 """The kinds of sets in the help and in docs/comparing.md."""
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
 
-from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
 from firth.embed.compare.kinds import KINDS
 from firth.embed.compare.report.explanations import page_of, skill
@@ -42,9 +40,3 @@ def test_the_table_has_every_metric_of_words_in_context(root):
     }
 
     assert metrics <= set(re.findall("`(\\w+)`", row))
-
-
-def test_the_help_of_seed_mentions_the_halves():
-    [seed] = (each for each in dataclasses.fields(CompareConfig) if each.name == "seed")
-
-    assert "split of WiC into halves" in seed.metadata["help"]

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.embed.svd import train as train_module
@@ -248,21 +246,6 @@ def test_settings_of_pmi_are_refused_for_counts(name, value):
         f"`{name}={value:g}`: only changes PMI, and `weighting=counts` has none; leave it out"
     )
     SvdConfig(weighting="counts", context_smoothing=0.75)  # as the options of a run are stored
-
-
-def test_the_command_trains_with_its_options(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("firth.corpora.encoding.build.open_or_build", lambda source: corpus)
-    arguments = ["train-svd", "small", "--out", str(tmp_path / "run"), "--dim", "7"]
-
-    result = CliRunner().invoke(cli.main, [*arguments, "--device", "cpu"])
-
-    assert result.exit_code == 0, result.output
-    assert np.load(tmp_path / "run" / "vectors.npy").shape[1] == 7
-    again = CliRunner().invoke(cli.main, arguments)
-    assert again.exit_code == 1
-    assert again.stderr == (
-        f"Error: {tmp_path / 'run'}: already exists; choose another --out or pass --force\n"
-    )
 
 
 TRAIN = """

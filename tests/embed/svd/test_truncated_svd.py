@@ -383,18 +383,6 @@ def test_a_rank_beyond_the_smaller_side_is_refused(shape):
     )
 
 
-def test_cuda_is_refused_if_not_available(monkeypatch):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-
-    with pytest.raises(SettingError) as refusal:
-        truncated_svd(sparse(4, 5, 0.5), 2, device="cuda")
-
-    assert str(refusal.value) == (
-        f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
-    )
-
-
 @pytest.mark.process
 def test_the_cpu_path_does_not_import_torch():
     import subprocess

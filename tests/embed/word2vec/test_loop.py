@@ -352,11 +352,6 @@ def test_the_speed_at_the_end_of_an_epoch_is_that_since_the_training_began_or_re
         )
 
 
-def test_without_held_out_text_its_loss_is_null(tmp_path):
-    line = Training(tmp_path).run().epochs[-1]
-    assert (line["held_out_loss"], line["held_out_pairs"]) == (None, 0)
-
-
 DIVERGED = re.compile(
     r"training diverged in epoch \d, after [\d,]+ tokens: the loss is (\S+); "
     r"pass `learning_rate=(\S+)` or less"

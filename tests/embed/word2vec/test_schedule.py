@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.embed.word2vec.schedule import (
-    Batch,
     batches,
     cut_chunks,
     held_out_state,
@@ -136,13 +135,6 @@ def test_empty_shards_are_skipped():
     view = Gaps([["a", "b"], ["c"]] * 5, units_per_shard=3)
     text = TrainingText(view, view.words, view.counts)
     assert [unit for g in batches(text, 0, 2, 0, 5) for unit in units_in(g)] == units_of(text)
-
-
-def test_a_batch_of_one_unit():
-    batch = Batch(0, 7, np.arange(5, dtype=np.int32), np.array([0, 5]), np.array([0, 1]), 100)
-    assert len(batch) == 1
-    assert units_in(batch) == [[0, 1, 2, 3, 4]]
-    assert (batch.n_tokens, batch.tokens_before(0), batch.tokens_before(1)) == (5, 100, 105)
 
 
 def test_the_rate_falls_linearly_to_its_floor():

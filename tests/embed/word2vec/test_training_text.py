@@ -13,7 +13,6 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
-from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec import training_text
 from firth.embed.word2vec.config import SkipGramConfig
@@ -184,12 +183,6 @@ def test_pruned_types_are_not_mistaken_for_an_empty_word(tmp_path):
     text = open_text(corpus, vectors_of(["", "one"], [5, 1]))
     assert text.words == ["", "one", "two"]
     assert (text.counts.tolist(), text.n_tokens) == ([5, 3, 2], 4)
-
-
-def test_a_saved_run_can_be_grown(tmp_path):
-    vectors_of(["old", "gone"], [10, 3]).save(tmp_path)
-    text = open_text(build(tmp_path, ["old old new new"]), load_vectors(tmp_path))
-    assert (text.words, text.counts.tolist()) == (["old", "gone", "new"], [12, 3, 2])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,12 @@ from firth.embed.word2vec.initial import fill_tables
 from firth.embed.word2vec.kernel_settings import make_plan
 from firth.embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
 from firth.embed.word2vec.kernels.simd_ir import BLOCK, LANES
-from firth.embed.word2vec.kernels.windows import OutputPlaces, WindowBatch
+from firth.embed.word2vec.kernels.windows import (
+    OutputPlaces,
+    WindowBatch,
+    learn_cbow,
+    learn_skipgram,
+)
 from tests.embed.word2vec import naive_word2vec as naive
 
 METHODS = {
@@ -87,6 +92,20 @@ def allocate_windows(n, window, negatives):
 def in_place(windows):
     """Return the places for updating every target in place."""
     return OutputPlaces(windows.targets, np.ones(windows.targets.shape, dtype=np.float32))
+
+
+def learn(tables, plan, windows, rate, places=None, loss=None):
+    """Update the tables with the kernel; return the loss, added to an earlier one, and pairs."""
+    loss = np.zeros(1) if loss is None else loss
+    inputs, outputs = (table.reshape(-1) for table in tables)
+    places = places or in_place(windows)
+    about = (tables[0].shape[1], windows, places, np.float32(rate), plan.labels, loss)
+    if plan.method == SKIPGRAM:
+        pairs = learn_skipgram(inputs, outputs, *about)
+    else:
+        mean, corrected = plan.method != CBOW_SUM, plan.method == CBOW_CORRECTED
+        pairs = learn_cbow(inputs, outputs, *about, mean, corrected)
+    return loss[0], pairs
 
 
 def twin_windows(units, plan, stream, *, empty=False):

@@ -19,8 +19,6 @@ from firth.embed.word2vec.kernels.barrier import wait_for_all
 from firth.embed.word2vec.kernels.windows import (
     WindowBatch,
     draw_windows,
-    learn_cbow,
-    learn_skipgram,
     subsample,
 )
 from tests.embed.word2vec.naive_word2vec import Stream, composed_round, lockstep_round, rounds
@@ -33,7 +31,7 @@ from tests.embed.word2vec.word2vec_cases import (
     assert_tables_near,
     concatenated,
     counts_of,
-    in_place,
+    learn,
     plan_of,
     random_tables,
     rounding,
@@ -93,17 +91,10 @@ def learn_from_all(tables, units, plan, state=17):
         kept[:n], kept_offsets[: m + 1], 0, n, plan.window, plan.dynamic, plan.noise_limits,
         plan.noise_others, states, allocate_windows(n, plan.window, plan.negatives),
     )  # fmt: skip
-    inputs, outputs = (table.reshape(-1) for table in tables)
     for first in range(0, n, kernels.DRAWN):
         some = WindowBatch(*(array[first : first + kernels.DRAWN] for array in windows))
-        rate = np.float32(RATES[0] + (RATES[1] - RATES[0]) * first / n)
-        width, places = tables[0].shape[1], in_place(some)
-        about = (inputs, outputs, width, some, places, rate, plan.labels, loss)
-        if plan.method == kernels.SKIPGRAM:
-            pairs += learn_skipgram(*about)
-        else:
-            mean, corrected = plan.method != kernels.CBOW_SUM, plan.method == kernels.CBOW_CORRECTED
-            pairs += learn_cbow(*about, mean, corrected)
+        rate = RATES[0] + (RATES[1] - RATES[0]) * first / n
+        pairs += learn(tables, plan, some, rate, loss=loss)[1]
     return loss[0], pairs, int(states[0])
 
 

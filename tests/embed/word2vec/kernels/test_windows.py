@@ -4,24 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy.stats import binomtest, chisquare
 
-from firth.embed.word2vec.kernels.rounds import CBOW_CORRECTED, CBOW_SUM, SKIPGRAM
-from firth.embed.word2vec.kernels.simd import (
-    add_to_rows,
-    score_one,
-    score_to_step,
-    step_one,
-    sum_rows,
-)
-from firth.embed.word2vec.kernels.simd_ir import LANES
 from firth.embed.word2vec.kernels.windows import (
     OutputPlaces,
     WindowBatch,
     draw_windows,
-    learn_cbow,
-    learn_skipgram,
     next_random,
     pair_labels,
     subsample,
@@ -38,7 +26,7 @@ from tests.embed.word2vec.word2vec_cases import (
     assert_tables_near,
     concatenated,
     counts_of,
-    in_place,
+    learn,
     plan_of,
     random_tables,
     rounding,
@@ -62,20 +50,6 @@ def drawn(units, plan, state):
         plan.noise_limits, plan.noise_others, state, room,
     )  # fmt: skip
     return windows, int(state[0])
-
-
-def learn(tables, plan, windows, rate, places=None):
-    """Update the tables with the kernel; return loss and pairs."""
-    loss = np.zeros(1)
-    inputs, outputs = (table.reshape(-1) for table in tables)
-    places = places or in_place(windows)
-    about = (tables[0].shape[1], windows, places, np.float32(rate), plan.labels, loss)
-    if plan.method == SKIPGRAM:
-        pairs = learn_skipgram(inputs, outputs, *about)
-    else:
-        mean, corrected = plan.method != CBOW_SUM, plan.method == CBOW_CORRECTED
-        pairs = learn_cbow(inputs, outputs, *about, mean, corrected)
-    return loss[0], pairs
 
 
 def assert_learning_matches_the_twin(units, plan, dim, *, rate=0.01, state=11):
@@ -208,35 +182,6 @@ def test_updates_of_outputs_are_written_to_the_given_rows(method, negatives):
     assert not parted[1][-1].any()
 
 
-@njit
-def undivided_window(inputs, outputs, width, contexts, targets, rate, labels):
-    """Train word2vec.c's CBOW on one window of a single block of outputs."""
-    hidden, gain = np.empty(width, np.float32), np.zeros(width, np.float32)
-    steps, likelihoods = np.empty(LANES, np.float32), np.ones(LANES)
-    shares = np.ones(len(targets), np.float32)
-    sum_rows(inputs, contexts, len(contexts), width, np.float32(1 / len(contexts)), hidden, 0)
-    score_one(hidden, outputs, targets, 0, width, steps)
-    score_to_step(steps, 0, labels, LANES, rate, likelihoods)
-    step_one(hidden, gain, outputs, targets, 0, targets, shares, width, steps)
-    add_to_rows(inputs, contexts, len(contexts), width, gain, 0)
-
-
-@pytest.mark.slow
-def test_the_update_of_word2vec_c_is_bit_identical_to_its_steps():
-    plan = plan_of(np.arange(1, 41), "mean", window=3)
-    targets = np.arange(20, 26)
-    tables, expected = (random_tables(40, 40, 20) for _ in range(2))
-    windows = one_window(targets)
-    learn(tables, plan, windows, 0.01)
-    inputs, outputs = (table.reshape(-1) for table in expected)
-    width = expected[0].shape[1]
-    rows = windows.contexts[0, :4].astype(np.int64) * width
-    undivided_window(
-        inputs, outputs, width, rows, targets * width, np.float32(0.01), plan.labels
-    )  # fmt: skip
-    assert all(map(np.array_equal, tables, expected))
-
-
 def test_the_corrected_gradient_divides_the_update_of_inputs_alone():
     tables = {}
     for method in ("mean", "corrected"):
@@ -249,19 +194,6 @@ def test_the_corrected_gradient_divides_the_update_of_inputs_alone():
     # rows are below 1, so a sum rounds by up to U, and a row listed twice is two sums
     np.testing.assert_allclose(4 * divided, whole, rtol=0, atol=10 * U)
     assert np.abs(divided).max() > 1000 * U
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_outputs_written_to_other_rows_match_those_updated_in_place(method):
-    plan = plan_of(np.arange(1, 41), method, window=3)
-    targets = np.arange(20, 26)
-    plain, parted = (random_tables(40, 40, 20, spare=6) for _ in range(2))
-    learn(plain, plan, one_window(targets), 0.01)
-    places = OutputPlaces((targets + 20).astype(np.int32)[None], np.ones((1, 6), np.float32))
-    learn(parted, plan, one_window(targets), 0.01, places)
-    assert np.array_equal(parted[0], plain[0])
-    assert np.array_equal(parted[1][40:46], plain[1][20:26])
-    assert np.array_equal(parted[1][20:26], random_tables(40, 40, 20)[1][20:26])
 
 
 @pytest.mark.parametrize("method", METHODS)
