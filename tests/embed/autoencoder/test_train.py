@@ -6,12 +6,10 @@ import json
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
 import firth
-from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.reporting import reporting_to
@@ -20,17 +18,11 @@ from firth.embed.autoencoder.config import AutoencoderConfig
 from firth.embed.autoencoder.network import Losses, Network
 from firth.embed.autoencoder.train import make_autoencoder_run, train_codes
 from firth.embed.svd.truncated_svd import truncated_svd
+from tests.calls import output
 from tests.embed.small_corpus import SmallCorpus
 from tests.reporters import Killed, Recorder
 
 RANK = 4
-
-
-def invoke(*words):
-    """Run a command that must succeed; return what it prints."""
-    result = CliRunner().invoke(cli.main, list(map(str, words)))
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +35,7 @@ def corpus(tmp_path_factory):
         for line in range(400)
     ]
     (folder / "text.txt").write_text("\n".join([*lines, "alone"]))
-    made = invoke(
+    made = output(
         "build-corpus", folder / "text.txt", "--documents", "line", "--held-out", "0", "--out",
         folder / "corpus",
     )  # fmt: skip
@@ -241,7 +233,7 @@ def test_a_corpus_without_an_entry_is_refused(tmp_path, text, message):
 def test_the_command_prints_the_reconstruction_and_curves_take_the_method(corpus, tmp_path):
     words = ("--dim", 8, "--epochs", 1, "--min-count", 1, "--threads", 1)
     out = tmp_path / "run"
-    made = invoke("train-autoencoder", corpus.path, "--out", out, *words, "--kind", "variational")
+    made = output("train-autoencoder", corpus.path, "--out", out, *words, "--kind", "variational")
     last = read_metrics(out / "metrics.jsonl")[-1]
     assert made.splitlines()[0] == (
         f"{out}: 151 words, 8 dimensions, unexplained {last['unexplained']:.4f}, "

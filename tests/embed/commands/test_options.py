@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from firth.cli import main
 from firth.embed.compare.config import CompareConfig
+from tests.calls import output
 
 TRAIN_SVD = {
     "dim": 7, "window": 3, "window_weighting": "flat", "context": "left", "weighting": "ppmi",
@@ -24,12 +23,6 @@ def typed(options):
     return words
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, list(map(str, arguments)))
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A text of fifty words, its corpus, and a set of word pairs."""
@@ -38,30 +31,30 @@ def folder(tmp_path_factory):
     lines = (" ".join(words[n * k % 50] for k in range(1, 12)) for n in range(1, 200))
     (path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
     (path / "pairs.tsv").write_text("bal\tbam\t1\nbal\tdel\t2\nban\tfar\t3\nbas\tges\t5\n")
-    run("build-corpus", path / "text.txt", "--out", path / "corpus")
+    output("build-corpus", path / "text.txt", "--out", path / "corpus")
     return path
 
 
 def test_options_of_train_svd(folder):
-    run("train-svd", folder / "corpus", "--out", folder / "svd", *typed(TRAIN_SVD))
+    output("train-svd", folder / "corpus", "--out", folder / "svd", *typed(TRAIN_SVD))
     stored = json.loads((folder / "svd" / "config.json").read_text())
 
     assert {name: stored[name] for name in TRAIN_SVD} == TRAIN_SVD
 
 
 def test_options_of_build_corpus(folder):
-    run("build-corpus", folder / "text.txt", "--out", folder / "other", *typed(TEXT))
+    output("build-corpus", folder / "text.txt", "--out", folder / "other", *typed(TEXT))
     stored = json.loads((folder / "other" / "manifest.json").read_text())
 
     assert {name: stored["text"][name] for name in TEXT} == TEXT
 
 
 def test_options_of_compare(folder):
-    run("train-svd", folder / "corpus", "--out", folder / "plain", "--dim", 5)
+    output("train-svd", folder / "corpus", "--out", folder / "plain", "--dim", 5)
     given = [folder / "pairs.tsv", "--sections", "--bands", "--intrinsic"]
     given += ["--limit", 3, "--unknown", "mean"]
     given += ["--restrict", 9, "--seed", 4]
-    run("compare", folder / "plain", *given, "--out", folder / "comparison")
+    output("compare", folder / "plain", *given, "--out", folder / "comparison")
     stored = json.loads((folder / "comparison" / "config.json").read_text())
     config = CompareConfig(
         sets=(f"similarity={folder / 'pairs.tsv'}",), sections=True, bands=True, intrinsic=True,
@@ -75,7 +68,7 @@ def test_options_of_compare(folder):
 
 
 def test_options_of_corpus_info(folder):
-    found = json.loads(run("corpus-info", folder / "corpus", "--top", 2, "--json"))
+    found = json.loads(output("corpus-info", folder / "corpus", "--top", 2, "--json"))
 
     assert len(found["most_frequent"]) == 2
     files = [path for path in (folder / "corpus").rglob("*") if path.is_file()]

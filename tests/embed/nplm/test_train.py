@@ -4,29 +4,21 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import firth
-from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics, read_unit_losses
 from firth.corpora.common.errors import FirthError
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import NplmConfig, Tuning, samples_for
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.train import make_nplm_run, open_text
+from tests.calls import output
 from tests.reporters import Killed, stopping
 
 FEW = NplmConfig(
     dim=6, hidden=5, window=2, batch=64, epochs=2, min_count=1, threads=1, device="cpu"
 )
 SAMPLED = {"samples": 6}
-
-
-def invoke(*words):
-    """Run a command that must succeed; return what it prints."""
-    result = CliRunner().invoke(cli.main, list(map(str, words)))
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +33,7 @@ def corpus(tmp_path_factory):
             words.append(int(rng.integers(20)) if rng.random() < 0.1 else (3 * words[-1] + 1) % 20)
         lines.append(" ".join(f"w{word}x" for word in words))
     (folder / "text.txt").write_text("\n".join(lines))
-    invoke(
+    output(
         "build-corpus", folder / "text.txt", "--documents", "line", "--held-out", "0.2", "--out",
         folder / "corpus",
     )  # fmt: skip
@@ -148,8 +140,8 @@ def test_the_command_prints_the_perplexity_and_keeps_finished_seeds(corpus, tmp_
         "train-nplm", corpus.path, "--out", tmp_path / "run", "--dim", 4, "--hidden", 4, "--epochs",
         1, "--threads", 1, "--seeds", 2,
     )  # fmt: skip
-    first, *_ = invoke(*words).splitlines()
+    first, *_ = output(*words).splitlines()
     loss = read_metrics(tmp_path / "run-seed1/metrics.jsonl")[-1]["held_out_loss"]
     assert first.startswith(f"{tmp_path}/run-seed1: 20 words, 4 dimensions, loss ")
     assert first.endswith(f", perplexity {np.exp(loss):.1f}")
-    assert "kept" in invoke(*words).splitlines()[0]
+    assert "kept" in output(*words).splitlines()[0]
