@@ -48,6 +48,12 @@ class Pieces:
         ids, lengths = (np.concatenate(each) for each in zip(*parts, strict=True))
         return ids, offsets_of(lengths)
 
+    def covers(self, words: Sequence[str]) -> np.ndarray:
+        """Return which words can be split, bool (n_words,); others become [UNK]."""
+        ids, offsets = self.split(words)
+        known: np.ndarray = ids[offsets[:-1]] != UNK
+        return known
+
     @cached_property
     def model(self) -> Any:
         """The library's model, a ``tokenizers.models.WordPiece``."""

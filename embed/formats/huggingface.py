@@ -6,7 +6,7 @@ single piece have a row; any other word is the mean of its pieces. Pickles are n
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,37 +41,13 @@ class HuggingFaceVectors(WordVectors):
     def __init__(self, pieces: ExternalTokenizer, table: np.ndarray, *, name: str) -> None:
         # table: float32 (R, D)
         words, ids = pieces.whole_words()
-        super().__init__(words, table[ids], name=name)
-        self._pieces = pieces
-        self._table = table
-
-    @property
-    def composed_of(self) -> str:
-        """What vectors of unseen words are composed of."""
-        return PieceTable.made_of
-
-    def vector(self, word: str) -> np.ndarray | None:
-        """Return a word's row, or the mean of its pieces; None if a piece is unknown."""
-        if self.row(word) is not None:
-            return super().vector(word)
-        if not self._pieces.covers([word])[0]:
-            return None
-        ids, _ = self._pieces.split([word])
-        mean: np.ndarray = self._table[ids].mean(axis=0, dtype=np.float64)
-        return mean.astype(np.float32)
-
-    def rows(self, words: Sequence[str]) -> np.ndarray:
-        """Return the vectors of words; zero if a piece is unknown."""
-        # returns float32 (n, D)
-        found = super().rows(words)
-        for at in np.flatnonzero(~found.any(1)).tolist():
-            composed = self.vector(words[at])
-            found[at] = 0 if composed is None else composed
-        return found
+        composed = PieceTable(pieces, table[: len(pieces)], name=name)
+        super().__init__(words, table[ids], name=name, pieces=composed)
+        self._tokenizer = pieces
 
     def words(self, text: str) -> list[str]:
         """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""
-        return self._pieces.words(text)
+        return self._tokenizer.words(text)
 
 
 def is_huggingface(folder: Path) -> bool:

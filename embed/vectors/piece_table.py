@@ -10,6 +10,7 @@ from firth.corpora.common.errors import ArtifactError
 from firth.embed.vectors.run_files import open_array
 
 if TYPE_CHECKING:  # numba comes with it
+    from firth.corpora.tokenizer.external import ExternalTokenizer
     from firth.corpora.tokenizer.pieces import Pieces
 
 TOKENIZER = "tokenizer.json"
@@ -59,7 +60,9 @@ class PieceTable:
 
     made_of = "pieces"
 
-    def __init__(self, pieces: "Pieces", rows: np.ndarray, *, name: str = "pieces") -> None:
+    def __init__(
+        self, pieces: "Pieces | ExternalTokenizer", rows: np.ndarray, *, name: str = "pieces"
+    ) -> None:
         # rows: float32 (P, D)
         if rows.ndim != 2 or len(rows) != len(pieces):
             raise ArtifactError(
@@ -91,19 +94,9 @@ class PieceTable:
 
     def compose_all(self, words: Sequence[str]) -> np.ndarray:
         """Return the mean of each word's pieces, float32 (n, D); 0 if a piece is unknown."""
-        from firth.corpora.tokenizer.pieces import UNK
-
         found = self.means(words)
-        ids, offsets = self.pieces.split(words)
-        found[np.logical_or.reduceat(ids == UNK, offsets[:-1])] = 0
+        found[~self.pieces.covers(words)] = 0
         return found
-
-    def compose(self, word: str) -> np.ndarray | None:
-        """Return the mean of a word's pieces, float32 (D,); None if a piece is unknown."""
-        from firth.corpora.tokenizer.pieces import UNK
-
-        ids, _ = self.pieces.split([word])
-        return None if UNK in ids else self.means([word])[0]
 
     def in_memory(self, name: str | None = None) -> "PieceTable":
         """Read the rows into memory."""

@@ -8,7 +8,9 @@ those of the fastText program.
 
 import re
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -107,39 +109,32 @@ def composed_rows(
     return out
 
 
+@dataclass(frozen=True, eq=False)
 class SubwordTable:
     """N-gram vectors, from which words outside the vocabulary get a vector."""
 
-    made_of = "n-grams"
+    made_of: ClassVar[str] = "n-grams"
 
-    def __init__(
-        self,
-        rows: np.ndarray,
-        buckets: np.ndarray | None,
-        *,
-        n_buckets: int,
-        shortest: int,
-        longest: int,
-        name: str = "n-grams",
-    ) -> None:
-        # rows: float32 (B, D); buckets: int64 (B,) or None
-        self.rows = rows
-        self.buckets = buckets
-        self.n_buckets = n_buckets
-        self.shortest = shortest
-        self.longest = longest
-        self.name = name
-        self._check()
+    rows: np.ndarray  # float32 (B, D)
+    buckets: np.ndarray | None  # int64 (B,); None if there is a row for each
+    _: KW_ONLY
+    n_buckets: int
+    shortest: int
+    longest: int
+    name: str = "n-grams"
 
-    def compose(self, word: str) -> np.ndarray | None:
-        """Return the vector of an unseen word: the mean of its n-grams' rows."""
-        # returns float32 (D,) or None
+    def compose_all(self, words: Sequence[str]) -> np.ndarray:
+        """Return the vectors of unseen words, float32 (n, D): means of their n-grams' rows."""
+        return np.array([self.compose(word) for word in words])
+
+    def compose(self, word: str) -> np.ndarray:
+        """Return the mean of the rows of a word's n-grams, float32 (D,); 0 if none is known."""
         found = np.array(
             ngram_buckets(word, self.shortest, self.longest, self.n_buckets), dtype=np.int64
         )
         places = found if self.buckets is None else self._places(found)
         if not len(places):
-            return None if self.buckets is not None else np.zeros(self.rows.shape[1], np.float32)
+            return np.zeros(self.rows.shape[1], np.float32)
         mean: np.ndarray = np.asarray(self.rows[places]).mean(axis=0, dtype=np.float64)
         if not np.isfinite(mean).all():
             raise ArtifactError(
@@ -149,14 +144,9 @@ class SubwordTable:
 
     def in_memory(self, name: str | None = None) -> "SubwordTable":
         """Read the rows into memory."""
-        return SubwordTable(
-            np.array(self.rows),
-            None if self.buckets is None else np.array(self.buckets),
-            n_buckets=self.n_buckets,
-            shortest=self.shortest,
-            longest=self.longest,
-            name=name or self.name,
-        )
+        buckets = None if self.buckets is None else np.array(self.buckets)
+        rows = np.array(self.rows)
+        return replace(self, rows=rows, buckets=buckets, name=name or self.name)
 
     def _places(self, found: np.ndarray) -> np.ndarray:
         """Return the rows of buckets, leaving out buckets without a row."""
@@ -165,7 +155,7 @@ class SubwordTable:
         places[places == len(self.buckets)] = 0
         return places[self.buckets[places] == found] if len(self.buckets) else places[:0]
 
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         """Check that rows and buckets match."""
         if self.n_buckets < 1 or self.rows.ndim != 2:
             raise ArtifactError(

@@ -326,7 +326,7 @@ class WordVectors:
         row = self.row(word)
         if row is None:
             parts = self.subwords or self.pieces
-            composed = None if parts is None else parts.compose(word)
+            composed = None if parts is None else parts.compose_all([word])[0]
             return None if composed is None or not composed.any() else composed
         vector = self.matrix[row]
         if not is_dense(self.matrix):
@@ -351,13 +351,10 @@ class WordVectors:
         own = [at for at, row in enumerate(numbers) if row is not None]
         rows = self.matrix[[numbers[at] for at in own]]
         found[own] = rows if is_dense(self.matrix) else rows.toarray()
+        parts = self.subwords or self.pieces
         others = np.flatnonzero(~found.any(1)).tolist()
-        if others and self.pieces is not None:  # of most words, if they are many
-            found[others] = self.pieces.compose_all([words[at] for at in others])
-        elif self.subwords is not None:
-            for at in others:
-                composed = self.subwords.compose(words[at])
-                found[at] = 0 if composed is None else composed
+        if others and parts is not None:
+            found[others] = parts.compose_all([words[at] for at in others])
         return found
 
     def words(self, text: str) -> list[str]:

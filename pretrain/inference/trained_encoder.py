@@ -10,7 +10,7 @@ import torch
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK, Pieces
+from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, Pieces
 from firth.embed.protocols import AttentionReader
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.data.batches import Rows
@@ -115,9 +115,7 @@ class TrainedEncoder(PieceEncoder, AttentionReader):
 
     def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words can be split into pieces; others become [UNK]."""
-        ids, offsets = self.pieces.split(words)
-        known: np.ndarray = ids[offsets[:-1]] != UNK
-        return known
+        return self.pieces.covers(words)
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look up what words are without context.
