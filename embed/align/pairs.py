@@ -10,7 +10,7 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.datasets.fields import Row
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import index_words
+from firth.embed.vectors.wordlist import shared_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,7 @@ def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
 
     A word is as frequent as in the space where it comes later in the vocabulary.
     """
-    places = [index_words(vectors.vocabulary) for vectors in (a, b)]
-    words = [word for word in places[0] if word in places[1]]
-    rows = np.array([[place[word] for word in words] for place in places], np.int64)
-    rows = rows.reshape(2, -1)  # of no words, too
+    rows = shared_rows(a.vocabulary, b.vocabulary)
     rows = rows[:, nonzero_rows(a.matrix)[rows[0]] & nonzero_rows(b.matrix)[rows[1]]]
     if not rows.size:
         raise SettingError(

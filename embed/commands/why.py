@@ -33,16 +33,18 @@ def command(
         firth why out/svd sea ocean
         firth why out/skipgram sea ocean --corpus out/wiki
     """
+    from dataclasses import asdict
+
     from firth.corpora.common.console import print_json
-    from firth.embed.explore import why
+    from firth.embed.explore.why import why_near
     from firth.embed.query.prompt import find_word
     from firth.embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
-    found = why.why_near(run, *words, corpus=corpus, contexts=contexts)
+    found = why_near(run, *words, corpus=corpus, contexts=contexts)
     if as_json:
-        print_json(why.as_json(found))
+        print_json(asdict(found))
     else:
         _print(found)
 

@@ -71,12 +71,21 @@ def random_pairs(
     """
     first, second = _recipe(a, corpora), _recipe(b, corpora)
     generator = np.random.default_rng(seed)
+    size, other_size = (len(training_documents(each.corpus.stored)) for each in (first, second))
     if first.corpus.fingerprint != second.corpus.fingerprint:
-        kinds = [_exchanged(first, second, resamples, generator)]
+        # if the documents of both are drawn alike, these pairs are exchangeable with the pair of
+        # the corpora (Fisher's permutation test), whatever the methods and settings
+        _require(first, size)
+        _require(second, other_size)
+        text = joined_text(first.corpus, second.corpus)
+        kinds = [_dealt(first, second, text, size, resamples, generator)]
     else:
-        kinds = [_halved(first, resamples, generator)]
-        if first.decisive != second.decisive:
-            kinds.append(_halved(second, resamples, generator))
+        _require(first, size // 2)
+        same = first.decisive == second.decisive
+        kinds = [
+            _dealt(each, each, each.corpus.stored, size // 2, resamples, generator)
+            for each in ([first] if same else [first, second])
+        ]
     total = 2 * resamples * len(kinds)
     measured: list[list[Pair]] = [[] for _ in kinds]
     with progress("resampling", "runs") as show:
@@ -88,43 +97,25 @@ def random_pairs(
     return measured
 
 
-def _exchanged(
-    a: _Recipe, b: _Recipe, resamples: int, generator: np.random.Generator
+def _dealt(
+    a: _Recipe,
+    b: _Recipe,
+    text: StoredText,
+    size: int,
+    resamples: int,
+    generator: np.random.Generator,
 ) -> Iterator[tuple[WordVectors, WordVectors]]:
-    """Yield runs on the documents of both corpora, dealt out at random to parts of their sizes.
+    """Yield runs on ``size`` random documents and on the others.
 
-    If the documents of both are drawn alike, these pairs are exchangeable with the pair of the
-    corpora themselves (Fisher's permutation test), whatever the methods and settings.
+    If both are made alike, each document is taken twice, and their seeds differ.
     """
-    whole = len(training_documents(a.corpus.stored))
-    _require(a, whole)
-    _require(b, len(training_documents(b.corpus.stored)))
-    text = joined_text(a.corpus, b.corpus)
+    halves = a is b
     documents, n = training_documents(text), count_documents(text)
     for number in range(resamples):
         order = generator.permutation(documents)
-        parts = [np.bincount(each, minlength=n) for each in (order[:whole], order[whole:])]
-        yield (
-            a.train(text, parts[0], f"exchanged-{number}a"),
-            b.train(text, parts[1], f"exchanged-{number}b"),
-        )
-
-
-def _halved(
-    recipe: _Recipe, resamples: int, generator: np.random.Generator
-) -> Iterator[tuple[WordVectors, WordVectors]]:
-    """Yield runs on random halves of the documents, each taken twice, with different seeds."""
-    text = recipe.corpus.stored
-    documents, n = training_documents(text), count_documents(text)
-    half = len(documents) // 2
-    _require(recipe, half)
-    for number in range(resamples):
-        order = generator.permutation(documents)
-        parts = [2 * np.bincount(each, minlength=n) for each in (order[:half], order[half:])]
-        yield (
-            recipe.train(text, parts[0], f"half-{number}a"),
-            recipe.train(text, parts[1], f"half-{number}b", seed=1),
-        )
+        copies = [(1 + halves) * np.bincount(p, minlength=n) for p in np.split(order, [size])]
+        first = a.train(text, copies[0], f"part-{number}a")
+        yield first, b.train(text, copies[1], f"part-{number}b", seed=int(halves))
 
 
 def _require(recipe: _Recipe, n_documents: int) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.store.concordance import require_at_least
 from firth.embed.explore.chance import Pair, random_pairs, surprise
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
-from firth.embed.vectors.search import largest, nonzero_rows, unit_rows
+from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import index_words
+from firth.embed.vectors.wordlist import shared_rows
 
 _BLOCK = 1 << 23  # similarities at once
 
@@ -112,9 +113,10 @@ def differ(
     UnknownWordError
         One of ``words`` is not shared.
     """
-    _check(
-        k=(k, 1), min_count=(min_count, 1), resamples=(resamples, 0), top=(top, 1), seed=(seed, 0)
-    )
+    if k < 1:  # the option is -k, not --k
+        raise SettingError(f"k must be at least 1, got {k}")
+    require_at_least(1, min_count=min_count, top=1 if top is None else top)
+    require_at_least(0, resamples=resamples, seed=seed)
     first, second = (v if isinstance(v, WordVectors) else load_vectors(v) for v in (a, b))
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")
@@ -148,14 +150,6 @@ def differ(
     )
 
 
-def _check(**numbers: tuple[int | None, int]) -> None:
-    """Raise unless each number is at least the second of its pair."""
-    for name, (number, lowest) in numbers.items():
-        if number is not None and number < lowest:
-            shown = name if name == "k" else f"`{name}`"  # the option is -k, not --k
-            raise SettingError(f"{shown} must be at least {lowest}, got {number}")
-
-
 def _place(run: WordVectors | str | Path) -> object:
     """Return where vectors are stored, or the vectors themselves if they are in memory only."""
     path = run.path if isinstance(run, WordVectors) else Path(run)
@@ -183,26 +177,19 @@ class _Compared:
     @classmethod
     def of(cls, a: WordVectors, b: WordVectors, k: int, min_count: int, names: str) -> "_Compared":
         """Compare the words that both runs have, with ``min_count`` tokens and a direction."""
-        places = [index_words(vectors.vocabulary) for vectors in (a, b)]
         usable = [_usable(vectors, min_count) for vectors in (a, b)]
-        words = [
-            word
-            for word, row in places[0].items()
-            if usable[0][row] and word in places[1] and usable[1][places[1][word]]
-        ]
-        if len(words) <= k:
-            raise SettingError(
-                f"{names} share {len(words):,} words with vectors, too few for k = {k}"
-            )
-        rows = [np.array([place[word] for word in words], np.int64) for place in places]
-        units = [
-            unit_rows(v.matrix, r).astype(np.float32) for v, r in zip((a, b), rows, strict=True)
-        ]
+        rows = shared_rows(a.vocabulary, b.vocabulary)
+        rows = rows[:, usable[0][rows[0]] & usable[1][rows[1]]]
+        n = rows.shape[1]
+        if n <= k:
+            raise SettingError(f"{names} share {n:,} words with vectors, too few for k = {k}")
+        units = [unit_matrix(v.matrix, r) for v, r in zip((a, b), rows, strict=True)]
         counts = [
             None if v.counts is None else np.asarray(v.counts)[r]
             for v, r in zip((a, b), rows, strict=True)
         ]
-        return cls(words, counts, *neighborhoods(units[0], units[1], k))
+        words = list(a.vocabulary)
+        return cls([words[row] for row in rows[0]], counts, *neighborhoods(*units, k))
 
     @property
     def sizes(self) -> np.ndarray:

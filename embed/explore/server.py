@@ -5,6 +5,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.corpus import Corpus
 from firth.embed.explore.maps import METHODS, has_umap
-from firth.embed.explore.space import Once, Space, as_objects, compare_spaces, shown
+from firth.embed.explore.space import Once, Space, compare_spaces, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -144,14 +145,13 @@ class Answers:
                 order=ask.query_params.get("sort", "text"),
                 lines=_number(ask, "n", 50, 1, 10_000),
             )
-        return {"found": found.n_found, "lines": as_objects(found.lines)}
+        return {"found": found.n_found, "lines": [asdict(line) for line in found.lines]}
 
     def _collocates(self, ask: "Request") -> Any:
         """Return collocates of a query."""
         with self._collocate_lock:
             n_words = _number(ask, "n", 20, 1, 1000)
-            found = collocates(self._text_corpus(), _text(ask, "query"), words=n_words)
-        return as_objects([found])[0]
+            return asdict(collocates(self._text_corpus(), _text(ask, "query"), words=n_words))
 
     def _differ(self, ask: "Request") -> dict[str, Any]:
         """Return the words that two runs treat differently."""

@@ -17,7 +17,7 @@ from firth.embed.contextual.encoders import encoder_run
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
 from firth.embed.explore.maps import plane, umap_places
-from firth.embed.explore.why import Explainer, as_json
+from firth.embed.explore.why import Explainer
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
@@ -148,7 +148,7 @@ class Space:
     def why(self, first: str, second: str) -> dict[str, Any]:
         """Return the contexts that two words share."""
         with self._lock:
-            return as_json(self._why(self.find(first), self.find(second)))
+            return asdict(self._why(self.find(first), self.find(second)))
 
     def in_context(self, text: str, k: int) -> list[dict[str, Any]]:
         """Return the words nearest to each bracketed word of a text."""
@@ -266,11 +266,6 @@ def shown(differing: Differing, n_words: int, n_near: int) -> list[dict[str, Any
         }
         for each in differing.words[:n_words]
     ]
-
-
-def as_objects(lines: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return dataclass instances as JSON objects."""
-    return [asdict(line) for line in lines]
 
 
 def _clusters(units: np.ndarray, k: int) -> list[int]:

@@ -1,7 +1,6 @@
 """Why two words are near: the contexts that they share, and how much each is worth."""
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -316,8 +315,3 @@ def _near(search: Search, word: str, contexts: Sequence[str], tried: int, seed: 
         some = search.near(few, others, _WIDTH, unit="sentence")
         found.append(some if len(some) else search.near(every, others, _WIDTH, unit="sentence"))
     return found
-
-
-def as_json(found: Why) -> dict[str, Any]:
-    """Return an answer as JSON."""
-    return dataclasses.asdict(found)

@@ -222,6 +222,13 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
     return index
 
 
+def shared_rows(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
+    """Return the rows in two vocabularies of the words of both, int64 (2, n), as sorted in A."""
+    places = index_words(a), index_words(b)
+    words = [word for word in places[0] if word in places[1]]
+    return np.array([[rows[word] for word in words] for rows in places], np.int64).reshape(2, -1)
+
+
 def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return any vocabulary as bytes, for searches over all words."""
     # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
