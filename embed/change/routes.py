@@ -1,5 +1,6 @@
 """The routes by which the change of words is measured."""
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ import numpy as np
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
-from firth.embed.change.config import PERMUTATIONS, ChangeConfig
+from firth.embed.change.config import PERMUTATIONS, SVD, ChangeConfig
 from firth.embed.change.contextual import (
     pair_distances,
     prototypes,
@@ -26,8 +27,8 @@ from firth.embed.change.permutation import (
     pooled_p,
     typical,
 )
-from firth.embed.change.procrustes import aligned, have_vectors, interval
-from firth.embed.change.spaces import Training, spaces_of
+from firth.embed.change.procrustes import align, have_vectors
+from firth.embed.change.spaces import spaces_of, train_spaces
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder
@@ -36,6 +37,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
 _RESAMPLES = 200  # of the documents, for intervals of an encoder's distances
+_NORMAL = 1.96  # of a 95 % interval
 _NO_P = "only `route=svd-joint` has it"
 
 
@@ -85,13 +87,14 @@ def measure(compared: Compared, runs: Sequence[WordVectors], *, only: bool) -> M
     settings = compared.settings
     if settings.route == "contextual":
         return _by_states(compared, only)
-    training = Training(compared.periods, compared.texts, compared.words, settings)
-    if settings.route == "svd-joint":
-        return _joint(compared, training.record)
     if runs:
-        recipe = {"runs": [describe_source(run) for run in runs]}
+        recipe: dict[str, Any] = {"runs": [describe_source(run) for run in runs]}
         return _aligned(compared, spaces_of(runs, compared.words), "a run", recipe)
-    return _aligned(compared, training.spaces(), "a period", training.record)
+    made = {"method": settings.method or SVD} | dataclasses.asdict(settings.training)
+    if settings.route == "svd-joint":
+        return _joint(compared, {"training": made})
+    spaces = train_spaces(compared.periods, compared.texts, compared.words, settings)
+    return _aligned(compared, spaces, "a period", {"training": made})
 
 
 def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
@@ -138,7 +141,7 @@ def _aligned(
     rows = compared.without_vectors(have_vectors(spaces), what)
     shared = np.zeros(len(compared.words), bool)
     shared[rows] = True
-    vectors = aligned(spaces, shared)
+    vectors = np.stack(list(align(spaces, shared)))
     chosen = vectors[:, rows]
     columns: dict[str, Any] = {
         "distances": cosine_distances(chosen[0], chosen[-1]),
@@ -158,7 +161,7 @@ def _by_states(compared: Compared, only: bool) -> Measured:
     means = prototypes(found, len(words), len(periods.names))
     distances = pair_distances(means[0], means[-1])
     errors = resampled_errors(found, periods, len(words), _RESAMPLES, settings.seed)
-    low, high = interval(distances, errors)
+    low, high = (np.clip(distances + z * errors, 0.0, 2.0) for z in (-_NORMAL, _NORMAL))
     columns = {
         "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
         "prototype": cosine_distances(means[0], means[-1]),

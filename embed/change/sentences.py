@@ -18,7 +18,10 @@ def sentences_of(
     searches = [Search(corpus) for corpus in periods.corpora]
     numbers = range(len(periods.names))
     return [
-        [_lines(searches, *hits_in(periods, searches, word, each), n, seed) for each in numbers]
+        [
+            lines_of(searches[corpus], hits.sample(n, seed), _WIDTH)
+            for corpus, hits in (hits_in(periods, searches, word, each) for each in numbers)
+        ]
         for word in words
     ]
 
@@ -31,8 +34,3 @@ def hits_in(
         return period, searches[period].of_word(word)
     hits = searches[0].of_word(word)
     return 0, hits[periods.period_of[searches[0].documents_of(hits.starts)] == period]
-
-
-def _lines(searches: Sequence[Search], number: int, hits: Hits, n: int, seed: int) -> list[Line]:
-    """Return some occurrences."""
-    return lines_of(searches[number], hits.sample(n, seed), _WIDTH)

@@ -1,9 +1,6 @@
 """A space for each period: trained on its documents, or that of a run."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,38 +15,20 @@ from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
-    """How the space of a period is trained; words without a vector have zeros."""
-
-    periods: Periods
-    texts: Sequence[PeriodText]
-    words: Sequence[str]
-    settings: ChangeConfig
-
-    def space(self, number: int) -> np.ndarray:
-        """Train on a period."""
-        # returns float32 (n_words, D)
-        config = self.settings.training
-        if self.settings.trains_svd:
-            return text_vectors(self.texts[number], config, len(self.words), name="a period")[0]
-        copies = (self.periods.period_of == number).astype(np.int64)
-        name = self.periods.names[number]
-        corpus = DrawnCorpus(
-            self.periods.corpora[0], self.periods.stored, copies, name, held_out=True
-        )
-        vectors = METHODS[str(self.settings.method)].train_function()(corpus, config)
-        return rows_of(vectors, self.words)
-
-    def spaces(self) -> list[np.ndarray]:
-        """Train on each period."""
-        return [self.space(number) for number in range(len(self.texts))]
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What config.json says."""
-        made = {"method": self.settings.method or "svd"}
-        return {"training": made | dataclasses.asdict(self.settings.training)}
+def train_spaces(
+    periods: Periods, texts: Sequence[PeriodText], words: Sequence[str], settings: ChangeConfig
+) -> list[np.ndarray]:
+    """Train on each period, float32 (n_words, D); words without a vector have zeros."""
+    config = settings.training
+    if settings.trains_svd:
+        return [text_vectors(text, config, len(words), name="a period")[0] for text in texts]
+    train = METHODS[str(settings.method)].train_function()
+    spaces = []
+    for number, name in enumerate(periods.names):
+        copies = (periods.period_of == number).astype(np.int64)
+        corpus = DrawnCorpus(periods.corpora[0], periods.stored, copies, name, held_out=True)
+        spaces.append(rows_of(train(corpus, config), words))
+    return spaces
 
 
 def spaces_of(runs: Sequence[WordVectors], words: Sequence[str]) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from firth.embed.change.procrustes import align, interval
+from firth.embed.change.procrustes import align
 
 
 def test_a_rotated_space_is_turned_back_on_the_shared_words():
@@ -17,8 +17,3 @@ def test_a_rotated_space_is_turned_back_on_the_shared_words():
     np.testing.assert_allclose(first[:30], second[:30], atol=1e-5)
     assert np.abs(first[30:] - second[30:]).max() > 0.1
     assert not second[35].any()
-
-
-def test_intervals_are_of_distances():
-    low, high = interval(np.array([0.1, 1.0]), np.array([0.2, 0.1]))
-    np.testing.assert_allclose([low, high], [[0, 0.804], [0.492, 1.196]])

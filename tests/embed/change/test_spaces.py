@@ -12,7 +12,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWord
 from firth.embed.align.mapping import procrustes
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import read_periods, read_texts
-from firth.embed.change.spaces import Training, rows_of, spaces_of
+from firth.embed.change.spaces import rows_of, spaces_of, train_spaces
 from firth.embed.change.words import word_changes
 from firth.embed.refine.api import refine_vectors
 from firth.embed.refine.config import RefineConfig
@@ -47,14 +47,6 @@ def corpus(tmp_path_factory):
     return build(folder, [*documents("a", 1), *documents("b", 2)], held_out=0.2)
 
 
-def training(corpus, settings):
-    """Return how the spaces of both parts are trained, and their texts."""
-    periods = read_periods(corpus, by="part", periods=BY["periods"])
-    view = periods.view("paragraph", "drop")
-    texts = read_texts(periods, view)
-    return Training(periods, texts, view.words, settings)
-
-
 def test_a_method_is_trained_on_all_documents_of_a_period(corpus, monkeypatch):
     assert corpus.held_out_units
     seen = []
@@ -70,14 +62,16 @@ def test_a_method_is_trained_on_all_documents_of_a_period(corpus, monkeypatch):
 
     recorded = Recorded(*dataclasses.astuple(METHODS["cbow"]))
     monkeypatch.setitem(METHODS, "cbow", recorded)
-    made = training(corpus, CBOW)
-    spaces = [made.space(0), made.space(1)]
-    for space, text, (counts, config) in zip(spaces, made.texts, seen, strict=True):
-        expected = dict(zip(made.words, text.counts.tolist(), strict=True))
+    periods = read_periods(corpus, **BY)
+    view = periods.view("paragraph", "drop")
+    texts = read_texts(periods, view)
+    spaces = train_spaces(periods, texts, view.words, CBOW)
+    for space, text, (counts, config) in zip(spaces, texts, seen, strict=True):
+        expected = dict(zip(view.words, text.counts.tolist(), strict=True))
         assert counts == {word: n for word, n in expected.items() if n}
         assert (config.dim, config.min_count) == (4, 3)
         assert config.deterministic
-        assert not space[made.words.index(next(iter(counts)))].any()  # without a row
+        assert not space[view.words.index(next(iter(counts)))].any()  # without a row
 
 
 def test_cbow_gives_the_same_changes_again(corpus):
