@@ -237,7 +237,9 @@ def _looks_like_text(records: bytes) -> bool:
     """Return whether decimal numbers follow the first word; raw floats rarely look like them."""
     tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
     if len(tokens) < 2:  # a short line of text, or binary whose first float contains a newline
-        return _CONTROL.search(records[:4096]) is None
+        others = _GAPS.split(records[:4096].strip())[1:]
+        plain = _CONTROL.search(records[:4096]) is None
+        return plain and (not others or any(map(is_number, others)))
     plain = not any(map(_CONTROL.search, tokens[1:]))
     return plain and (is_number(tokens[1]) or is_number(tokens[-1]))
 

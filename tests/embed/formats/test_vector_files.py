@@ -7,7 +7,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -42,6 +42,7 @@ def same(read, written):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @given(vectors=some_vectors())
+@example(WordVectors(["0"], np.full((1, 2), 0.02, np.float32)))  # bytes with a newline, as text
 def test_vectors_round_trip(name, tmp_path_factory, vectors):
     out = tmp_path_factory.mktemp("formats") / "out"
     write_vectors(vectors, out, name)
