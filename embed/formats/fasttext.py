@@ -5,10 +5,8 @@ n-gram bucket, and the output table, which is not used here. The input table is 
 composed vector per word is kept in memory.
 """
 
-import contextlib
 import mmap
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +16,14 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
-from firth.embed.formats.reading import BY_WORD, GZIP_MAGIC, MAPPED, assemble, decode_words
+from firth.embed.formats.reading import (
+    BY_WORD,
+    GZIP_MAGIC,
+    MAPPED,
+    assemble,
+    decode_words,
+    refuse_not_finite,
+)
 from firth.embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -34,55 +39,40 @@ _UNPRUNED = -1
 
 def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
     """Read a fastText model; ``block`` words are composed at a time."""
-    with _mapped(path) as content:
-        model = _Reader(path, content).model()
-    size = len(model.words) * (4 * model.dim + BY_WORD)
-    require_room(size, f"{path}: {len(model.words):,} words", MAPPED)
-    matrix = np.empty((len(model.words), model.dim), np.float32)
-    for start in range(0, len(matrix), block):
-        rows = slice(start, start + block)
-        matrix[rows] = _composed(model, rows)
-        _refuse_not_finite(model, matrix[rows], start)
-    read = assemble(decode_words(model.words, path), matrix, path)
-    all_distinct = len(read.vocabulary) == len(model.words)
-    return WordVectors(
-        read.vocabulary,
-        read.matrix,
-        counts=model.counts if all_distinct else None,
-        subwords=_subword_table(model),
-        name=read.name,
-    )
-
-
-@contextlib.contextmanager
-def _mapped(path: Path) -> Iterator[mmap.mmap]:
-    """Map a model file, which must not be gzipped."""
     with open(path, "rb") as file:
         if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
             raise ArtifactError(f"{path}: gzipped fastText model; unpack it with gunzip first")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            yield content
+            model = _Reader(path, content).model()
+    n_words, dim = len(model.words), model.inputs.shape[1]
+    require_room(n_words * (4 * dim + BY_WORD), f"{path}: {n_words:,} words", MAPPED)
+    matrix = np.empty((n_words, dim), np.float32)
+    for start in range(0, n_words, block):
+        words, rows = model.words[start : start + block], matrix[start : start + block]
+        rows[:] = model.inputs[start : start + len(rows)]
+        if (table := model.table) is not None:
+            ngrams = byte_buckets(words, table.shortest, table.longest, table.n_buckets)
+            rows[:] = composed_rows(rows, table.rows, *ngrams)
+        refuse_not_finite(rows, start, path)
+    read = assemble(decode_words(model.words, path), matrix, path)
+    all_distinct = len(read.vocabulary) == n_words
+    return WordVectors(
+        read.vocabulary,
+        read.matrix,
+        counts=model.counts if all_distinct else None,
+        subwords=model.table,
+        name=read.name,
+    )
 
 
 @dataclass(frozen=True)
 class _Model:
     """The parts of a model that queries need."""
 
-    path: Path
     words: list[bytes]
     counts: np.ndarray
     inputs: np.ndarray  # float32 (V + buckets, D), memory-mapped
-    shortest: int
-    longest: int
-
-    @property
-    def dim(self) -> int:
-        return int(self.inputs.shape[1])
-
-    @property
-    def n_buckets(self) -> int:
-        """Number of n-gram buckets; 0 if the model uses no n-grams."""
-        return len(self.inputs) - len(self.words) if self.longest >= self.shortest else 0
+    table: SubwordTable | None  # of the rows of all buckets; None if the model uses no n-grams
 
 
 class _Reader:
@@ -119,9 +109,13 @@ class _Reader:
             note(f"{self.path}: skipped the {n_labels} labels of the model")
         shape = (len(words) + n_buckets, dim)
         inputs = np.memmap(self.path, "<f4", "r", offset, shape)
-        if not n_buckets:
-            longest = 0
-        return _Model(self.path, words, counts, inputs, max(shortest, 1), longest)
+        table = None
+        if n_buckets and longest >= max(shortest, 1):
+            table = SubwordTable(
+                inputs[len(words) :], None, n_buckets=n_buckets, shortest=max(shortest, 1),
+                longest=longest, name=str(self.path),
+            )  # fmt: skip
+        return _Model(words, counts, inputs, table)
 
     def dictionary(self) -> tuple[list[bytes], np.ndarray, int]:
         """Read the dictionary; return words, counts and the number of labels after them."""
@@ -196,42 +190,4 @@ class _Reader:
         raise ArtifactError(
             f"{self.path}: quantized fastText models (.ftz) have no exact vectors; "
             "pass the .bin it was made from"
-        )
-
-
-def _composed(model: _Model, rows: slice) -> np.ndarray:
-    """Return the vectors of a block of words, float32 (n, D)."""
-    words = model.words[rows]
-    own = model.inputs[rows.start : rows.start + len(words)]
-    if not model.n_buckets:
-        return own
-    return composed_rows(
-        own,
-        model.inputs[len(model.words) :],
-        *byte_buckets(words, model.shortest, model.longest, model.n_buckets),
-    )
-
-
-def _subword_table(model: _Model) -> SubwordTable | None:
-    """Return the rows of all buckets; None if the model uses no n-grams."""
-    if not model.n_buckets:
-        return None
-    return SubwordTable(
-        model.inputs[len(model.words) :],
-        None,
-        n_buckets=model.n_buckets,
-        shortest=model.shortest,
-        longest=model.longest,
-        name=str(model.path),
-    )
-
-
-def _refuse_not_finite(model: _Model, block: np.ndarray, start: int) -> None:
-    """Raise if a vector of a block contains NaN or infinity."""
-    finite = np.isfinite(block).all(axis=1)
-    if not finite.all():
-        row = start + int(np.flatnonzero(~finite)[0])
-        raise ArtifactError(
-            f"{model.path}: the vector of word {row + 1} contains NaN or infinity; "
-            "download or create it again"
         )

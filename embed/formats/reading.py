@@ -105,6 +105,17 @@ def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
     return words
 
 
+def refuse_not_finite(block: np.ndarray, first: int, path: Path) -> None:
+    """Raise if a vector of some words, from number ``first`` on, has NaN or infinity."""
+    # block: float32 (n, D)
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        raise ArtifactError(
+            f"{path}: the vector of word {first + int(np.argmin(finite)) + 1} contains NaN or "
+            "infinity; download or create it again"
+        )
+
+
 def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
     """Return WordVectors; keep the first vector of a repeated word and print a note."""
     # matrix: float32 (V, D)

@@ -5,7 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
-from firth.embed.formats.reading import GrowingMatrix, Source, assemble, decode_words
+from firth.embed.formats.reading import (
+    GrowingMatrix,
+    Source,
+    assemble,
+    decode_words,
+    refuse_not_finite,
+)
 from firth.embed.formats.writing import blocks, refuse_unwritable
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -65,23 +71,16 @@ def _take_records(
     while len(vectors) < most:
         space = data.find(b" ", position, position + _LONGEST_WORD)
         if space < 0 or space + 1 + width > len(data):
-            _refuse_unterminated_word(data, position, space, len(cells), path)
+            if space < 0 and len(data) - position >= _LONGEST_WORD:
+                raise ArtifactError(
+                    f"{path}: word {len(cells) + 1} does not end within {_LONGEST_WORD} bytes; "
+                    "is the file a word2vec binary with float32 vectors?"
+                )
             break
         cells.append(data[position:space].lstrip(b"\n"))
         vectors.append(view[space + 1 : space + 1 + width])
         position = space + 1 + width
     fresh = rows.append(len(vectors))
     fresh[:] = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), rows.dim)
-    if not np.isfinite(fresh).all():
-        row = rows.n - len(fresh) + int(np.flatnonzero(~np.isfinite(fresh).all(axis=1))[0])
-        raise ArtifactError(f"{path}: the vector of word {row + 1} contains NaN or infinity")
+    refuse_not_finite(fresh, rows.n - len(fresh), path)
     return data[position:]
-
-
-def _refuse_unterminated_word(data: bytes, position: int, space: int, n: int, path: Path) -> None:
-    """Raise if the next word is implausibly long, which means another format."""
-    if space < 0 and len(data) - position >= _LONGEST_WORD:
-        raise ArtifactError(
-            f"{path}: word {n + 1} does not end within {_LONGEST_WORD} bytes; "
-            "is the file a word2vec binary with float32 vectors?"
-        )

@@ -250,7 +250,7 @@ MALFORMED = {
     ),
     "binary nan": (
         b"2 1\na " + FLOAT + b"b " + struct.pack("<f", float("nan")),
-        ": the vector of word 2 contains NaN or infinity",
+        ": the vector of word 2 contains NaN or infinity; download or create it again",
     ),
     "endless word": (
         b"2 1\na " + FLOAT + b"b" * 70000,
