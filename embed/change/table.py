@@ -45,19 +45,14 @@ class ChangeTable:
 
     def columns(self) -> dict[str, list[object]]:
         """Return the columns of the file by name."""
-        found: dict[str, list[object]] = {
-            "word": list(self.words),
-            "distance": _cells(self.distances),
-        }
+        found: dict[str, list[object]] = {"word": list(self.words)}
+        found |= {"distance": _cells(self.distances)}
         found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
         for number, period in enumerate(self.periods):
             found[f"{COUNT}{period}"] = self.counts[:, number].tolist()
-        if self.chance is not None:
-            found["chance"] = _cells(self.chance)
-        if self.prototype is not None:
-            found["prototype"] = _cells(self.prototype)
-        if self.low is not None:
-            found |= {"low": _cells(self.low), "high": _cells(self.high)}
+        for name in ("chance", "prototype", "low", "high"):
+            if (numbers := getattr(self, name)) is not None:
+                found[name] = _cells(numbers)
         if len(self.periods) > 2:
             for number, period in enumerate(self.periods[1:]):
                 found[f"distance@{period}"] = _cells(self.steps[:, number])

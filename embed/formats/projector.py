@@ -81,14 +81,10 @@ def _read_words(path: Path) -> list[str]:
         return lines
     heading = [name.lower() for name in lines[0].split("\t")]
     column = heading.index("word") if "word" in heading else 0
-    return [_cell(line, column, path, number) for number, line in enumerate(lines[1:], 2)]
-
-
-def _cell(line: str, column: int, path: Path, number: int) -> str:
-    """Return one column of one line."""
-    cells = line.split("\t")
-    if len(cells) <= column:
-        raise ArtifactError(
-            f"{path}:{number}: has {len(cells)} columns, no word in column {column + 1}"
-        )
-    return cells[column]
+    rows = [line.split("\t") for line in lines[1:]]
+    for number, row in enumerate(rows, 2):
+        if len(row) <= column:
+            raise ArtifactError(
+                f"{path}:{number}: has {len(row)} columns, no word in column {column + 1}"
+            )
+    return [row[column] for row in rows]

@@ -29,7 +29,7 @@ class Graph:
         """Build the graph of a matrix; with several threads it differs from time to time."""
         # matrix: float32 (V, D) or Int8Rows (V, D)
         n_words, dim = matrix.shape
-        index = _library().Index(
+        index = require_usearch().Index(
             ndim=dim, metric="ip", dtype="f16", connectivity=_EDGES, expansion_add=_BUILD_EFFORT
         )
         with progress("indexing", "words") as show:
@@ -43,7 +43,7 @@ class Graph:
     @classmethod
     def open(cls, path: Path, again: str) -> "Graph":
         """Memory-map a graph; ``again`` is the remedy if that fails."""
-        library = _library()
+        library = require_usearch()
         try:
             return cls(library.Index.restore(str(path), view=True))
         except (RuntimeError, ValueError, OSError) as error:
@@ -64,13 +64,8 @@ class Graph:
         return [keys[:n].astype(np.int64) for keys, n in pairs]
 
 
-def require_usearch() -> None:
-    """Raise unless the library is installed."""
-    _library()
-
-
-def _library() -> Any:
-    """Import the library."""
+def require_usearch() -> Any:
+    """Return the library; raise unless it is installed."""
     try:
         import usearch.index
     except ImportError:

@@ -12,15 +12,12 @@ from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.vectors.neighbors import Neighbor, vector_of
 from firth.embed.vectors.word_vectors import WordVectors
 
-_SKIP_HINT = " (`skip_unknown=True` skips it)"
 
-
-def find_word(vectors: WordVectors, query: str, hint: str = "") -> str:
+def find_word(vectors: WordVectors, query: str) -> str:
     """Find the vocabulary word for a typed word.
 
     The run's own text settings apply; without settings, the word is tried as written, then
-    lower-cased. A note reports if another form was found, or if the vector is composed. A
-    refusal of an unknown word ends with ``hint``.
+    lower-cased. A note reports if another form was found, or if the vector is composed.
     """
     if LONE_SURROGATE.search(query):
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
@@ -33,21 +30,13 @@ def find_word(vectors: WordVectors, query: str, hint: str = "") -> str:
         )
     row = vectors.row(words[0])
     if row is None:
-        _refuse_unknown(vectors, words[0], hint)
+        vector_of(vectors, words[0])  # raises if there is none
     if words[0] != query:
         note(f"{query!r} is read as {words[0]!r}")
     if row is None:
         made_of = vectors.composed_of
         note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")
     return words[0]
-
-
-def _refuse_unknown(vectors: WordVectors, word: str, hint: str) -> None:
-    """Raise if a word has no vector."""
-    try:
-        vector_of(vectors, word)
-    except UnknownWordError as error:
-        raise UnknownWordError(f"{error}{hint}") from None
 
 
 def print_neighbors(word: str, neighbors: Sequence[Neighbor]) -> None:
@@ -63,11 +52,11 @@ def find_words(
     found: list[str | None] = []
     for text in queries:
         try:
-            found.append(find_word(vectors, text, _SKIP_HINT))
+            found.append(find_word(vectors, text))
         except UnknownWordError as error:
             if not skip_unknown:
-                raise
-            note(f"skipped: {str(error).removesuffix(_SKIP_HINT)}")
+                raise UnknownWordError(f"{error} (`skip_unknown=True` skips it)") from None
+            note(f"skipped: {error}")
             found.append(None)
     return found
 

@@ -6,8 +6,7 @@ best rows and a few more are scored again in float64, so that cosines are accura
 vectors tie. Ties go to the lower row.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,6 @@ def unit_matrix(matrix: Any, rows: np.ndarray | None = None) -> np.ndarray:
         part = rows[start : start + _BLOCK_ROWS]
         units[start : start + len(part)] = unit_rows(matrix, part)
     return units
-
-
-def zero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
-    """Return the rows of a dense or sparse matrix that are zero, int64 (n,), ascending."""
-    return np.flatnonzero(~nonzero_rows(matrix, block_rows))
 
 
 def nonzero_rows(matrix: Any, block_rows: int = 1 << 14) -> np.ndarray:
@@ -87,7 +81,7 @@ def top_rows(
         part = queries[start : start + step]
         n = part.shape[0] // per_answer
         without = exclude[len(results) : len(results) + n] if exclude is not None else [()] * n
-        results += _Pass(matrix, part, k, without, combine or np.asarray, block_floats).run()
+        results += _one_pass(matrix, part, k, without, combine or np.asarray, block_floats)
     return results
 
 
@@ -102,63 +96,51 @@ def best_rows(
     return rows[order], scores[order]
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """One pass over the matrix for one batch of queries."""
+def _one_pass(
+    matrix: Any,
+    queries: Any,
+    k: int,
+    exclude: Sequence[Sequence[int]],
+    combine: Combine,
+    block_floats: int,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Scan the matrix in a few threads for a batch of queries, then score candidates in float64."""
+    # small enough for a block and its products to stay in cache
+    widest = max(queries.shape[0], matrix.shape[1] if is_dense(matrix) else 1)
+    step = max(1, block_floats // widest)
+    starts = range(0, matrix.shape[0], step)
+    threads = max(1, min(thread_count(None), len(starts)))
+    shares = [
+        starts[t * len(starts) // threads : (t + 1) * len(starts) // threads]
+        for t in range(threads)
+    ]
+    rounded = queries.astype(np.float32)
 
-    matrix: Any
-    queries: Any
-    k: int
-    exclude: Sequence[Sequence[int]]
-    combine: Combine
-    block_floats: int
-
-    def run(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Scan the matrix in a few threads, then score the candidates in float64."""
-        rows = self.matrix.shape[0]
-        # small enough for a block and its products to stay in cache
-        widest = max(self.queries.shape[0], 1 if self._sparse else self.matrix.shape[1])
-        step = max(1, self.block_floats // widest)
-        starts = range(0, rows, step)
-        threads = max(1, min(thread_count(None), len(starts)))
-        shares = [
-            starts[t * len(starts) // threads : (t + 1) * len(starts) // threads]
-            for t in range(threads)
-        ]
-        # BLAS threads synchronize after every small block; on a busy machine the waiting takes ten
-        # times as long as the product
-        with threadpool_limits(1, user_api="blas"), worker_threads(threads) as pool:
-            found = list(pool.map(lambda share: self._scan(share, step), shares))
-        return [
-            self._rescore(answer, np.concatenate([part[answer][0] for part in found]))
-            for answer in range(len(self.exclude))
-        ]
-
-    @property
-    def _sparse(self) -> bool:
-        return not is_dense(self.matrix)
-
-    def _scan(self, starts: Iterable[int], step: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def scan(share: range) -> list[tuple[np.ndarray, np.ndarray]]:
         """Keep the best rows of some blocks for every query, in float32."""
-        queries = self.queries.astype(np.float32)
-        keep = self.k + _SPARE
-        best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(self.exclude)
-        for start in starts:
-            block = self.matrix[start : start + step]
-            if not self._sparse:
-                block = np.asarray(block, dtype=np.float32)
-            scores = self.combine(_cosines(block, queries, start))
-            for answer, rows in enumerate(self.exclude):
+        best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(exclude)
+        for start in share:
+            block = matrix[start : start + step]
+            block = np.asarray(block, np.float32) if is_dense(matrix) else block
+            scores = combine(_cosines(block, rounded, start))
+            for answer, rows in enumerate(exclude):
                 inside = [row - start for row in rows if start <= row < start + scores.shape[1]]
                 scores[answer, inside] = -np.inf
-                best[answer] = _merge(*best[answer], scores[answer], start, keep)
+                best[answer] = _merge(*best[answer], scores[answer], start, k + _SPARE)
         return best
 
-    def _rescore(self, answer: int, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Score an answer's candidates in float64 and order them."""
-        each = self.queries.shape[0] // len(self.exclude)
-        queries = self.queries[answer * each : (answer + 1) * each]
-        return best_rows(self.matrix, queries, rows, self.k, self.combine)
+    # BLAS threads synchronize after every small block; on a busy machine the waiting takes ten
+    # times as long as the product
+    with threadpool_limits(1, user_api="blas"), worker_threads(threads) as pool:
+        found = list(pool.map(scan, shares))
+    each = queries.shape[0] // len(exclude)
+    candidates = [
+        np.concatenate([rows for rows, _ in answer]) for answer in zip(*found, strict=True)
+    ]
+    return [
+        best_rows(matrix, queries[number * each : (number + 1) * each], rows, k, combine)
+        for number, rows in enumerate(candidates)
+    ]
 
 
 def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
@@ -181,12 +163,10 @@ def _cosines(block: Any, queries: Any, start: int) -> np.ndarray:
 def _refuse_not_finite(vectors: Any, numbers: np.ndarray) -> None:
     """Raise if any vector contains NaN or infinity."""
     with np.errstate(invalid="ignore"):
-        sums = np.asarray(
-            vectors.sum(axis=1)
-        ).ravel()  # float64, in which finite float32 values cannot overflow
-    finite = np.isfinite(sums)
+        # float64, in which finite float32 values cannot overflow
+        finite = np.isfinite(np.asarray(vectors.sum(axis=1)).ravel())
     if not finite.all():
-        row = numbers[np.flatnonzero(~finite)[0]]
+        row = numbers[np.argmin(finite)]
         raise ArtifactError(f"vectors: row {row} holds NaN or infinity; train the run again")
 
 

@@ -31,7 +31,7 @@ from firth.embed.vectors.piece_table import (
     PieceTable,
 )
 from firth.embed.vectors.run_files import open_array
-from firth.embed.vectors.search import unit_length, zero_rows
+from firth.embed.vectors.search import nonzero_rows, unit_length
 from firth.embed.vectors.subwords import SubwordTable, parse_subwords
 from firth.embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
@@ -253,7 +253,17 @@ class WordVectors:
     @cached_property
     def contexts(self) -> np.ndarray | None:
         """Context vectors, float32 (V, D), memory-mapped for a run; None if there are none."""
-        return self._beside(CONTEXTS) if self._contexts is None else self._contexts
+        if self._contexts is not None:
+            return self._contexts
+        if self.path is None or not (file := self.path / CONTEXTS).is_file():
+            return None
+        array = open_array(file, np.float32, 2)
+        if array.shape != self.matrix.shape:
+            raise ArtifactError(
+                f"{file}: has {array.dtype} of shape {array.shape}, expected float32 of "
+                f"shape {self.matrix.shape}; train the run again"
+            )
+        return array
 
     @cached_property
     def start(self) -> "WordVectors | None":
@@ -284,18 +294,6 @@ class WordVectors:
                 f"{self.dim} dimensions; pool the run again"
             )
         return centers
-
-    def _beside(self, name: str) -> np.ndarray | None:
-        """Return another array of the run's words, memory-mapped; None if there is none."""
-        if self.path is None or not (file := self.path / name).is_file():
-            return None
-        array = open_array(file, np.float32, 2)
-        if array.shape != self.matrix.shape:
-            raise ArtifactError(
-                f"{file}: has {array.dtype} of shape {array.shape}, expected float32 of "
-                f"shape {self.matrix.shape}; train the run again"
-            )
-        return array
 
     def row(self, word: str) -> int | None:
         """Return the row of a word: :meth:`StaticVectors.row`.
@@ -566,7 +564,7 @@ def _open_matrix(run: Path) -> Any:
 
 def note_zeros(vectors: WordVectors, where: str) -> None:
     """Name the words with a zero vector."""
-    zero = zero_rows(vectors.matrix)
+    zero = np.flatnonzero(~nonzero_rows(vectors.matrix))
     if not len(zero):
         return
     shown = ", ".join(vectors.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())

@@ -133,14 +133,14 @@ def test_json_of_a_skipped_query_keeps_its_shape(run, words, shape):
 
 
 def test_bytes_that_are_not_utf_8_are_refused_unless_skipped(run):
-    message = f"{run}: 'k\\udcff' is not UTF-8; pass UTF-8"
+    message = f"{run}: 'k\\udcff' is not UTF-8; pass UTF-8 (--skip-unknown skips it)"
     assert refusal("neighbors", run, "k\udcff") == message
     skipping = ["neighbors", run, "-k", 1, "--skip-unknown"]
     shown = output(*skipping, input=b"k\xff\nking\n")
     assert shown == "king               1  man                   0.7071\n"
 
 
-APART = "under this run's text settings; pass single words"
+APART = "under this run's text settings; pass single words (--skip-unknown skips it)"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
 from firth.embed.query.prompt import find_word
 from firth.embed.vectors.onehot import one_hot
-from firth.embed.vectors.search import zero_rows
+from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.subwords import SubwordTable, ngram_buckets
 from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
 from tests.embed.fasttext_model import write_run
@@ -350,8 +350,8 @@ def test_zero_rows_of_dense_and_sparse_matrices_are_found_in_every_block():
     matrix = np.array([[0, 0], [0, -1], [0, 0], [np.nan, 0], [0, 0]], np.float32)
     sparse = scipy.sparse.csr_matrix(matrix)
     sparse.data[0] = 0  # stored, but zero
-    assert zero_rows(matrix, block_rows=2).tolist() == [0, 2, 4]
-    assert zero_rows(sparse, block_rows=2).tolist() == [0, 1, 2, 4]
+    assert nonzero_rows(matrix, block_rows=2).tolist() == [False, True, False, True, False]
+    assert np.flatnonzero(nonzero_rows(sparse, block_rows=2)).tolist() == [3]
 
 
 @pytest.mark.parametrize(
