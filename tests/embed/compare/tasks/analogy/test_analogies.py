@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.questions import Question
+from firth.embed.compare.datasets.questions import Question, Relation
 from firth.embed.compare.datasets.word_pairs import default_sets
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
 from firth.embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
@@ -108,21 +108,20 @@ def test_block_maxima_are_those_of_whole_rows(n_candidates):
             np.testing.assert_array_equal(side[q], expected)
 
 
-def test_a_hand_worked_question(tiny):
-    # unit vectors: queen is nearest to king - man + woman
-    task = AnalogyTask("set", [Question(("man", "king", "woman", "queen"))], restrict=5)
+@pytest.mark.parametrize(
+    ("words", "exclude", "right"),
+    [
+        # queen is nearest to king - man + woman; from woman, apple and queen both lie against
+        # king - man, queen less so: -0.53 and -0.85
+        ("man king woman queen", True, 1.0),
+        ("man king man king", True, 0.0),
+        ("man king man king", False, 1.0),
+    ],
+)
+def test_hand_worked_questions(tiny, words, exclude, right):
+    task = AnalogyTask("set", [Question(tuple(words.split()))], restrict=5, exclude=exclude)
 
-    # from woman, apple and queen both lie against king - man; queen less so: -0.53 and -0.85
-    assert scores(task, tiny) == dict.fromkeys(BY_OFFSET, 1.0)
-
-
-def test_question_words_are_answers_only_if_not_excluded(tiny):
-    questions = [Question(("man", "king", "man", "king"))]
-
-    found = scores(AnalogyTask("set", questions, restrict=5), tiny)
-    assert found == dict.fromkeys(BY_OFFSET, 0.0)
-    found = scores(AnalogyTask("set", questions, restrict=5, exclude=False), tiny)
-    assert found == dict.fromkeys(BY_OFFSET, 1.0)
+    assert scores(task, tiny) == dict.fromkeys(BY_OFFSET, right)
 
 
 def test_a_tie_is_not_a_correct_answer():
@@ -160,14 +159,16 @@ def test_every_question_is_scored_if_unknown_words_get_a_vector(tiny):
         assert score(result) == pytest.approx(2 / 3)
 
 
-def test_a_set_with_no_known_question_is_undefined(tiny):
-    for restrict, where in (
-        (30_000, "among the 30,000 most frequent"),
-        (None, "in the vocabulary"),
-    ):
-        task = AnalogyTask("set", [Question(("x", "y", "z", "w"))], restrict)
-        for result in ask(task, tiny):
-            assert (result.statistic, len(result.items), result.items_total) == (None, 0, 1)
+@pytest.mark.parametrize(
+    ("restrict", "where"),
+    [(30_000, "among the 30,000 most frequent"), (None, "in the vocabulary")],
+)
+def test_a_set_with_no_known_question_is_undefined(tiny, restrict, where):
+    relations = [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")]
+
+    for lines in ([Question(("x", "y", "z", "w"))], relations):
+        for result in ask(AnalogyTask("set", lines, restrict), tiny):
+            assert (result.statistic, len(result.items)) == (None, 0)
             assert result.reason == f"no question has all its words {where}"
 
 

@@ -197,11 +197,3 @@ def test_sections_have_their_own_questions_and_lines():
     whole, parts = results[3], (results[7], results[11])
     assert sum(score(part) for part in parts) / 2 == pytest.approx(score(whole))
     assert np.concatenate([part.items for part in parts]).tolist() == whole.items.tolist()
-
-
-def test_a_set_without_known_items_is_undefined(tiny):
-    task = AnalogyTask("set", [Relation("x", ("y",), "s"), Relation("u", ("v",), "s")], 30_000)
-
-    for result in ask(task, tiny):
-        assert (result.statistic, len(result.items)) == (None, 0)
-        assert result.reason == "no question has all its words among the 30,000 most frequent"
