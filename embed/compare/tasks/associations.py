@@ -78,15 +78,16 @@ class AssociationTask(WordTask):
         statistic = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
         used = np.bincount(chosen, minlength=len(sizes)).tolist()
         reason = _too_few(test, used) or _all_equal(statistic)
-        return self._measured(
-            own,
+        return self._measurement(
             "effect_size",
+            own.items,
             statistic,
             reason,
             section=None if len(self.tests) == 1 else test.name,
             items_total=len(lists),
             first=first,
             ranked=False,
+            **own.counts,
             p=self._p(statistic, test) if reason is None else None,
             coverage={
                 each.name: [n_used, size]

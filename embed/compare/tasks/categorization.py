@@ -68,11 +68,17 @@ class CategorizationTask(WordTask):
         names, classes = np.unique(categories, return_inverse=True)
         units = finite_units(vectors, found.places[:, 0], found.composed)
         reason = _why_undefined(len(found.items), len(names))
-        if reason is not None:
-            return [self._measured(found, metric, None, reason) for metric in METRICS]
-        clusters = cluster_words(units, len(names), [self.seed, key_of(self.dataset)])
+        clusters = None
+        if reason is None:
+            clusters = cluster_words(units, len(names), [self.seed, key_of(self.dataset)])
         return [
-            self._measured(found, metric, Contingency(classes, clusters, metric), None)
+            self._measurement(
+                metric,
+                found.items,
+                None if clusters is None else Contingency(classes, clusters, metric),
+                reason,
+                **found.counts,
+            )
             for metric in METRICS
         ]
 

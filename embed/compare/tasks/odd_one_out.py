@@ -82,7 +82,9 @@ class OddOneOutTask(WordTask):
         lengths = (found.places >= 0).sum(1)
         by_guessing = float((1 / lengths).mean()) if len(lengths) else None
         return [
-            self._measured(found, name, Means(each), reason, units=units, chance=chance)
+            self._measurement(
+                name, found.items, Means(each), reason, units=units, chance=chance, **found.counts
+            )
             for name, each, chance in (
                 ("accuracy", (positions == 1.0).astype(np.float64), by_guessing),
                 ("opp", positions, 0.5),

@@ -61,8 +61,13 @@ class SimilarityTask(WordTask):
         reason = why_undefined(judged, cosines)
         words = self._word_numbers()[found.items]
         return [
-            self._measured(
-                found, metric, Correlation(judged, cosines, ranked=ranked), reason, words=words
+            self._measurement(
+                metric,
+                found.items,
+                Correlation(judged, cosines, ranked=ranked),
+                reason,
+                words=words,
+                **found.counts,
             )
             for metric, ranked in METRICS.items()
         ]

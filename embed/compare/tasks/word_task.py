@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, has_zero
-from firth.embed.compare.statistics.estimators import Statistic
-from firth.embed.compare.task import Measurement, Task
+from firth.embed.compare.task import Task
 from firth.embed.protocols import StaticVectors
 
 
@@ -23,13 +22,13 @@ class ItemRows:
     has_composed: np.ndarray  # bool (n,): whether an item has a word with a composed vector
     has_zero: np.ndarray  # bool (n,): whether an item has a word with a zero vector
 
-    @classmethod
-    def by_encoder(cls, items: np.ndarray) -> "ItemRows":
-        """Return items without rows, for encoders, which look up no words."""
-        # items: bool (n_items,)
-        numbers = np.flatnonzero(items)
-        none = np.zeros(len(numbers), dtype=bool)
-        return cls(numbers, np.zeros((len(numbers), 0), np.int64), None, none, none)
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of items with a composed and with a zero vector, as a measurement has them."""
+        return {
+            "items_composed": int(self.has_composed.sum()),
+            "items_zero": int(self.has_zero.sum()),
+        }
 
     def take(self, chosen: np.ndarray) -> "ItemRows":
         """Return some of the items."""
@@ -78,22 +77,3 @@ class WordTask(Task):
             place[: len(row)] = row
         composed, zero = found.has_composed(places), has_zero(vectors, places)
         return ItemRows(numbers, places, found.composed, composed, zero)
-
-    def _measured(
-        self,
-        found: ItemRows,
-        metric: str,
-        statistic: Statistic | None,
-        reason: str | None,
-        **about: Any,
-    ) -> Measurement:
-        """Return one metric on the items found; undefined if there is a reason."""
-        return self._measurement(
-            metric,
-            found.items,
-            statistic,
-            reason,
-            items_composed=int(found.has_composed.sum()),
-            items_zero=int(found.has_zero.sum()),
-            **about,
-        )

@@ -40,7 +40,7 @@ from firth.embed.compare.tasks.target_states import (
     target_states,
     target_words,
 )
-from firth.embed.compare.tasks.word_task import ItemRows, WordTask
+from firth.embed.compare.tasks.word_task import WordTask
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 from firth.embed.vectors.search import unit_length
@@ -158,27 +158,29 @@ class ContextsTask(WordTask):
             found = self._look_up(vectors, items, unknown)
             places = found.places.reshape(-1, 2)
             cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
+            chosen, counts = found.items, found.counts
             notes: list[str | None] = [_STATIC]
-            metrics = self._metrics(found.items, cosines, static=True)
+            metrics = self._metrics(chosen, cosines, static=True)
         else:
-            found = ItemRows.by_encoder(items)
-            cosines = self._in_context(vectors, encoder)[found.items]
+            chosen, counts = np.flatnonzero(items), {}
+            cosines = self._in_context(vectors, encoder)[chosen]
             notes = [self._long_note(vectors, encoder), self.contexts.mismatch]
             threshold = self._threshold(vectors, encoder, unknown)
-            metrics = self._metrics(found.items, cosines, threshold)
+            metrics = self._metrics(chosen, cosines, threshold)
         # both contexts of a pair are drawn together
-        units = found.items[:, None] // 2 if self.contexts.form == "cosimlex" else None
-        words = self._word_numbers()[found.items] if self.contexts.form == "scws" else None
+        units = chosen[:, None] // 2 if self.contexts.form == "cosimlex" else None
+        words = self._word_numbers()[chosen] if self.contexts.form == "scws" else None
         return [
-            self._measured(
-                found,
+            self._measurement(
                 metric.name,
+                chosen,
                 metric.statistic,
                 metric.reason,
                 note="; ".join(filter(None, [*notes, metric.note])) or None,
                 units=units,
                 words=words,
                 chance=metric.chance,
+                **counts,
             )
             for metric in metrics
         ]

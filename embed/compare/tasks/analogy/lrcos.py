@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.inputs.lookup import finite_units
-from firth.embed.compare.tasks.analogy.offsets import mark, products, to_float32
+from firth.embed.compare.tasks.analogy.offsets import mark, products
 from firth.embed.protocols import StaticVectors
 
 _BLOCK = 4096  # candidates whose cosines with all words are held at once
@@ -63,7 +63,7 @@ def correct_by_lrcos(
     rows = np.unique(np.concatenate([words, *(part.rows for part in parts)]))
     units = finite_units(vectors, rows, composed)
     classifiers = [_train(part, units, np.searchsorted(rows, part.rows)) for part in parts]
-    queries, places = to_float32(units), np.searchsorted(rows, words)
+    queries, places = units.astype(np.float32), np.searchsorted(rows, words)
     marks, offsets, are_answers = mark(
         words[:, None] if exclude else words[:, None][:, :0], answers
     )
@@ -72,7 +72,9 @@ def correct_by_lrcos(
     held = np.empty((len(rows), min(block, candidates)), dtype=np.float32)
     for start in range(0, candidates, block):
         some = np.arange(start, min(start + block, candidates))
-        cosines = products(queries, to_float32(finite_units(vectors, some)), held[:, : len(some)])
+        cosines = products(
+            queries, finite_units(vectors, some).astype(np.float32), held[:, : len(some)]
+        )
         scores = cosines[places]
         for trained in classifiers:
             scores[trained.lines] *= _probabilities(trained, cosines)

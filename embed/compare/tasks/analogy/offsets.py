@@ -38,7 +38,8 @@ def correct_by_offset(
     # composed: float32 (n, D), dense or CSR; returns bool (3, Q)
     words, places = np.unique(questions, return_inverse=True)
     places = places.reshape(-1, 3)
-    queries = to_float32(finite_units(vectors, words, composed))
+    # in float32: twice as fast, and precise enough for the order
+    queries = finite_units(vectors, words, composed).astype(np.float32)
     marks = mark(questions if exclude else questions[:, :0], answers)
     correct, other = np.full((2, len(questions), len(BY_OFFSET)), -np.inf, dtype=np.float32)
     inner = products(queries, queries, np.empty((len(words), len(words)), dtype=np.float32))
@@ -54,12 +55,13 @@ def correct_by_offset(
     with worker_threads(thread_count(None)) as pool:
         for start in range(0, candidates, block):
             rows = np.arange(start, min(start + block, candidates))
-            units = to_float32(finite_units(vectors, rows))
+            units = finite_units(vectors, rows).astype(np.float32)
             cosines, inverse = (
                 part[: shape[0] * len(rows)].reshape(-1, len(rows)) for part in held
             )
             products(queries, units, cosines)
-            known = cosines, *map(_squared_lengths, (queries, units)), inverse
+            lengths = (nonzero_rows(each).astype(np.float32) for each in (queries, units))
+            known = cosines, *lengths, inverse
             deque(pool.map(lambda some, known=known: invert_distances(some, *known), thirds), 0)
             given = start, cosines, inverse, places, offset_products, *marks, correct, other
             deque(pool.map(lambda some, given=given: score_block(some, *given), chunks), 0)
@@ -88,11 +90,6 @@ def mark(
     return rows[order], offsets, are_answers[order]
 
 
-def to_float32(units: Any) -> Any:
-    """Convert unit rows to float32: twice as fast, and precise enough for the order."""
-    return units.astype(np.float32)
-
-
 def products(queries: Any, candidates: Any, out: np.ndarray) -> np.ndarray:
     """Write the products of queries and candidates into ``out``, and return it."""
     # queries: float32 (W, D); candidates: float32 (R, D), dense or CSR; out: float32 (W, R)
@@ -102,8 +99,3 @@ def products(queries: Any, candidates: Any, out: np.ndarray) -> np.ndarray:
     out[:] = 0
     out[found.row, found.col] = found.data
     return out
-
-
-def _squared_lengths(units: Any) -> np.ndarray:
-    """Return 1 for a unit row, 0 for a zero vector."""
-    return nonzero_rows(units).astype(np.float32)
