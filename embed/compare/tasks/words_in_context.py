@@ -257,24 +257,21 @@ class ContextsTask(WordTask):
         gold = self._gold[items]
         if self.contexts.form == "wic":
             reason = _why_no_area(gold, static=static)
-            area = RocArea(gold == 1, cosines) if reason is None else None
-            yield _Metric("auc", area, reason, chance=0.5)
-            if reason is None:
-                share = float(gold.mean())
-                found = self._accuracy(items, cosines, threshold)
-                yield found._replace(chance=max(share, 1 - share))
-            else:
+            yield _Metric("auc", RocArea(gold == 1, cosines), reason, chance=0.5)
+            if reason is not None:
                 yield _Metric("accuracy", None, reason)
+                return
+            share = float(gold.mean())
+            found = self._accuracy(items, cosines, threshold)
+            yield found._replace(chance=max(share, 1 - share))
             return
         if self.contexts.form == "cosimlex":
             changes = _changes(gold), _changes(cosines)
             reason = _why_no_change(*changes, static=static)
-            statistic = Correlation(*changes, ranked=False) if reason is None else None
-            yield _Metric("change", statistic, reason)
+            yield _Metric("change", Correlation(*changes, ranked=False), reason)
         reason = why_undefined(gold, cosines)
         for name, ranked in METRICS.items():
-            statistic = Correlation(gold, cosines, ranked=ranked) if reason is None else None
-            yield _Metric(name, statistic, reason)
+            yield _Metric(name, Correlation(gold, cosines, ranked=ranked), reason)
 
 
 def _states(

@@ -1,7 +1,7 @@
 """Probes on mean-pooled sentences, and the choice of the best layer."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -78,10 +78,21 @@ def pool_sentences(
     Only means of layers are kept; the best layer is encoded again. With ``static_too`` the static
     vectors of an encoder are also tried, but never chosen.
     """
-    look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, folds[0].texts))
+    encoder, texts = encoder_of(vectors), folds[0].texts
+    look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts))
+    every = [] if encoder is None else [split_sentence(encoder.words, text) for text in texts]
+    tried = input_sources(encoder, static_too=static_too)
+    means: list[dict[str, MeanProbe]] = [{} for _ in folds]
     progress(0)
     with share(0, 0.4):
-        means = _train_on_means(vectors, folds, progress, look_up, static_too)
+        for number, (source, layer) in enumerate(steps(list(tried.items())), start=1):
+            if encoder is None or layer is None:
+                table = mean_pool(look_up(STATIC)[1])
+            else:
+                table = state_means(encoder, every, layer)
+            for of_fold, fold in steps(list(zip(means, folds, strict=True))):
+                of_fold[source] = train_mean_probe(table, fold)
+            progress(number, len(tried) + 1)
     sources = [_best_source(of_fold) for of_fold in means]
     with share(0.4, 1):
         for number in steps(sorted(range(len(folds)), key=sources.__getitem__)):
@@ -91,29 +102,6 @@ def pool_sentences(
             if len(learning):
                 table = standardized(table if len(folds) == 1 else table.copy(), learning)
             yield fold, PooledSentences(source, means[number], words, replace(inputs, table=table))
-
-
-def _train_on_means(
-    vectors: StaticVectors,
-    folds: Sequence[SentenceSet],
-    progress: Progress,
-    look_up: Callable[[str], tuple[list[list[str]], SentenceInputs]],
-    static_too: bool,
-) -> list[dict[str, MeanProbe]]:
-    """Return the probes of every fold, by source; each source is pooled once."""
-    encoder, texts = encoder_of(vectors), folds[0].texts
-    found: list[dict[str, MeanProbe]] = [{} for _ in folds]
-    words = [] if encoder is None else [split_sentence(encoder.words, text) for text in texts]
-    sources = input_sources(encoder, static_too=static_too)
-    for number, (source, layer) in enumerate(steps(list(sources.items())), start=1):
-        if encoder is None or layer is None:
-            table = mean_pool(look_up(STATIC)[1])
-        else:
-            table = state_means(encoder, words, layer)
-        for probes, fold in steps(list(zip(found, folds, strict=True))):
-            probes[source] = train_mean_probe(table, fold)
-        progress(number, len(sources) + 1)
-    return found
 
 
 def _best_source(means: Mapping[str, MeanProbe]) -> str:
