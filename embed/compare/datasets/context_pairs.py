@@ -62,7 +62,7 @@ def read_contexts(path: Path) -> ContextSet:
     """
     rows = _rows(path, f"no words in context; expected {_FORMS}")
     if "context1" in (name.lower() for name in rows[0].fields):
-        return ContextSet("cosimlex", list(_cosimlex(*_judged(rows))))
+        return ContextSet("cosimlex", list(_cosimlex(rows)))
     if any(_MARK.search(row.text) for row in rows):
         return _line_per_pair("scws", rows, [_scws(row) for row in rows])
     if any(len(row.fields) > 2 and _POSITIONS.fullmatch(row.fields[2]) for row in rows):
@@ -209,35 +209,28 @@ def _labels(path: Path, n_items: int) -> list[float]:
     return [_LABELS[row.text] for row in rows]
 
 
-def _judged(rows: Sequence[Row]) -> tuple[Row, list[str], Sequence[Row]]:
-    """Return the header row, the column names and the rows below, with judgments if found."""
-    header = [name.lower() for name in rows[0].fields]
-    if not any(name in header for names in _JUDGMENTS for name in names):
-        for gold in _gold_of_cosimlex(rows[0].path):
-            if gold.is_file():
-                return _with_gold(rows, header, gold)
-    return rows[0], header, rows[1:]
-
-
-def _with_gold(
-    rows: Sequence[Row], header: Sequence[str], gold: Path
-) -> tuple[Row, list[str], Sequence[Row]]:
-    """Return the same with the columns of a second file appended line by line."""
+def _with_judgments(rows: Sequence[Row]) -> Sequence[Row]:
+    """Append the columns of a second file, if there is one and the header has no judgments."""
+    named = {name.lower() for name in rows[0].fields}
+    gold = next(filter(Path.is_file, _gold_of_cosimlex(rows[0].path)), None)
+    if gold is None or any(name in named for names in _JUDGMENTS for name in names):
+        return rows
     judged = [row.fields for row in _rows(gold)]
     if len(judged) != len(rows):
         raise SourceError(
             f"{gold}: has {len(judged)} lines for the {len(rows)} lines of {rows[0].path}"
         )
-    short = len(header)
-    both = [
+    short = len(rows[0].fields)
+    return [
         row._replace(fields=[*(list(row.fields) + [""] * short)[:short], *fields])
         for row, fields in zip(rows, judged, strict=True)
     ]
-    return both[0], [*header, *(name.lower() for name in judged[0])], both[1:]
 
 
-def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterator[PairInContext]:
+def _cosimlex(rows: Sequence[Row]) -> Iterator[PairInContext]:
     """Parse the lines below a header, two pairs each."""
+    first, *below = _with_judgments(rows)
+    header = [name.lower() for name in first.fields]
     places = {name: place for place, name in enumerate(header)}
     judgments = [next((n for n in names if n in places), "") for names in _JUDGMENTS]
     named = ["word1", "word2", "context1", "context2", *judgments]
@@ -247,9 +240,9 @@ def _cosimlex(first: Row, header: Sequence[str], rows: Sequence[Row]) -> Iterato
             "(or sim_context1 and sim_context2), here or in a file named gold beside one named "
             "data"
         )
-    if not rows:
+    if not below:
         raise first.error("no line follows the header")
-    for row in rows:
+    for row in below:
         if len(row.fields) <= max(places[name] for name in named):
             raise row.wrong("has fewer fields than the header; separate fields by tabs")
         fields = dict(zip(header, row.fields, strict=False))

@@ -60,7 +60,7 @@ def find_words(
             for text, row in rows.items()
         }
     return FoundWords(
-        rows, list(search.unseen), _stacked([vectors.matrix[:0], *composed]), search.n_words
+        rows, list(search.unseen), stacked([vectors.matrix[:0], *composed]), search.n_words
     )
 
 
@@ -81,7 +81,7 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None)
         known = finite_units(vectors, rows[inside])
         others = unit_length(composed[rows[~inside] - n_words].astype(np.float64))
         order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
-        return _stacked([known, others])[np.argsort(order)]
+        return stacked([known, others])[np.argsort(order)]
     taken = vectors.matrix[rows]
     sums = np.asarray(taken.sum(axis=1, dtype=np.float64)).ravel()
     if not np.isfinite(sums).all():
@@ -156,7 +156,7 @@ def _as_row(vector: np.ndarray, matrix: Any) -> Any:
     return scipy.sparse.csr_matrix(vector[None])
 
 
-def _stacked(parts: Sequence[Any]) -> Any:
+def stacked(parts: Sequence[Any]) -> Any:
     """Stack matrices vertically."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)

@@ -88,7 +88,15 @@ class MinimalPairTask(Task):
             reason = NEEDS_TREES if lacks_trees(vectors) else _NO_SCORES
         elif len(chosen):
             values = self._preferences(scorer, getattr(vectors, "name", "vectors"), chosen)
-        whole = self._whole(chosen, values, reason)
+        several = len(set(self._paradigm_numbers.tolist())) > 1  # then paradigms are drawn
+        whole = self._measurement(
+            "accuracy",
+            chosen,
+            None if values is None else Means(values),
+            reason if values is None else None,
+            units=self._paradigm_numbers[chosen][:, None] if several else None,
+            chance=None if values is None else 0.5,
+        )
         return [whole, *(self._paradigms(whole) if self.sections else ())]
 
     @cached_property
@@ -113,18 +121,6 @@ class MinimalPairTask(Task):
         # the empty product, probability 1, would beat every sentence
         scores[[not words for words in sentences]] = np.nan
         return preferences(*scores.reshape(-1, 2).T)
-
-    def _whole(self, chosen: np.ndarray, values: np.ndarray | None, reason: str) -> Measurement:
-        """Return the accuracy over the whole set; paradigms are drawn if there are several."""
-        several = len(self._paradigm_numbers) > 0 and self._paradigm_numbers.max() > 0
-        return self._measurement(
-            "accuracy",
-            chosen,
-            None if values is None else Means(values),
-            reason if values is None else None,
-            units=self._paradigm_numbers[chosen][:, None] if several else None,
-            chance=None if values is None else 0.5,
-        )
 
     def _paradigms(self, whole: Measurement) -> Iterable[Measurement]:
         """Yield the accuracy of each paradigm, whose pairs are drawn."""

@@ -59,7 +59,11 @@ def correct_by_lrcos(
     # words: int64 (L,); answers: rows int64 (A,) per line; composed: float32 (n, D), dense or CSR;
     # returns bool (L,)
     candidates = min(restrict, len(vectors.vocabulary))
-    parts = _parts(words, answers, sections, candidates)
+    names = np.array(sections, dtype=object)
+    parts = [
+        _examples(np.flatnonzero(names == name), words, answers, candidates, number)
+        for number, name in enumerate(dict.fromkeys(sections))
+    ]
     rows = np.unique(np.concatenate([words, *(part.rows for part in parts)]))
     units = finite_units(vectors, rows, composed)
     classifiers = [_train(part, units, np.searchsorted(rows, part.rows)) for part in parts]
@@ -84,17 +88,6 @@ def correct_by_lrcos(
         scores[marked] = -np.inf
         other = np.maximum(other, scores.max(axis=1))
     return np.asarray(correct > other)
-
-
-def _parts(
-    words: np.ndarray, answers: Sequence[np.ndarray], sections: Sequence[str], candidates: int
-) -> list[_Section]:
-    """Return the sections, each with its examples."""
-    names = np.array(sections, dtype=object)
-    return [
-        _examples(np.flatnonzero(names == name), words, answers, candidates, number)
-        for number, name in enumerate(dict.fromkeys(sections))
-    ]
 
 
 def _examples(

@@ -10,7 +10,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.trees import ParsedSentence, part_heads
-from firth.embed.compare.inputs.lookup import FoundWords, find_words, finite_units
+from firth.embed.compare.inputs.lookup import FoundWords, find_words, finite_units, stacked
 from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 
@@ -148,12 +148,8 @@ def _vectors_at(vectors: StaticVectors, places: np.ndarray, found: FoundWords) -
     if not np.isfinite(np.asarray(rows.sum(dtype=np.float64))):
         finite_units(vectors, places[inside])  # raises an error that names the word
     others = found.composed[places[~inside] - found.n_words]
-    if isinstance(rows, np.ndarray):
-        return np.concatenate([rows, others])
-    import scipy.sparse
-
-    taken = scipy.sparse.csr_matrix(scipy.sparse.vstack([rows, others]))
-    return taken[:, np.unique(taken.indices)]
+    taken = stacked([rows, others])
+    return taken if isinstance(taken, np.ndarray) else taken[:, np.unique(taken.indices)]
 
 
 def _flags(words: Sequence[str], lengths: np.ndarray, n_known: np.ndarray) -> np.ndarray:

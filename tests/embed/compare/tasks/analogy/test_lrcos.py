@@ -1,4 +1,4 @@
-"""Relations in the form of BATS: pairs of lines with several correct answers, and LRCos."""
+"""LRCos, and relations in the form of BATS: pairs of lines with several correct answers."""
 
 import numpy as np
 import pytest
