@@ -7,8 +7,8 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest, name_contents
-from firth.embed.compare.scoring.evaluate import ComparedVectors, SetEvaluation
-from firth.embed.compare.scoring.frequency_bands import EDGES, frequency_bands
+from firth.embed.compare.scoring.evaluate import SetEvaluation
+from firth.embed.compare.scoring.frequency_bands import frequency_bands
 from firth.embed.compare.scoring.notes import note_published, warn_of_language
 from firth.embed.compare.scoring.results import Comparison, Pair, Score
 from firth.embed.compare.scoring.sets import renamed
@@ -35,8 +35,6 @@ def compare_vectors(
     groups: Mapping[str, Sequence[str]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
     chosen: Mapping[str, Chosen] | None = None,
-    edges: Mapping[str, int] = EDGES,
-    threads: int | None = None,
 ) -> Comparison:
     """Score runs, then one-hot and random vectors, and test the difference of every pair.
 
@@ -48,14 +46,14 @@ def compare_vectors(
     if config.baseline_names:
         made = make_baselines(list(runs.values()), texts, limit, config.seed)
         baselines = {name: made[name] for name in config.baseline_names}
-    compared = ComparedVectors({**runs, **baselines}, list(runs), groups or {})
+    vectors, groups = {**runs, **baselines}, groups or {}
     about_baselines = [*texts, str(limit), str(config.seed)]
     fingerprints = fingerprints or {}
     # a baseline depends on all runs, so it has a name only if they all have one
     named = list(baselines) if runs.keys() == fingerprints.keys() else []
     contents = name_contents(fingerprints, named, about_baselines)
     chosen = dict(chosen or {})
-    chosen |= {name: chosen[runs[0]] for name, runs in (groups or {}).items() if runs[0] in chosen}
+    chosen |= {name: chosen[runs[0]] for name, runs in groups.items() if runs[0] in chosen}
     foreign = warn_of_language(
         {  # without counts, words may be in any order
             name: run.vocabulary
@@ -64,22 +62,22 @@ def compare_vectors(
         },
         tasks,
     )
-    foreign |= {name for name, members in (groups or {}).items() if members[0] in foreign}
+    foreign |= {name for name, members in groups.items() if members[0] in foreign}
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []
-    n_vectors = len(compared.vectors)
+    n_vectors = len(vectors)
     for set_index, task in enumerate(tasks):
-        bands = frequency_bands(task, next(iter(runs.values())), edges) if config.bands else {}
+        bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
-        evaluation = SetEvaluation(task, set_index, compared, config, cache, bands)
+        evaluation = SetEvaluation(task, set_index, vectors, groups, config, cache, bands)
         failures += evaluation.find_known_items()
         show = _nth(progress, set_index * n_vectors, len(tasks) * n_vectors)
-        failures += evaluation.measure(threads, show)
+        failures += evaluation.measure(show)
         scores += note_published(evaluation.scores(), task, chosen, foreign)
         pairs += evaluation.pairs()
     if contents:
         evict_oldest()
-    seed_groups = {name: tuple(members) for name, members in compared.groups.items()}
-    return Comparison(tuple(compared.vectors), scores, pairs, failures, seed_groups)
+    seed_groups = {name: tuple(members) for name, members in groups.items()}
+    return Comparison(tuple(vectors), scores, pairs, failures, seed_groups)

@@ -13,6 +13,7 @@ from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import map_in_order, thread_count
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
+from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.probes.progress import reporting_shares
 from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.results import Pair, Score
@@ -32,15 +33,6 @@ Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by f
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedVectors:
-    """Runs and baselines of a comparison."""
-
-    vectors: Mapping[str, StaticVectors]  # runs by name, then the baselines
-    runs: Sequence[str]  # without the baselines; their coverage decides which items are shared
-    groups: Mapping[str, Sequence[str]]  # group name -> runs that differ only in the seed
-
-
-@dataclass(frozen=True, eq=False)
 class _Result:
     """One metric of one run; ``resampled`` is None if the metric is undefined."""
 
@@ -52,18 +44,23 @@ _Results = dict[str, list[_Result]]  # run -> its metrics; only some runs may ha
 
 
 class SetEvaluation:
-    """Evaluates all runs on one set: find known items, measure, then read scores and pairs."""
+    """Evaluates all runs on one set: find known items, measure, then read scores and pairs.
+
+    ``vectors`` are the runs by name, then the baselines; ``groups`` are runs that differ only in
+    the seed.
+    """
 
     def __init__(
         self,
         task: Task,
         set_index: int,
-        compared: ComparedVectors,
+        vectors: Mapping[str, StaticVectors],
+        groups: Mapping[str, Sequence[str]],
         config: CompareConfig,
         cache: MeasurementCache,
         bands: Bands,
     ) -> None:
-        self._task, self._set_index, self._compared = task, set_index, compared
+        self._task, self._set_index, self._vectors, self._groups = task, set_index, vectors, groups
         self._config, self._cache, self._bands = config, cache, bands
         self._known: dict[str, np.ndarray] = {}
         self._covered: dict[str, np.ndarray] = {}
@@ -77,7 +74,7 @@ class SetEvaluation:
         """Find the items that each run and all runs cover; yield errors of damaged runs."""
         unknown = self._config.unknown
         known = []
-        for name, vectors in self._compared.vectors.items():
+        for name, vectors in self._vectors.items():
             try:
                 covered = self._task.known(vectors)
                 own = covered if unknown == "skip" else self._task.known(vectors, unknown)
@@ -86,15 +83,13 @@ class SetEvaluation:
             else:
                 if own is None or covered is None:  # no effect on the shared items
                     own = covered = np.zeros(self._task.n_items, dtype=bool)
-                elif name in self._compared.runs:
+                elif name not in (ONE_HOT, RANDOM):
                     known.append(own)
                 self._known[name], self._covered[name] = own, covered
         if known:
             self._shared = np.logical_and.reduce(known)
 
-    def measure(
-        self, threads: int | None = None, progress: Progress = no_progress
-    ) -> Iterator[str]:
+    def measure(self, progress: Progress = no_progress) -> Iterator[str]:
         """Score every run on shared items and on all it covers; yield errors of damaged runs."""
         names = list(self._known)
         shares = dict.fromkeys(names, 0.0)
@@ -111,7 +106,7 @@ class SetEvaluation:
             report(1.0)
             return found
 
-        results = map_in_order(evaluate, names, thread_count(threads))
+        results = map_in_order(evaluate, names, thread_count(None))
         for name, found in zip(names, results, strict=True):
             if isinstance(found, ArtifactError):  # keep the other runs
                 yield f"{self._task.dataset}: {found}"
@@ -129,7 +124,7 @@ class SetEvaluation:
 
     def pairs(self) -> Iterator[Pair]:
         """Test every two runs, with Holm's correction for methods apart from single seeds."""
-        found, groups = self._found[True], self._compared.groups
+        found, groups = self._found[True], self._groups
         members = {run for name, runs in groups.items() if name in found for run in runs}
         yield from self._family([name for name in found if name not in members])
         for pair in self._family([n for n in found if n not in groups] if members else []):
@@ -149,7 +144,7 @@ class SetEvaluation:
 
     def _measured(self, name: str, items: np.ndarray) -> list[_Result]:
         """Return every metric of a run on some items, on all of them and by band."""
-        vectors, unknown = self._compared.vectors[name], self._config.unknown
+        vectors, unknown = self._vectors[name], self._config.unknown
         measured = [
             replace(each, dataset=self._task.dataset)
             for each in self._cache.measure(name, vectors, items, unknown)
@@ -186,7 +181,7 @@ class SetEvaluation:
         """Insert the mean of each group with several scored seeds before its first run."""
         results: _Results = {}
         for name, of_run in by_run.items():
-            for group, runs in self._compared.groups.items():
+            for group, runs in self._groups.items():
                 scored = [by_run[run] for run in runs if run in by_run]
                 if name in runs and group not in results and len(scored) > 1:
                     results[group] = [_average(column) for column in zip(*scored, strict=True)]
@@ -234,7 +229,7 @@ class SetEvaluation:
             for each in self._found[False][name]
             if (each.measured.metric, each.measured.section) == (measured.metric, measured.section)
         )
-        runs = self._compared.groups.get(name, [name])
+        runs = self._groups.get(name, [name])
         first = next(run for run in runs if run in self._found[False])
         return int(self._covered[first][own.items].sum())
 

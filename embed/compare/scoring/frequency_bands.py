@@ -11,9 +11,7 @@ from firth.embed.protocols import StaticVectors
 EDGES = {"top 1,000": 1_000, "top 10,000": 10_000, "rarer": sys.maxsize}
 
 
-def frequency_bands(
-    task: Task, vectors: StaticVectors, edges: Mapping[str, int] = EDGES
-) -> Mapping[str, np.ndarray]:
+def frequency_bands(task: Task, vectors: StaticVectors) -> Mapping[str, np.ndarray]:
     """Split a set by the rank of each item's rarest word; values are bool (n_items,)."""
     ranks = {text: _rank(vectors, text) for text in dict.fromkeys(task.texts())}
     rarest = np.array(
@@ -21,7 +19,7 @@ def frequency_bands(
     )
     bands: dict[str, np.ndarray] = {}
     start = 0
-    for name, stop in edges.items():
+    for name, stop in EDGES.items():
         bands[name] = (rarest >= start) & (rarest < stop)
         start = stop
     return bands

@@ -10,6 +10,7 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.lookup import find_words
+from firth.embed.compare.scoring import evaluate
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks, readable_tasks
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
@@ -94,14 +95,15 @@ def test_scores_and_cached_measurements_do_not_depend_on_the_folder_of_a_set(tmp
     assert len(list(fresh_cache.rglob("*.npz"))) == 2  # of the run and of the baseline
 
 
-def test_progress_moves_within_a_set_and_ends_complete(sets):
+def test_progress_moves_within_a_set_and_ends_complete(sets, monkeypatch):
+    monkeypatch.setattr(evaluate, "thread_count", lambda _: 1)
     seen = []
 
     def show(done, total=None, detail=""):
         seen.append((done, total, detail))
 
     runs = {"a": vectors_of("man", "king", "woman", "queen", "apple", "pear")}
-    compare_vectors(runs, read_tasks(sets), sets, show, threads=1)
+    compare_vectors(runs, read_tasks(sets), sets, show)
 
     assert seen == sorted(seen, key=lambda each: each[0])
     assert seen[-1][:2] == (6, 6)

@@ -12,7 +12,7 @@ import pytest
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.document import to_json
 from firth.embed.compare.report.terminal import print_report
-from firth.embed.compare.scoring import cache
+from firth.embed.compare.scoring import cache, evaluate
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks
@@ -21,6 +21,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind
 from tests.embed.compare.scoring.planted import WORDS, noisy, planted_sets, write
 
+BANDS = "firth.embed.compare.scoring.frequency_bands.EDGES"
 SEEDS = ("sg-seed1", "sg-seed2", "sg-seed3")
 GROUPS = {"sg-seed*": SEEDS}
 
@@ -154,15 +155,16 @@ def test_seeds_that_cover_different_items_have_no_mean(config):
             assert each["reason"] == "the seeds do not cover the same items"
 
 
-def test_bands_without_a_score_have_a_reason_for_several_seeds_too(tmp_path):
+def test_bands_without_a_score_have_a_reason_for_several_seeds_too(tmp_path, monkeypatch):
     edges = {"two": 2, "rest": sys.maxsize}
+    monkeypatch.setattr(BANDS, edges)
     planted = planted_sets(tmp_path)
     pairs = tmp_path / "pairs.tsv"
     write(pairs, [f"{WORDS[0]}\t{WORDS[1]}\t1", *pairs.read_text().splitlines()])
     one = replace(planted, sets=planted.sets[:1], bands=True)
     runs = {"sg-seed1": noisy(1), "sg-seed2": noisy(2)}
 
-    found = document(runs, one, groups={"sg-seed*": SEEDS[:2]}, edges=edges)
+    found = document(runs, one, groups={"sg-seed*": SEEDS[:2]})
 
     json.dumps(found, allow_nan=False)
     undefined = [each for each in found["results"] if each.get("section") == "two"]
@@ -172,14 +174,15 @@ def test_bands_without_a_score_have_a_reason_for_several_seeds_too(tmp_path):
         assert each["reason"]
 
 
-def test_bands_of_bats_count_questions_and_lines_separately(tmp_path):
+def test_bands_of_bats_count_questions_and_lines_separately(tmp_path, monkeypatch):
     folder = tmp_path / "bats"
     folder.mkdir()
     write(folder / "one.txt", (f"{WORDS[n]}\t{WORDS[n + 20]}" for n in range(8)))
     relations = CompareConfig(sets=(f"analogy={folder}",), bands=True, replicates=200)
 
     edges = {"all": sys.maxsize}
-    found = compare_vectors({"mine": noisy(1)}, read_tasks(relations), relations, edges=edges)
+    monkeypatch.setattr(BANDS, edges)
+    found = compare_vectors({"mine": noisy(1)}, read_tasks(relations), relations)
 
     totals = {(s.measured.metric, s.measured.section): s.measured.items_total for s in found.scores}
     for metric, total in (("accuracy", 8 * 7), ("accuracy_lrcos", 8)):
@@ -204,13 +207,14 @@ def spearman_of(found, section=None):
     return score
 
 
-def test_bands_split_a_set_by_the_rarest_word_of_each_item(one):
+def test_bands_split_a_set_by_the_rarest_word_of_each_item(one, monkeypatch):
     edges = {"frequent": 20, "middling": 40, "rare": sys.maxsize}
+    monkeypatch.setattr(BANDS, edges)
     one = replace(one, bands=True)
     [task] = read_tasks(one)
     runs = {"mine": noisy(1)}
 
-    found = compare_vectors(runs, [task], one, edges=edges)
+    found = compare_vectors(runs, [task], one)
 
     ranks = np.array([max(WORDS.index(p.a), WORDS.index(p.b)) for p in task.pairs])
     start = 0
@@ -224,13 +228,14 @@ def test_bands_split_a_set_by_the_rarest_word_of_each_item(one):
         start = stop
 
 
-def test_words_without_a_row_are_the_rarest(one):
+def test_words_without_a_row_are_the_rarest(one, monkeypatch):
     edges = {"known": 1_000, "unknown": sys.maxsize}
+    monkeypatch.setattr(BANDS, edges)
     half = noisy(1, WORDS[:30])
     one = replace(one, bands=True)
     [task] = read_tasks(one)
 
-    found = compare_vectors({"half": half}, [task], one, edges=edges)
+    found = compare_vectors({"half": half}, [task], one)
 
     totals = {
         s.measured.section: (len(s.measured.items), s.measured.items_total) for s in found.scores
@@ -389,10 +394,12 @@ def test_baselines_are_cached_only_if_all_runs_are(one, fresh_cache):
 
 
 @pytest.mark.slow
-def test_results_do_not_depend_on_threads(config):
+def test_results_do_not_depend_on_threads(config, monkeypatch):
     runs = {"one": noisy(1), "two": noisy(2), "three": noisy(3, WORDS[:50])}
     whole = document(runs, config)
-    assert document(runs, config, threads=1) == document(runs, config, threads=5) == whole
+    for threads in (1, 5):
+        monkeypatch.setattr(evaluate, "thread_count", lambda _, threads=threads: threads)
+        assert document(runs, config) == whole
 
 
 def test_a_task_that_fails_for_every_run_has_no_scores(config):
