@@ -178,8 +178,7 @@ class Compared:
         if examples and not attention:
             note("`example`: no run has an encoder to read it")
         contexts = find_in_context(runs, asked)
-        found = (each for each in contexts.values() if not isinstance(each, str))
-        marked = [a.word for answers in found for a in answers if not isinstance(a, str)]
+        marked = [a.word for found in contexts.values() for a in found if not isinstance(a, str)]
         parts = ReportParts(
             config=self.config,
             maps=make_maps(runs, list(shown), list(shown.values())),

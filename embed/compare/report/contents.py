@@ -63,9 +63,9 @@ class ReportParts:
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
     curve: Mapping[str, Any] | None = None  # document of a learning curve, from ``curve.json``
     # run with an encoder -> attention over each sentence
-    attention: Mapping[str, Sequence[Attention | str] | str] = field(default_factory=dict)
+    attention: Mapping[str, Sequence[Attention | str]] = field(default_factory=dict)
     # run with an encoder -> neighbors of marked words in their sentences
-    contexts: Mapping[str, Sequence[ContextAnswer | str] | str] = field(default_factory=dict)
+    contexts: Mapping[str, Sequence[ContextAnswer | str]] = field(default_factory=dict)
 
 
 def choose_words(

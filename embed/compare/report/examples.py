@@ -22,7 +22,7 @@ def check_brackets(examples: Sequence[str]) -> None:
 
 def read_attention(
     runs: Mapping[str, StaticVectors], examples: Sequence[str]
-) -> dict[str, list[Attention | str] | str]:
+) -> dict[str, list[Attention | str]]:
     """Return the attention of every run with an encoder over each sentence, or why not."""
     with_encoder = (name for name, run in runs.items() if isinstance(run, WithEncoder))
     return {name: _attention(runs[name], examples) for name in with_encoder}
@@ -32,7 +32,7 @@ def find_in_context(
     runs: Mapping[str, StaticVectors],
     examples: Sequence[str],
     k: int = 10,
-) -> dict[str, list[ContextAnswer | str] | str]:
+) -> dict[str, list[ContextAnswer | str]]:
     """Return the neighbors of marked words in their sentences, per run, or why not."""
     marked = [text for text in examples if "[" in text]
     return {
@@ -42,15 +42,15 @@ def find_in_context(
     }
 
 
-def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | str] | str:
+def _attention(run: StaticVectors, examples: Sequence[str]) -> list[Attention | str]:
     """Return the attention of one run over each sentence, or why there is none."""
     try:
         reader = attention_of(run)
         if reader is None:
-            return "its encoder does not provide attention weights"
+            return ["its encoder does not provide attention weights"]
         return [_read(reader, BRACKETED.sub(r"\1", text)) for text in examples]
     except FirthError as error:
-        return str(error)
+        return [str(error)]
 
 
 def _read(reader: AttentionReader, text: str) -> Attention | str:
@@ -62,15 +62,15 @@ def _read(reader: AttentionReader, text: str) -> Attention | str:
     return Attention(text, tuple(pieces), tuple(reader.attention_layers), weights)
 
 
-def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[ContextAnswer | str] | str:
+def _in_context(run: WithEncoder, marked: Sequence[str], k: int) -> list[ContextAnswer | str]:
     """Return the in-context neighbors of marked words by one run, or why there are none."""
     layers = run.layers or run.masked_layers
     if layers is None:
-        return "its vectors are not averages of encoder states, so they cannot be compared"
+        return ["its vectors are not averages of encoder states, so they cannot be compared"]
     try:
         return [answer for text in marked for answer in _nearest(run, layers, text, k)]
     except FirthError as error:
-        return str(error)
+        return [str(error)]
 
 
 def _nearest(

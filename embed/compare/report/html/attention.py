@@ -17,13 +17,13 @@ _COLOR = (0x1F, 0x7A, 0xC4)  # readable in light and dark mode
 
 
 def attention_view(
-    attention: Mapping[str, Sequence[Attention | str] | str],
+    attention: Mapping[str, Sequence[Attention | str]],
 ) -> list[tuple[str, dict[str, Any] | str]]:
     """Lay out the attention of each run, or why it has none: layer means, heads, a table."""
     return [
         (run, each if isinstance(each, str) else _sentence(each))
         for run, found in attention.items()
-        for each in ([found] if isinstance(found, str) else found)
+        for each in found
     ]
 
 

@@ -66,14 +66,10 @@ def neighbor_view(neighbors: Neighbors, unknown: Sequence[str] = ()) -> dict[str
 
 
 def context_view(
-    contexts: Mapping[str, Sequence[ContextAnswer | str] | str], neighbors: Neighbors
+    contexts: Mapping[str, Sequence[ContextAnswer | str]], neighbors: Neighbors
 ) -> dict[str, Any]:
     """Lay out the neighbors of words in their sentences, or why not, beside static neighbors."""
-    every = [
-        (run, each)
-        for run, found in contexts.items()
-        for each in ([found] if isinstance(found, str) else found)
-    ]
+    every = [(run, each) for run, found in contexts.items() for each in found]
     columns: dict[str, list[dict[str, Any]]] = {}
     n_before: Counter[tuple[str, str]] = Counter()
     for run, answer in every:

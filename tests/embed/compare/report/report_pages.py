@@ -103,6 +103,6 @@ def all_parts(svd="out/svd", sg="out/sg", word="king"):
             sg: RunFacts({"method": "sg", "dim": 300, "text": {"case": True}}, {}),
         },
         curve=curve,
-        attention={sg: [Attention(word, (word, "[SEP]"), (1,), weights)], svd: f"no {word}"},
-        contexts={sg: [ContextAnswer(f"the [{word}] of", word, near)], svd: f"no {word}"},
+        attention={sg: [Attention(word, (word, "[SEP]"), (1,), weights)], svd: [f"no {word}"]},
+        contexts={sg: [ContextAnswer(f"the [{word}] of", word, near)], svd: [f"no {word}"]},
     )

@@ -66,12 +66,12 @@ def test_runs_without_contents_give_a_reason(run, opened):
     runs = {"mute": WithEncoder(vectors, object), "gone": WithEncoder(vectors, gone, (1,))}
 
     assert read_attention(runs, ["a"]) == {
-        "mute": "its encoder does not provide attention weights",
-        "gone": "the encoder is gone",
+        "mute": ["its encoder does not provide attention weights"],
+        "gone": ["the encoder is gone"],
     }
     assert find_in_context(runs, ["[a]"]) == {
-        "mute": "its vectors are not averages of encoder states, so they cannot be compared",
-        "gone": "the encoder is gone",
+        "mute": ["its vectors are not averages of encoder states, so they cannot be compared"],
+        "gone": ["the encoder is gone"],
     }
 
 

@@ -364,7 +364,7 @@ def test_in_context_neighbors_are_shown_beside_static_ones():
                 "[nothing] b has none",
                 ContextAnswer(text, "saw", near["second"]),
             ],
-            "out/svd": "has <no> layers",
+            "out/svd": ["has <no> layers"],
         },
         neighbors={"saw": {"out/svd": near["static"], "out/sg": near["first"]}},
     )
@@ -387,7 +387,7 @@ def test_in_context_neighbors_are_shown_beside_static_ones():
 def test_a_sentence_without_attention_is_listed_with_its_reason():
     parts = all_parts()
     [shown] = parts.attention["out/sg"]
-    lines = {"out/sg": ["'b': is <long>", shown], "out/svd": "no encoder"}
+    lines = {"out/sg": ["'b': is <long>", shown], "out/svd": ["no encoder"]}
 
     page = make_page(small_document(), replace(parts, attention=lines))
 
