@@ -61,7 +61,7 @@ def legend_lines(document: Mapping[str, Any], unknown: str) -> Iterator[str]:
     if few:
         yield f"{FEW_MARK} {'; '.join(FEW_NOTES[each] for each in few)}"
     yield from filter(None, (_seeds(run, results) for run in document["runs"] if "seeds" in run))
-    yield from filter(None, [_chances(groups)])
+    yield from _chances(groups)
     rows = set(rows_of(document))
     shown = [result for result in results if result["run"] in rows]
     names = short_names(list(dict.fromkeys(each["run"] for each in shown)), name_room(LONGEST))
@@ -125,24 +125,21 @@ def _interval(result: Mapping[str, Any]) -> str:
     return f"{bare(result['low'])} {bare(result['high'])}"
 
 
-def _chances(groups: Sequence[ResultGroup]) -> str:
-    """Return the legend line of the chance levels of all sets; empty if there is none."""
+def _chances(groups: Sequence[ResultGroup]) -> Iterator[str]:
+    """Yield the legend line of the chance levels of all sets if there are any."""
     by_set: dict[tuple[str, str, int], dict[str, str]] = {}
     for group in groups:
-        for result in group.results.values():
-            if "chance" in result:
-                key = group.task, group.dataset, group.number
-                by_set.setdefault(key, {})[group.metric] = bare(result["chance"])
-    parts = [f"{name} {_levels(levels)}" for (_, name, _), levels in by_set.items()]
-    by = "guessing, or always the most frequent answer"
-    return f"chance: {'; '.join(parts)} ({by})" if parts else ""
-
-
-def _levels(levels: Mapping[str, str]) -> str:
-    """Return the one chance level of all metrics of a set, or that of each metric."""
-    if len(set(levels.values())) == 1:
-        return next(iter(levels.values()))
-    return ", ".join(f"{metric} {level}" for metric, level in levels.items())
+        if group.chance is not None:
+            key = group.task, group.dataset, group.number
+            by_set.setdefault(key, {})[group.metric] = bare(group.chance)
+    parts = []
+    for (_, name, _), levels in by_set.items():
+        each = ", ".join(f"{metric} {level}" for metric, level in levels.items())
+        same = set(levels.values())  # one level for all metrics is told once
+        parts.append(f"{name} {same.pop() if len(same) == 1 else each}")
+    if parts:
+        by = "guessing, or always the most frequent answer"
+        yield f"chance: {'; '.join(parts)} ({by})"
 
 
 def _association_lines(group: ResultGroup, names: Mapping[str, str]) -> Iterator[str]:

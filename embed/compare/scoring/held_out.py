@@ -33,8 +33,8 @@ def held_out_losses(
 ) -> Iterator[list[HeldOutRow]]:
     """Yield the losses, some in bits per character, of runs measured on the same text."""
     owner = {run: name for name, runs in groups.items() for run in runs}
-    comparable: dict[Hashable, dict[str, list[np.ndarray]]] = {}
-    texts: dict[Hashable, tuple[np.ndarray, bool]] = {}  # counts by unit, and whether in bits
+    # counts by unit, whether in bits, and the losses of each row by seed
+    comparable: dict[Hashable, tuple[np.ndarray, bool, dict[str, list[np.ndarray]]]] = {}
     for name, path in paths.items():
         units = read_unit_losses(path)
         if units is None:
@@ -43,15 +43,14 @@ def held_out_losses(
         key = _key(path, of, bits)
         if key is None:
             continue
-        texts[key] = of, bits
-        if bits:
-            losses = losses / math.log(2)
-        comparable.setdefault(key, {}).setdefault(owner.get(name, name), []).append(losses)
-    for key, by_run in comparable.items():
+        *_, by_run = comparable.setdefault(key, (of, bits, {}))
+        by_run.setdefault(owner.get(name, name), []).append(
+            losses / math.log(2) if bits else losses
+        )
+    for of, bits, by_run in comparable.values():
         if len(by_run) > 1:
-            of, bits = texts[key]
-            by_seed = {run: np.array(seeds) for run, seeds in by_run.items()}
-            yield compare_losses(by_seed, of, bits=bits)
+            losses_by_seed = {run: np.array(seeds) for run, seeds in by_run.items()}
+            yield compare_losses(losses_by_seed, of, bits=bits)
 
 
 def compare_losses(
