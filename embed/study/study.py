@@ -139,12 +139,14 @@ def _train_and_compare(
         reasons = "; ".join([*failures, *left_out])
         raise FirthError(f"{folder.path}: no method could be trained: {reasons}")
     opened = [WordVectors.open(run) for run in runs]
-    words = _known_words(study, opened)
-    failure = _compare(study, folder, runs, words, [*left_out, *failures])
+    words, unknown = find_asked(opened, dict.fromkeys(study.words))
+    if unknown:
+        note(f"`words`: no run has a vector of {', '.join(unknown)}")
+    failure = _compare(study, folder, runs, list(words), [*left_out, *failures])
     if failure:
         failures.append(failure)
     if shows_tables():
-        _print_neighbors(runs, opened, words)
+        _print_neighbors(runs, opened, list(words))
     return StudyResult(corpus.path, tuple(runs), not failure, tuple(failures), tuple(left_out))
 
 
@@ -228,14 +230,6 @@ def _refuse_inside(out: Path, sources: Sequence[str]) -> None:
     inside = [folder for folder in folders if folder in (out.resolve(), *out.resolve().parents)]
     if inside:
         raise SettingError(f"`out={out}`: inside the source {inside[0]}; choose another")
-
-
-def _known_words(study: Study, opened: Sequence[WordVectors]) -> list[str]:
-    """Return the words that were asked for, as the runs spell them; note those in no run."""
-    found, unknown = find_asked(opened, dict.fromkeys(study.words))
-    if unknown:
-        note(f"`words`: no run has a vector of {', '.join(unknown)}")
-    return list(found)
 
 
 def _compare(

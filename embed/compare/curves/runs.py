@@ -127,7 +127,9 @@ def _read_records(out: Path) -> dict[str, Any]:
     """Return the records of earlier commands by run name."""
     path = out / RECORDS
     records = read_json(path) if path.exists() else {}
-    if not isinstance(records, dict):
+    if not isinstance(records, dict) or not all(
+        isinstance(each, dict) and isinstance(each.get("config"), dict) for each in records.values()
+    ):
         raise ArtifactError(f"{path}: is damaged; choose another `out`")
     return records
 
@@ -160,7 +162,10 @@ def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> No
 
 def _differences(known: Any, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Return the names of settings that differ from ``wanted`` in the record or in the run."""
-    plain, recorded = _plain(wanted), _plain(known if isinstance(known, dict) else {})
+    plain, recorded = (
+        {"method": each.get("method"), "corpus": each.get("corpus"), **each["config"]}
+        for each in (wanted, known)
+    )
     return ", ".join(
         name
         for name, value in {**dict.fromkeys(recorded), **plain}.items()
@@ -168,13 +173,3 @@ def _differences(known: Any, settings: Mapping[str, Any], wanted: Mapping[str, A
         # None means that the method chooses; settings missing from a run change no vectors
         or (value is not None and settings.get(name, value) != value)
     )
-
-
-def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as one flat dict."""
-    config = record.get("config")
-    return {
-        "method": record.get("method"),
-        "corpus": record.get("corpus"),
-        **(config if isinstance(config, dict) else {}),
-    }

@@ -187,7 +187,9 @@ def _draw(
             _write(figure, x - _EDGE, middle, style.name, ha="right", fontsize=_POINTS)
         result = group.results.get(run)
         if result is None or result["score"] is None:
-            reason = "not scored" if result is None else _undefined(result)
+            reason = "not scored"
+            if result is not None:
+                reason = ": ".join(filter(None, ("undefined", result.get("reason"))))
             shown = truncate_to_width(reason, _SMALL, wide + _NUMBER - 0.1)
             _write(figure, x, middle, shown, color=_GRAY, style="italic", fontsize=_SMALL)
             continue
@@ -223,9 +225,3 @@ def _draw_row(
     face = "white" if hollow else style.color
     face_and_edge = {"mfc": face, "mec": style.color, "ms": 5, "mew": 1.2}
     axes.plot(score, row, style.marker, clip_on=False, **face_and_edge)
-
-
-def _undefined(result: Mapping[str, Any]) -> str:
-    """Return the reason why a score is undefined."""
-    reason = result.get("reason")
-    return f"undefined: {reason}" if reason else "undefined"

@@ -36,10 +36,11 @@ def table_rows(document: Mapping[str, Any]) -> Iterator[list[object]]:
     longest = name_room(_BESIDE_SEEDS if with_seeds else LONGEST)
     names = short_names(rows_of(document), longest)
     for group in group_results(document):
+        name = group.dataset if group.section is None else f": {group.section}"
         for index, (run, result) in enumerate(group.results.items()):
             covered = result.get("items_known", group.own.get(run, result)["items_used"])
             yield [
-                _set_name(group, longest) if index == 0 else "",
+                cut_name(name, longest) if index == 0 else "",
                 group.metric.removeprefix("accuracy_") if index == 0 else "",
                 names[run],
                 _number(result, _MARKS.get(group.ranking.get(run, Rank.WORSE), "")),
@@ -102,11 +103,6 @@ def _seeds(run: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
     of_all = "" if scored == {total} else f" of {total}"
     mean = f"{run['run']}: mean of {averaged}{of_all} seeds ± their standard deviation"
     return mean if scored else ""
-
-
-def _set_name(group: ResultGroup, longest: int) -> str:
-    """Return the name of the set, or of its section."""
-    return cut_name(group.dataset if group.section is None else f": {group.section}", longest)
 
 
 def _number(result: Mapping[str, Any], mark: str) -> str:

@@ -178,22 +178,16 @@ def average_over_seeds(resampled: Sequence[Resampled]) -> Resampled:
     if len(values) == len(statistics):  # keep one value per item, which sign flips need
         combined = Means(np.asarray(np.mean(values, axis=0, dtype=np.float64)))
     scores = [each.score for each in resampled]
+    sharing = [each.sharing for each in resampled if each.sharing is not None]
+    influences = np.mean([each.influences for each in sharing], axis=0) if sharing else None
     return Resampled(
         combined,
         float(np.mean(scores)),
         np.mean([each.replicates for each in resampled], axis=0),
         float(np.std(scores, ddof=1)),
         len(scores),
-        _average_sharing([each.sharing for each in resampled if each.sharing is not None]),
+        None if influences is None else Sharing(sharing[0].words, influences),
     )
-
-
-def _average_sharing(sharing: Sequence[Sharing]) -> Sharing | None:
-    """Return the influences on a mean over seeds; None if no items share words."""
-    if not sharing:
-        return None
-    influences = np.mean([each.influences for each in sharing], axis=0)
-    return Sharing(sharing[0].words, np.asarray(influences))
 
 
 def percentiles(replicates: np.ndarray) -> tuple[float, float]:

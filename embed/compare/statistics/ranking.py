@@ -33,11 +33,9 @@ def rank_runs(
         for run, other in ((a, b), (b, a)):
             if run in scored and other in best and p is not None:
                 p_values[run].append(p)
-    return {run: Rank.BEST if run in best else _rank(p_values[run]) for run in scored}
-
-
-def _rank(p_values: list[float]) -> Rank:
-    """Return the rank of a run, given p of its test against each best run."""
-    if not p_values:
-        return Rank.UNTESTED
-    return Rank.EQUAL if min(p_values) > ALPHA else Rank.WORSE
+    ranks = {}
+    for run, tests in p_values.items():
+        ranks[run] = Rank.BEST if run in best else Rank.UNTESTED
+        if tests and run not in best:
+            ranks[run] = Rank.EQUAL if min(tests) > ALPHA else Rank.WORSE
+    return ranks

@@ -38,7 +38,10 @@ def paired(a: Resampled, b: Resampled, units: np.ndarray | None = None) -> Diffe
     """
     # units: int64 (n_items, k)
     difference = a.score - b.score
-    replicates = widen(a.replicates - b.replicates, _sharing(a, b))
+    sharing = None
+    if a.sharing is not None and b.sharing is not None:
+        sharing = Sharing(a.sharing.words, a.sharing.influences - b.sharing.influences)
+    replicates = widen(a.replicates - b.replicates, sharing)
     low, high = percentiles(replicates)
     are_means = isinstance(a.statistic, Means) and isinstance(b.statistic, Means)
     if difference == 0:
@@ -83,13 +86,6 @@ def holm(p: Sequence[float] | np.ndarray) -> np.ndarray:
     factors = np.arange(len(order), 0, -1)
     corrected[order] = np.minimum(np.maximum.accumulate(corrected[order] * factors), 1.0)
     return corrected
-
-
-def _sharing(a: Resampled, b: Resampled) -> Sharing | None:
-    """Return how items share words in the difference of two runs."""
-    if a.sharing is None or b.sharing is None:
-        return None
-    return Sharing(a.sharing.words, a.sharing.influences - b.sharing.influences)
 
 
 def _sign_flip_p(a: Resampled, b: Resampled, units: np.ndarray | None) -> float:

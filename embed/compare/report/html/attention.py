@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.report.contents import Attention
+from firth.embed.compare.report.names import cut_name
 
 _SLOT = 20  # drawing units per piece
 _LETTER = 7.0  # approximate width of a letter
@@ -31,7 +32,7 @@ def _sentence(attention: Attention) -> dict[str, Any]:
     """Lay out the attention of one run over one sentence."""
     means = attention.weights.astype(np.float64).mean(axis=1)
     pieces = attention.pieces
-    shown = [piece if len(piece) <= _LONGEST else f"{piece[: _LONGEST - 1]}…" for piece in pieces]
+    shown = [cut_name(piece, _LONGEST) for piece in pieces]
     return {
         "text": attention.text,
         "side": _SLOT * len(pieces),

@@ -1,7 +1,7 @@
 """Word sections of the page: maps, neighbors and words in context."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.report.html.scale import colors_of
+from firth.embed.compare.report.names import cut_name
 from firth.embed.contextual.in_context import BRACKETED, ContextAnswer
 from firth.embed.query.label_places import place_labels
 from firth.embed.query.word_map import WordMap
@@ -53,15 +54,17 @@ def neighbor_view(neighbors: Neighbors, unknown: Sequence[str] = ()) -> dict[str
     """Lay out the nearest neighbors in every run side by side; None if there are none."""
     if not neighbors:
         return None
-    words = [
-        {
-            "word": word,
-            "runs": list(of_runs),
-            "ranks": list(zip_longest(*of_runs.values())),
-            "common": _common(of_runs.values()),
-        }
-        for word, of_runs in neighbors.items()
-    ]
+    words = []
+    for word, of_runs in neighbors.items():
+        times = Counter(near.word for found in of_runs.values() for near in found)
+        words.append(
+            {
+                "word": word,
+                "runs": list(of_runs),
+                "ranks": list(zip_longest(*of_runs.values())),
+                "common": {near for near, number in times.items() if number > 1},
+            }
+        )
     return {"words": words, "unknown": unknown, "n_open": _OPEN_WORDS}
 
 
@@ -100,16 +103,10 @@ def context_view(
     }
 
 
-def _common(columns: Iterable[Sequence[Neighbor]]) -> set[str]:
-    """Return the words that occur in several columns."""
-    times = Counter(near.word for found in columns for near in found)
-    return {word for word, number in times.items() if number > 1}
-
-
 def _map(found: WordMap, colors: Mapping[str, str]) -> dict[str, Any]:
     """Return the positions of a map's points and labels."""
     points = _to_drawing(found.places)
-    shown = [w if len(w) <= _LONGEST else f"{w[: _LONGEST - 1]}…" for w in found.words]
+    shown = [cut_name(word, _LONGEST) for word in found.words]
     sizes = np.array([[_width(word), _LINE] for word in shown])
     middles, far = place_labels(points, sizes, (_WIDE, _HIGH), _GAP)
     (x, y), (label_x, label_y) = points.T, middles.T

@@ -387,8 +387,9 @@ def test_other_files_and_folders_in_the_way_are_refused_first(corpus, tmp_path):
         said = f"{out}: not a folder for the runs of a curve; choose another `out`"
         assert refusal([], out) == said
     records, curve = tmp_path / "runs.json", tmp_path / "curve.json"
-    records.write_text("[]")
-    assert refusal([], tmp_path) == f"{records}: is damaged; choose another `out`"
+    for damaged in ("[]", '{"this-1K": 3}', '{"this-1K": {"config": []}}'):
+        records.write_text(damaged)
+        assert refusal([], tmp_path) == f"{records}: is damaged; choose another `out`"
     records.unlink()
     for path in (records, curve):
         path.mkdir()
