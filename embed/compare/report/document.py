@@ -10,7 +10,7 @@ from typing import Any
 from firth.corpora.artifacts.metrics import HeldOutLoss
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.scoring.held_out import HeldOutRow
-from firth.embed.compare.scoring.notes import FEW_NOTES, few_note, few_of, join_notes
+from firth.embed.compare.scoring.notes import FEW_NOTES, few_of, join_notes
 from firth.embed.compare.scoring.results import Comparison, Pair, Score
 from firth.embed.compare.statistics.ranking import Rank, rank_runs
 
@@ -40,12 +40,12 @@ def to_json(
 
 def result_entry(score: Score, comparison: Comparison, unknown: str) -> dict[str, Any]:
     """Return the entry of a score in the JSON of a comparison or a learning curve."""
-    measured = score.measured
+    measured, few = score.measured, few_of(score)
     further = {
         "section": measured.section,
         "reason": measured.reason,
-        "remark": join_notes(measured.note, few_note(score)),
-        "few": few_of(score),
+        "remark": join_notes(measured.note, FEW_NOTES.get(few or "")),
+        "few": few,
         "foreign": score.foreign or None,
         "items_composed": measured.items_composed or None,
         "items_zero": measured.items_zero or None,

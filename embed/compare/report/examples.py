@@ -24,8 +24,7 @@ def read_attention(
     runs: Mapping[str, StaticVectors], examples: Sequence[str]
 ) -> dict[str, list[Attention | str]]:
     """Return the attention of every run with an encoder over each sentence, or why not."""
-    with_encoder = (name for name, run in runs.items() if isinstance(run, WithEncoder))
-    return {name: _attention(runs[name], examples) for name in with_encoder}
+    return {n: _attention(run, examples) for n, run in runs.items() if isinstance(run, WithEncoder)}
 
 
 def find_in_context(

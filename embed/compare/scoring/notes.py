@@ -79,11 +79,6 @@ def few_of(score: Score) -> str | None:
     return "units" if score.measured.n_independent < _FEW else None
 
 
-def few_note(score: Score) -> str | None:
-    """Return the note that a defined score rests on few items or units, or None."""
-    return FEW_NOTES.get(few_of(score) or "")
-
-
 def join_notes(note: str | None, further: str | None) -> str | None:
     """Append a further note to the one on a score; either may be missing."""
     return "; ".join(filter(None, (note, further))) or None

@@ -183,23 +183,23 @@ def _name(run: str | os.PathLike[str]) -> str:
 
 def _with_contexts(runs: Mapping[str, WordVectors], opened: Opened) -> Opened:
     """Add context vectors to the runs that have them, under names that end in ``w+c``."""
-    with_some = {name for name, run in runs.items() if run.contexts is not None}
-    new = {name: name for name in runs}
-    new |= {name: f"{name}{_SUMMED}" for name in (with_some or runs)}
+    # with_contexts raises for the first run if none has context vectors
+    summed = {name for name, run in runs.items() if run.contexts is not None} or set(runs)
+    new = {name: f"{name}{_SUMMED}" if name in summed else name for name in runs}
     vectors: dict[str, StaticVectors] = {}
     for name, run in runs.items():
-        if new[name] == name:
+        if name not in summed:
             note(f"{name}: has no context vectors, compared as it is")
-            vectors[name] = _with_encoder(opened.paths.get(name), run)
-        else:  # raises for the first run if none has context vectors
-            vectors[new[name]] = with_contexts(run)
+        vectors[new[name]] = (
+            with_contexts(run) if name in summed else _with_encoder(opened.paths.get(name), run)
+        )
     about = {new[name]: facts for name, facts in opened.about.items()}
     groups = {
-        f"{group}{_SUMMED}" if runs[0] in with_some else group: tuple(new[run] for run in runs)
+        f"{group}{_SUMMED}" if runs[0] in summed else group: tuple(new[run] for run in runs)
         for group, runs in opened.groups.items()
     }
     fingerprints = {
-        new[name]: f"{content} with contexts" if name in with_some else content
+        new[name]: f"{content} with contexts" if name in summed else content
         for name, content in opened.fingerprints.items()
     }
     paths = {new[name]: path for name, path in opened.paths.items()}
