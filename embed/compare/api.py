@@ -181,7 +181,7 @@ class Compared:
         marked = [a.word for found in contexts.values() for a in found if not isinstance(a, str)]
         parts = ReportParts(
             config=self.config,
-            maps=make_maps(runs, list(shown), list(shown.values())),
+            maps=make_maps(runs, shown),
             neighbors=find_neighbors(runs, [*shown, *marked]),
             unknown=unknown,
             facts=read_facts({run: paths[run] for run in runs if run in paths}),

@@ -62,7 +62,10 @@ def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, list[list[str]],
     """Yield title, headings with rows, and the baselines' scores of every set and metric."""
     for group in group_results(document):
         title = f"{group.about}, {group.metric} ({group.items_total:,} items)"
-        yield title, _table(group, document["methods"], document["sizes"]), _baselines(group)
+        of_baselines = (entry for entry in group.results.values() if entry["tokens"] is None)
+        baselines = (f"{entry['method']} {_score(entry).strip()}" for entry in of_baselines)
+        table = _table(group, document["methods"], document["sizes"])
+        yield title, table, ", ".join(baselines)
 
 
 def _legend(document: Mapping[str, Any]) -> list[str]:
@@ -93,12 +96,6 @@ def _items(entries: Sequence[Mapping[str, Any]]) -> str:
     """Format the number of items that scores are based on, or its range."""
     used = sorted({entry["items_used"] for entry in entries})
     return "-".join(f"{n:,}" for n in used[:1] + used[1:][-1:])
-
-
-def _baselines(group: ResultGroup) -> str:
-    """Format the baselines' scores on shared items."""
-    baselines = (entry for entry in group.results.values() if entry["tokens"] is None)
-    return ", ".join(f"{entry['method']} {_score(entry).strip()}" for entry in baselines)
 
 
 def _side_by_side(table: Sequence[Sequence[str]]) -> Iterator[list[list[str]]]:

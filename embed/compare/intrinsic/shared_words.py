@@ -58,17 +58,11 @@ def shared_words(runs: Sequence[StaticVectors], n_words: int) -> list[str]:
         # a word beyond the limit in some run ranks after all words within it in every run
         worst: dict[str, int] = {}
         for index, run in enumerate(runs):
-            ranks = _first_ranks(run, limit)
+            # backward, so that a repeated word has its first rank
+            ranked = reversed(list(enumerate(islice(run.vocabulary, limit))))
+            ranks = {word: rank for rank, word in ranked}
             shared = ranks if index == 0 else worst.keys() & ranks.keys()
             worst = {word: max(worst.get(word, 0), ranks[word]) for word in shared}
         if len(worst) >= n_words or limit >= longest:
             return sorted(worst, key=lambda word: (worst[word], word))[:n_words]
         limit *= 4
-
-
-def _first_ranks(run: StaticVectors, limit: int) -> dict[str, int]:
-    """Return the lowest rank of each of a run's first words."""
-    ranks: dict[str, int] = {}
-    for rank, word in enumerate(islice(run.vocabulary, limit)):
-        ranks.setdefault(word, rank)
-    return ranks

@@ -119,16 +119,17 @@ def find_neighbors(
 
 
 def make_maps(
-    runs: Mapping[str, StaticVectors],
-    words: Sequence[str],
-    groups: Sequence[str | None] | None = None,
+    runs: Mapping[str, StaticVectors], words: Mapping[str, str | None]
 ) -> dict[str, WordMap | str]:
-    """Map the same words in every run; words without a vector in some run are dropped."""
-    kept = [
-        (word, group)
-        for word, group in zip(words, groups or [None] * len(words), strict=True)
+    """Map the same words, with their groups, in every run, or say why there is no map.
+
+    Words without a vector in some run are dropped.
+    """
+    kept = {
+        word: group
+        for word, group in words.items()
         if all(has_direction(run, word) for run in runs.values())
-    ]
+    }
     return {name: _map(vectors, kept) for name, vectors in runs.items()}
 
 
@@ -143,10 +144,10 @@ def read_facts(runs: Mapping[str, Path]) -> dict[str, RunFacts]:
     return facts
 
 
-def _map(vectors: StaticVectors, words: Sequence[tuple[str, str | None]]) -> WordMap | str:
+def _map(vectors: StaticVectors, words: Mapping[str, str | None]) -> WordMap | str:
     """Return a map, or the reason why there is none."""
     try:
-        return map_words(vectors, [word for word, _ in words], [group for _, group in words])
+        return map_words(vectors, list(words), list(words.values()))
     except SettingError as error:
         return str(error)
 

@@ -483,9 +483,9 @@ def test_a_damaged_run_has_no_neighbors_and_the_others_have_theirs(capsys):
 
 def test_maps_hold_words_of_all_runs_or_a_reason():
     runs = {"a": vectors(WORDS), "b": vectors(WORDS[:4], 2)}
-    maps = make_maps(runs, WORDS[1:9])
+    maps = make_maps(runs, dict.fromkeys(WORDS[1:9]))
     assert [found.words for found in maps.values()] == [tuple(WORDS[1:4])] * 2
-    assert make_maps(runs, WORDS[3:9]) == dict.fromkeys(
+    assert make_maps(runs, dict.fromkeys(WORDS[3:9])) == dict.fromkeys(
         runs, "a map needs at least 3 words, got 1; pass more"
     )
 
