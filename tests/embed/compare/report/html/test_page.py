@@ -324,24 +324,17 @@ def test_scores_on_all_covered_items_are_shown_beside_shared_ones():
     assert rows_with(page, "b")[0].endswith(" 40 undefined 45 of 50")
 
 
-def test_scores_on_few_items_say_so_beside_the_number():
+def test_few_items_and_the_chance_level_are_told_beside_the_number():
     more = {"items_used": 29, "section": "top 1,000", "few": "items"}
-    rows = [result("a", 0.5), result("b", 0.25, few="units"), result("a", 0.5, **more)]
-    page = page_of_rows(rows)
+    rows = [result("a", 0.75, 0.7, 0.8, chance=0.25), result("b", 0.25, few="units")]
+    page = page_of_rows([*rows, result("a", 0.5, **more)])
 
     assert "few" not in rows_with(page, "a")[0]
     assert "0.250 few units" in rows_with(page, "b")[0]
     assert "0.500 n = 29, few items" in text_in(page)
-
-
-def test_the_chance_level_is_shown_beside_the_metric_and_drawn():
-    rows = [result("a", 0.75, 0.7, 0.8, chance=0.25), result("b", 0.5)]
-    page = page_of_rows(rows)
-    without = page_of_rows([rows[1]])
-
     assert "chance 0.250" in rows_with(page, "a")[0]
     assert page.count('1V15" class="dotted"') == 1
-    assert "chance 0" not in without
+    assert "chance 0" not in page_of_rows([rows[1]])
 
 
 def test_notes_are_shown_once_below_the_scores():
@@ -456,28 +449,20 @@ def test_chosen_words_are_from_sets_and_shared_words_without_the_most_frequent()
     assert choose_words(runs[::-1], sets, 6) == chosen
 
 
-def test_zero_vectors_short_words_and_digits_are_not_chosen():
+def test_zero_vectors_short_words_and_digits_are_not_chosen_unless_all_words_are_few():
     words = [*WORDS[:150], "xy", "a1b", "zero", "東", "fine"]
     assert choose_words([vectors(words, zero=["zero"])], [], 9) == ["東", "fine"]
-
-
-def test_few_words_are_all_candidates():
     assert choose_words([vectors(["a", "b", "c"])], [], 2) == ["a", "c"]
     assert choose_words([vectors(["a"]), vectors(["b"])], [["a"]], 2) == []
 
 
-def test_report_neighbors_match_nearest():
+def test_neighbors_match_nearest_and_a_damaged_run_has_none(capsys):
     runs = {"a": vectors(WORDS), "b": vectors(WORDS[:50], 2, zero=[WORDS[7]])}
+    runs["broken"] = vectors(WORDS)
+    runs["broken"].matrix[60, 1] = np.nan
     found = find_neighbors(runs, [WORDS[7], WORDS[60], WORDS[3]], 4)
     assert [list(of_runs) for of_runs in found.values()] == [["a"], ["a"], ["a", "b"]]
     assert found[WORDS[3]]["b"] == nearest(runs["b"], [WORDS[3]], 4)[0]
-
-
-def test_a_damaged_run_has_no_neighbors_and_the_others_have_theirs(capsys):
-    runs = {"a": vectors(WORDS), "broken": vectors(WORDS)}
-    runs["broken"].matrix[60, 1] = np.nan
-    found = find_neighbors(runs, [WORDS[3]], 4)
-    assert list(found[WORDS[3]]) == ["a"]
     assert "broken: vectors: row 60 holds NaN or infinity" in capsys.readouterr().err
 
 
