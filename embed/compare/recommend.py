@@ -196,8 +196,8 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
     good = {kind: good_candidates(sample, kind, fit, evidence["factor"]) for kind in KINDS}
     factor = features.tokens / sample["tokens"]
-    same_script = features.script in ("", _SCRIPTS[sample["unspaced"]])
-    same_script = same_script and features.unspaced == sample["unspaced"]
+    scripts = ("", _SCRIPTS[sample["unspaced"]])
+    same_script = features.script in scripts and features.unspaced == sample["unspaced"]
     is_far = abs(math.log2(factor)) > _FAR or not same_script
     left_out = tuple(name for name in evidence["candidates"] if name not in fit)
     choices = dict(_choices(sample, good))
@@ -275,25 +275,17 @@ def _choices(
     sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield few candidates that together cover all kinds, chosen greedily."""
+    shares = {}  # of the best mean, since kinds have different scales
+    for kind, names in good.items():
+        means = [mean_of(sample, kind, name)["score"] for name in names]
+        for name, mean in zip(names, means, strict=True):
+            shares[kind, name] = float(mean / means[0]) if means[0] > 0 else 1.0
     left = list(good)
     while left:
         kinds = {
             name: [kind for kind in left if name in good[kind]] for k in left for name in good[k]
         }
-        best = max(
-            kinds,
-            key=lambda name: (
-                len(kinds[name]),
-                math.fsum(_relative_mean(sample, kind, name, good) for kind in kinds[name]),
-            ),
-        )
+        sums = {name: math.fsum(shares[kind, name] for kind in kinds[name]) for name in kinds}
+        best = max(kinds, key=lambda name: (len(kinds[name]), sums[name]))
         yield best, tuple(kinds[best])
         left = [kind for kind in left if kind not in kinds[best]]
-
-
-def _relative_mean(
-    sample: Mapping[str, Any], kind: str, name: str, good: Mapping[str, Sequence[str]]
-) -> float:
-    """Return a candidate's mean divided by that of the best: kinds have different scales."""
-    best, own = (mean_of(sample, kind, each)["score"] for each in (good[kind][0], name))
-    return float(own / best) if best > 0 else 1.0

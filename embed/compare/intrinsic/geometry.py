@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.embed.compare.statistics.estimators import Counts, Means, Statistic
+from firth.embed.compare.statistics.estimators import Counts, Means, Statistic, in_blocks
 
 _DRAWS = 64  # draws converted to float64 at a time
 _ROWS = 512  # rows of cosines held at a time
@@ -25,14 +25,13 @@ class PairCosines(Statistic):
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return mean cosines of pairs, from the squared lengths of vector sums."""
-        scores = np.empty(len(counts))
-        for start in range(0, len(counts), _DRAWS):
-            rows = counts[start : start + _DRAWS].astype(np.float64)
-            sums, copies = np.asarray(rows @ self.units), (rows * rows).sum(axis=1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                cosines = (sums * sums).sum(axis=1) - copies
-                scores[start : start + _DRAWS] = cosines / (rows.sum(axis=1) ** 2 - copies)
-        return scores
+        return in_blocks(counts, self._mean_cosines, block=_DRAWS * self.n_items)
+
+    def _mean_cosines(self, rows: np.ndarray) -> np.ndarray:
+        """Return the mean cosines of some replicates."""
+        sums, copies = np.asarray(rows @ self.units), (rows * rows).sum(axis=1)
+        cosines = (sums * sums).sum(axis=1) - copies
+        return np.asarray(cosines / (rows.sum(axis=1) ** 2 - copies))
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,7 +107,7 @@ def _named(given: str) -> tuple[str, str]:
 
 def read_tasks(config: CompareConfig) -> list[Task]:
     """Read all evaluation sets of a comparison; raise if one cannot be read."""
-    tasks, failures = _read(named_sets(config), config)
+    tasks, failures = _read(config)
     if failures:
         raise failures[0]
     return tasks
@@ -118,21 +118,19 @@ def readable_tasks(config: CompareConfig) -> tuple[list[Task], list[str]]:
 
     Raise the first error if no set can be read.
     """
-    tasks, failures = _read(named_sets(config), config)
+    tasks, failures = _read(config)
     if failures and not tasks:
         raise failures[0]
     return tasks, [str(failure) for failure in failures]
 
 
-def _read(
-    named: Sequence[tuple[str, Path]], config: CompareConfig
-) -> tuple[list[Task], list[FirthError]]:
+def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
     """Read sets; return those that can be read, and the errors of the others."""
     tasks: list[Task] = []
     read: list[tuple[str, Path]] = []
     failures: list[FirthError] = []
     with fallback_encoding(config.encoding):
-        for kind, path in named:
+        for kind, path in named_sets(config):
             try:
                 tasks.append(task_class(kind).read(path, config))
                 read.append((kind, path))
