@@ -1,8 +1,9 @@
 """Weights that attention pooling gives to the words of a sentence."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from firth.embed.compare.inputs.long_sentences import long_sentence_note
 from firth.embed.compare.probes.examples import STATIC
 from firth.embed.compare.scoring.open_runs import open_runs
 from firth.embed.compare.tasks.sentences.items import SentenceSet
-from firth.embed.compare.tasks.sentences.pooling_probes import PooledSentences, pool_sentences
+from firth.embed.compare.tasks.sentences.pooling_probes import pool_sentences
 from firth.embed.vectors.one_thread import ONE_THREAD
 
 
@@ -120,23 +121,19 @@ def pooling_weights(
         note(f"{name}: {layer}accuracy {probe.accuracy:.1%} on the development part")
         bags = pooled.labeled(sentences, TEST).bags
         weights, probabilities = probe.network.weights(bags), probe.network.probabilities(bags)
-    return list(_weighted_sentences(pooled, sentences, weights, probabilities))
-
-
-def _weighted_sentences(
-    pooled: PooledSentences,
-    sentences: SentenceSet,
-    weights: np.ndarray,
-    probabilities: np.ndarray,
-) -> Iterator[WeightedSentence]:
-    """Split weights and probabilities into the test sentences."""
-    places, offsets = sentences.places(TEST), pooled.inputs.bags.offsets
-    unknown, start = pooled.inputs.zero[offsets[places[0]] :], 0
-    for place, of_labels in zip(places.tolist(), probabilities.tolist(), strict=True):
-        words = list(pooled.words[place])
-        stop = start + len(words)
-        by_label = dict(zip(sentences.classes, of_labels, strict=True))
-        yield WeightedSentence(
-            sentences.texts[place], words, weights[start:stop], unknown[start:stop], by_label
+    places = sentences.places(TEST).tolist()
+    words = [list(pooled.words[place]) for place in places]
+    stops = np.cumsum([0, *map(len, words)]).tolist()
+    unknown = pooled.inputs.zero[pooled.inputs.bags.offsets[places[0]] :]
+    return [
+        WeightedSentence(
+            sentences.texts[place],
+            own,
+            weights[start:stop],
+            unknown[start:stop],
+            dict(zip(sentences.classes, by_label, strict=True)),
         )
-        start = stop
+        for place, own, (start, stop), by_label in zip(
+            places, words, pairwise(stops), probabilities.tolist(), strict=True
+        )
+    ]
