@@ -22,7 +22,7 @@ from firth.corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
 from firth.corpora.artifacts.tasks import Task, TaskFolder
 from firth.corpora.common import jit
 from firth.corpora.common.cluster import open_executor
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
+from firth.corpora.common.errors import ArtifactError, FirthError, SourceError
 from firth.corpora.encoding import pipeline
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
@@ -96,6 +96,14 @@ def processes() -> Iterator[Any]:
         n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster
+
+
+def cluster_of(n_workers: int) -> Any:
+    """Return a cluster of workers in threads, to be closed."""
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, processes=False, protocol="tcp",
+        dashboard_address=":0", silence_logs=50,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -174,10 +182,7 @@ def build_there(request: Request, out: Path, executor: Executor, **more: Any) ->
 def test_any_number_of_workers_makes_the_same_bytes(
     n_workers, sources, corpus, vectors, few_shards, encoder, pooled, lines, encoded, tmp_path
 ):
-    with distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, processes=False, protocol="tcp",
-        dashboard_address=":0", silence_logs=50,
-    ) as cluster:  # fmt: skip
+    with cluster_of(n_workers) as cluster:
         with open_executor(cluster.scheduler_address) as executor:
             built = build_there(make_request(sources), tmp_path / "corpus", executor)
             made = make_svd_run(corpus, SVD, tmp_path / "run", cluster=executor)
@@ -269,9 +274,7 @@ def test_commands_run_on_a_cluster(processes, sources, corpus, tmp_path):
 
 
 def test_encoders_run_on_a_cluster(encoder, lines, tmp_path):
-    with distributed.LocalCluster(
-        n_workers=1, processes=False, protocol="tcp", dashboard_address=":0", silence_logs=50
-    ) as cluster:
+    with cluster_of(1) as cluster:
         there = ["--cluster", cluster.scheduler_address, "--out"]
         printed = invoke("pool", encoder, "--min-count", "1", *there, tmp_path / "pooled")
         text = ["encode", encoder, "-", "--per", "sentence", *there, tmp_path / "out.npz"]
@@ -455,19 +458,27 @@ def encode_there(encoder: Path, lines: Path, folder: Path, executor: Executor) -
     return (folder / "lines.jsonl").read_bytes()
 
 
-def test_of_two_encodings_of_one_output_the_second_is_refused(encoder, lines, encoded, tmp_path):
+@pytest.mark.parametrize("name", ["corpus", "lines"])
+def test_of_two_coordinators_of_one_output_the_second_is_refused(
+    name, sources, encoder, lines, tmp_path
+):
     refused = []
+
+    def make(executor: Executor) -> None:
+        if name == "corpus":
+            build_there(make_request(sources), tmp_path / "corpus", executor)
+        else:
+            encode_there(encoder, lines, tmp_path, executor)
 
     def second(attempt: Any) -> Any:
         with pytest.raises(ArtifactError, match="another process is writing it") as error:
-            encode_there(encoder, lines, tmp_path, threads)
+            make(threads)
         refused.append(error)
         return attempt
 
     with ThreadPoolExecutor(1) as threads:
-        found = encode_there(encoder, lines, tmp_path, Named(threads, second))
+        make(Named(threads, second))
     assert refused
-    assert found == encoded
 
 
 def test_a_text_that_cannot_be_encoded_leaves_nothing(encoder, few_at_once, tmp_path):
@@ -496,21 +507,6 @@ def test_a_worker_does_not_keep_the_encoder_of_a_run_that_was_replaced(encoder, 
         found.append((tmp_path / "task" / "rows").read_bytes())
         shutil.rmtree(tmp_path / "task")
     assert found[0] == found[2] != found[1]
-
-
-def test_of_two_coordinators_of_one_output_the_second_is_refused(sources, tmp_path):
-    out, request, refused = tmp_path / "corpus", make_request(sources), []
-
-    def second(attempt: Any) -> Any:
-        if not refused:
-            with pytest.raises(ArtifactError, match="another process is writing it") as error:
-                build_there(request, out, threads)
-            refused.append(error)
-        return attempt
-
-    with ThreadPoolExecutor(1) as threads:
-        build_there(request, out, Named(threads, second))
-    assert refused
 
 
 def test_a_second_attempt_at_a_task_changes_nothing(tmp_path):
@@ -573,59 +569,64 @@ def test_a_disk_that_workers_do_not_see_is_named(tmp_path):
         list(tasks.run([Task("any", str, ())]))
 
 
-@pytest.mark.parametrize(
-    ("cluster", "message"),
-    [
-        ("tcp://127.0.0.1:9", "no scheduler answers; start one with `dask scheduler`"),
-        ("somewhere", "must be the address of a scheduler, such as tcp://HOST:8786, or local:N"),
-        ("local:0", "must be the address of a scheduler"),
-    ],
-)
-def test_what_is_no_cluster_is_refused(cluster, message):
-    with pytest.raises(FirthError, match=message), open_executor(cluster, seconds=0.2):
+def connect(cluster: str) -> None:
+    """Open the executor of a cluster."""
+    with open_executor(cluster, seconds=0.2):
         pass
 
 
+def pool_with(encoder: Path, out: Path, device: str = "auto", **options: Any) -> Path:
+    """Pool on a cluster that is not reached."""
+    return pool_run(encoder, replace(POOL, **options), out, device=device, cluster="local:2")
+
+
+# made of a corpus, an encoder and a new path
+REFUSED: dict[str, tuple[Callable[[Corpus, Path, Path], object], str]] = {
+    "no scheduler": (
+        lambda *_: connect("tcp://127.0.0.1:9"),
+        "no scheduler answers; start one with `dask scheduler`",
+    ),
+    "no address": (
+        lambda *_: connect("somewhere"),
+        "must be the address of a scheduler, such as tcp://HOST:8786, or local:N",
+    ),
+    "no process": (lambda *_: connect("local:0"), "must be the address of a scheduler"),
+    "pieces": (
+        lambda corpus, _, out: train_svd(corpus, replace(SVD, pieces=200), out, cluster="local:2"),
+        "pieces are counted on one machine; drop `cluster`",
+    ),
+    "a sample": (
+        lambda corpus, _, out: train_svd(corpus.sample(3000), SVD, out, cluster="local:2"),
+        "whole corpora",
+    ),
+    "input embeddings": (
+        lambda _, encoder, out: pool_with(encoder, out, source="input-embeddings"),
+        "`source=input-embeddings`: is only looked up; drop",
+    ),
+    "a GPU": (
+        lambda _, encoder, out: pool_with(encoder, out, device="cuda"),
+        "`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`",
+    ),
+    "a pipe": (
+        lambda *made: build_there(make_request(["-"]), made[-1], ThreadPoolExecutor(1)),
+        "from a pipe",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_does_not_fit_a_cluster_is_refused(call, message, corpus, encoder, tmp_path):
+    with pytest.raises(FirthError, match=message):
+        call(corpus, encoder, tmp_path / "out")
+
+
 def test_a_scheduler_without_workers_is_refused():
-    with distributed.LocalCluster(
-        n_workers=0, processes=False, protocol="tcp", dashboard_address=":0", silence_logs=50
-    ) as cluster:
-        address = cluster.scheduler_address
-        with (
-            pytest.raises(FirthError, match="the scheduler has no workers; start some with"),
-            open_executor(address, seconds=0.2),
-        ):
-            pass
+    message = "the scheduler has no workers; start some with"
+    with cluster_of(0) as cluster, pytest.raises(FirthError, match=message):
+        connect(cluster.scheduler_address)
 
 
-def test_a_missing_package_is_named(monkeypatch, sources, tmp_path):
+def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(FirthError, match=r"needs Dask; pip install 'firth\[dask\]' here and on"):
-        open_executor("local:2").__enter__()
-
-
-def test_trainings_that_do_not_fit_a_cluster_are_refused(corpus, tmp_path):
-    with pytest.raises(SettingError, match="pieces are counted on one machine; drop `cluster`"):
-        train_svd(corpus, replace(SVD, pieces=200), tmp_path / "run", cluster="local:2")
-    with pytest.raises(SettingError, match="whole corpora"):
-        train_svd(corpus.sample(3000), SVD, tmp_path / "run", cluster="local:2")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"source": "input-embeddings"}, "`source=input-embeddings`: is only looked up; drop"),
-        ({"device": "cuda"}, "`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`"),
-    ],
-)
-def test_poolings_that_do_not_fit_a_cluster_are_refused(options, message, encoder, tmp_path):
-    device = options.pop("device", "auto")
-    with pytest.raises(SettingError, match=message):
-        pool_run(
-            encoder, replace(POOL, **options), tmp_path / "run", device=device, cluster="local:2"
-        )
-
-
-def test_a_pipe_is_not_read_by_workers(tmp_path):
-    with ThreadPoolExecutor(1) as executor, pytest.raises(SourceError, match="from a pipe"):
-        build_there(make_request(["-"]), tmp_path / "corpus", executor)
+        connect("local:2")

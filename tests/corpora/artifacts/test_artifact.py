@@ -1,6 +1,5 @@
 """Artifacts are complete or absent, even if the process that writes them is killed."""
 
-import contextlib
 import errno
 import json
 import multiprocessing
@@ -31,6 +30,16 @@ def make(out, text="tea", maker=MAKER, **options):
         (partial / "a.txt").write_text(text)
         (partial / "deep").mkdir(exist_ok=True)
         (partial / "deep" / "b.txt").write_text(text * 2)
+
+
+def fail(out, *files, force=False):
+    """Write some files of resumable work, which have their names for content, and fail."""
+    work = new_artifact(out, MAKER, resume="work", force=force)
+    with pytest.raises(ZeroDivisionError), work as partial:
+        for name in files:
+            (partial / name).parent.mkdir(exist_ok=True)
+            (partial / name).write_text(name)
+        raise ZeroDivisionError
 
 
 def names(folder):
@@ -81,54 +90,30 @@ def test_an_error_leaves_nothing(tmp_path, error, place):
 
 
 def test_an_error_in_resumable_work_keeps_the_partial_directory(tmp_path):
-    with (
-        pytest.raises(ZeroDivisionError),
-        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
-    ):
-        (partial / "a.txt").write_text("tea")
-        raise ZeroDivisionError
-
-    with new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial:
-        assert (partial / "a.txt").read_text() == "tea"
-
+    fail(tmp_path / "out", "a.txt")
+    with new_artifact(tmp_path / "out", MAKER, resume="work") as partial:
+        assert (partial / "a.txt").read_text() == "a.txt"
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
 
 
 def test_resumable_work_that_wrote_nothing_leaves_nothing(tmp_path):
-    with (
-        pytest.raises(ZeroDivisionError),
-        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
-    ):
-        (partial / "checkpoints").mkdir()
-        raise ZeroDivisionError
+    fail(tmp_path / "out")
     assert names(tmp_path) == []
 
 
 def test_different_settings_start_over_instead_of_resuming(tmp_path):
-    with (
-        pytest.raises(ZeroDivisionError),
-        new_artifact(tmp_path / "out", MAKER, resume="checkpoints") as partial,
-    ):
-        (partial / "a.txt").write_text("tea")
-        raise ZeroDivisionError
-
-    with new_artifact(tmp_path / "out", {**MAKER, "cups": 3}, resume="checkpoints") as partial:
+    fail(tmp_path / "out", "a.txt")
+    with new_artifact(tmp_path / "out", {**MAKER, "cups": 3}, resume="work") as partial:
         assert not (partial / "a.txt").exists()
 
 
 def test_different_settings_do_not_clear_resumable_work(tmp_path):
-    with (
-        pytest.raises(ZeroDivisionError),
-        new_artifact(tmp_path / "out", MAKER, resume="work") as partial,
-    ):
-        (partial / "work").mkdir()
-        (partial / "work" / "a.txt").write_text("tea")
-        raise ZeroDivisionError
+    fail(tmp_path / "out", "work/a.txt")
     other = {**MAKER, "cups": 3}
     message = "out.partial: left unfinished with different cups; pass the same values to resume,"
     with pytest.raises(ArtifactError, match=message):
         make(tmp_path / "out", maker=other, resume="work")
-    assert (partial / "work" / "a.txt").read_text() == "tea"
+    assert (tmp_path / "out.partial/work/a.txt").read_text() == "work/a.txt"
     with new_artifact(tmp_path / "out", other, resume="work", force=True) as partial:
         assert not (partial / "work").exists()
 
@@ -159,23 +144,14 @@ def test_unfinished_work_of_another_command_is_refused_unless_forced(tmp_path):
     assert "deep/old.txt" not in names(tmp_path / "out")
 
 
-def test_an_existing_artifact_is_not_overwritten(tmp_path):
+def test_an_existing_artifact_is_overwritten_only_with_force(tmp_path):
     make(tmp_path / "out")
-
-    with pytest.raises(
-        ArtifactError, match="out: already exists; choose another `out` or pass `fo"
-    ):
+    with pytest.raises(ArtifactError, match="out: already exists; choose another `out` or pass"):
         make(tmp_path / "out", "other")
-
     assert (tmp_path / "out" / "a.txt").read_text() == "tea"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
-
-
-def test_force_replaces_an_artifact(tmp_path):
-    make(tmp_path / "out")
     make(tmp_path / "out", "other", OTHER, force=True)
     assert (tmp_path / "out" / "a.txt").read_text() == "other"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_an_error_while_replacing_keeps_the_old_artifact(tmp_path):
@@ -184,16 +160,6 @@ def test_an_error_while_replacing_keeps_the_old_artifact(tmp_path):
         raise ZeroDivisionError
     verify(tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
-
-
-def test_force_does_not_overwrite_other_folders(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "thesis.doc").write_text("precious")
-
-    with pytest.raises(ArtifactError, match="out: not a corpus or run; `force=True` will not over"):
-        make(tmp_path / "out", force=True)
-
-    assert (tmp_path / "out" / "thesis.doc").read_text() == "precious"
 
 
 def hold(out, inside, done):
@@ -238,26 +204,28 @@ def test_a_lock_on_a_moved_or_removed_directory_is_refused(tmp_path, monkeypatch
         make(tmp_path / "out")
 
 
-def test_verify_names_damaged_and_missing_files(tmp_path):
-    make(tmp_path / "out")
-    (tmp_path / "out" / "deep" / "b.txt").write_bytes(b"teatec")
-
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "deep/b.txt",
+            "teatec",
+            "deep/b.txt: checksum mismatch, the file is damaged; recreate out",
+        ),
+        ("a.txt", None, "a.txt: the file is missing; recreate out"),
+        (CHECKSUMS, "[]", "checksums.json: is damaged; recreate out"),
+        (CHECKSUMS, None, "checksums.json: no such file; is {out} a finished artifact?"),
+    ],
+)
+def test_verify_names_what_is_damaged_or_missing(name, content, message, tmp_path):
+    out = tmp_path / "out"
+    make(out)
+    (out / name).unlink() if content is None else (out / name).write_text(content)
     with pytest.raises(ArtifactError) as caught:
-        verify(tmp_path / "out")
-    assert str(caught.value) == (
-        f"{tmp_path}/out/deep/b.txt: checksum mismatch, the file is damaged; recreate out"
-    )
-    verify(tmp_path / "out", ["a.txt"])
-
-    (tmp_path / "out" / "a.txt").unlink()
-    with pytest.raises(ArtifactError) as caught:
-        verify(tmp_path / "out", ["a.txt"])
-    assert str(caught.value) == f"{tmp_path}/out/a.txt: the file is missing; recreate out"
-
-
-def test_verify_requires_checksums(tmp_path):
-    with pytest.raises(ArtifactError, match=r"checksums\.json: no such file"):
-        verify(tmp_path)
+        verify(out)
+    assert str(caught.value) == f"{out}/{message.format(out=out)}"
+    if name == "a.txt":
+        verify(out, ["deep/b.txt"])
 
 
 @pytest.mark.parametrize("content", ['{"a": ', "[" * 100_000], ids=["damaged", "deeply nested"])
@@ -269,11 +237,12 @@ def test_json_that_cannot_be_read_is_a_one_line_error_that_names_the_file(tmp_pa
     assert "\n" not in str(caught.value)
 
 
-def test_json_round_trips_unescaped(tmp_path):
-    value = {"wörter": ["が", "हिन्दी"], "n": 1, "x": None}
+def test_json_round_trips_unescaped_also_with_names_that_are_not_utf8(tmp_path):
+    value = {"wörter": ["が", "हिन्दी"], "n": 1, "x": None, "name": os.fsdecode(b"b\xe9.txt")}
     artifact.write_json(tmp_path / "x.json", value)
     assert "が" in (tmp_path / "x.json").read_text(encoding="utf-8")
     assert artifact.read_json(tmp_path / "x.json") == value
+    assert len(fingerprint(value)) == 16
 
 
 FULL_DISK = {code: OSError(code, os.strerror(code)) for code in (errno.ENOSPC, errno.EDQUOT)}
@@ -306,10 +275,8 @@ def test_a_disk_that_fills_while_publishing_leaves_nothing(tmp_path, monkeypatch
     def full(path, value):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    with (
-        pytest.raises(ArtifactError, match="the disk is full"),
-        new_artifact(tmp_path / "out", MAKER),
-    ):
+    refused = pytest.raises(ArtifactError, match="the disk is full")
+    with refused, new_artifact(tmp_path / "out", MAKER):
         monkeypatch.setattr(artifact, "write_json", full)
     assert names(tmp_path) == []
 
@@ -411,22 +378,23 @@ with artifact.new_artifact(Path(sys.argv[1]), {MAKER!r}) as partial:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
 
 
-@pytest.mark.parametrize("name", ["out.partial", "out.replaced"])
-def test_foreign_folders_are_not_touched(tmp_path, name):
-    (tmp_path / name).mkdir()
-    (tmp_path / name / "thesis.doc").write_text("precious")
-
-    for force in (False, True):
-        with pytest.raises(ArtifactError, match=f"{name}: exists and is not a partial artifact; m"):
-            make(tmp_path / "out", force=force)
-    assert names(tmp_path) == [name, f"{name}/thesis.doc"]
-
-
-def test_a_foreign_file_is_not_touched(tmp_path):
-    (tmp_path / "out.partial").write_text("precious")
-    with pytest.raises(ArtifactError, match=r"out\.partial: exists and is not a partial artifact"):
-        make(tmp_path / "out")
-    assert (tmp_path / "out.partial").read_text() == "precious"
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out/thesis", "out: not a corpus or run; `force=True` will not overwrite it"),
+        ("out.partial/thesis", "out.partial: exists and is not a partial artifact; move it"),
+        ("out.replaced/thesis", "out.replaced: exists and is not a partial artifact; move it"),
+        ("out.partial", "out.partial: exists and is not a partial artifact"),
+    ],
+)
+def test_foreign_files_and_folders_are_not_touched(name, message, tmp_path):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("precious")
+    before = names(tmp_path)
+    with pytest.raises(ArtifactError, match=message):
+        make(tmp_path / "out", force=True)
+    assert names(tmp_path) == before
+    assert (tmp_path / name).read_text() == "precious"
 
 
 def test_a_partial_directory_with_a_truncated_record_is_cleared(tmp_path):
@@ -441,20 +409,6 @@ def test_a_too_long_name_is_a_one_line_error(tmp_path, name):
     with pytest.raises(ArtifactError, match="cannot be written: File name too long"):
         make(tmp_path / name)
     assert names(tmp_path) == []
-
-
-def test_json_holds_paths_that_are_not_utf8(tmp_path):
-    name = os.fsdecode(b"b\xe9.txt")
-    artifact.write_json(tmp_path / "x.json", [name])
-    assert artifact.read_json(tmp_path / "x.json") == [name]
-    assert len(fingerprint([name])) == 16
-
-
-def test_checksums_that_are_not_an_object_are_damaged(tmp_path):
-    make(tmp_path / "out")
-    (tmp_path / "out" / CHECKSUMS).write_text("[]")
-    with pytest.raises(ArtifactError, match=r"checksums\.json: is damaged; recreate out$"):
-        verify(tmp_path / "out")
 
 
 def test_a_complete_partial_directory_is_not_cleared(tmp_path, monkeypatch):
@@ -476,23 +430,15 @@ def test_a_complete_partial_directory_is_not_cleared(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_replacement_is_resumed(tmp_path):
-    out, kept = tmp_path / "out", {"resume": "checkpoints"}
+    out = tmp_path / "out"
     make(out)
-    for text in ("half", "whole"):
-        with (
-            contextlib.suppress(ZeroDivisionError),
-            new_artifact(out, MAKER, force=True, **kept) as new,
-        ):
-            if text == "half":
-                (new / "a.txt").write_text(text)
-                raise ZeroDivisionError
-            assert (new / "a.txt").read_text() == "half"
-    assert (out / "a.txt").read_text() == "half"
-    with pytest.raises(ZeroDivisionError), new_artifact(out, MAKER, force=True, **kept) as new:
-        (new / "a.txt").write_text("another")
-        raise ZeroDivisionError
-    with new_artifact(out, OTHER, force=True, **kept) as new:
-        assert not (new / "a.txt").exists()  # --force clears work of another command
+    fail(out, "half", force=True)
+    with new_artifact(out, MAKER, force=True, resume="work") as new:
+        assert (new / "half").is_file()
+    assert names(out) == [CHECKSUMS, "half"]
+    fail(out, "another", force=True)
+    with new_artifact(out, OTHER, force=True, resume="work") as new:
+        assert names(new) == [".lock", "maker.json"]  # --force clears work of another command
 
 
 def test_the_folder_of_resumable_work_is_no_part_of_the_artifact(tmp_path, monkeypatch):

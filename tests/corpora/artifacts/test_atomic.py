@@ -52,51 +52,58 @@ def test_an_error_leaves_no_folder_that_was_made_for_the_file(tmp_path, error):
     assert names(tmp_path) == ["old"]
 
 
-def test_a_folder_appears_when_complete(tmp_path):
+def test_a_folder_appears_when_complete_and_is_replaced_with_all_its_files(tmp_path):
     fill_folder(tmp_path / "out", ["a", "b"])
     assert names(tmp_path) == ["out"]
     assert names(tmp_path / "out") == ["a", "b"]
-
-
-def test_a_file_is_replaced_only_with_force(tmp_path):
-    out = tmp_path / "out"
-    out.write_text("mine")
-    with pytest.raises(ArtifactError) as refusal:
-        fill(out)
-    assert str(refusal.value) == f"{out}: already exists; choose another OUT or pass `force=True`"
-    assert out.read_text() == "mine"
-    fill(out, force=True)
-    assert out.read_text() == "new"
-
-
-def test_an_export_folder_is_replaced_with_force_including_its_old_files(tmp_path):
-    fill_folder(tmp_path / "out", ["a", "b"])
-    with pytest.raises(ArtifactError, match="already exists"):
-        fill_folder(tmp_path / "out", ["a"])
     fill_folder(tmp_path / "out", ["a"], force=True)
     assert names(tmp_path / "out") == ["a"]
 
 
-def test_other_folders_are_not_replaced_even_with_force(tmp_path):
-    out = tmp_path / "out"
-    fill_folder(out, ["a"])
-    (out / "thesis.tex").write_text("mine")
-    with pytest.raises(ArtifactError) as refusal:
-        fill_folder(out, ["a"], force=True)
-    assert str(refusal.value) == f"{out}: not an export folder; choose another OUT"
-    assert names(out) == ["a", "thesis.tex"]
-    with pytest.raises(ArtifactError, match="not an export folder"):
-        fill(out, force=True)  # nor by a file
-
-
-def test_the_check_alone_changes_nothing(tmp_path):
-    refuse_overwrite(tmp_path / "none", False)
+def test_a_file_is_replaced_with_force(tmp_path):
     (tmp_path / "out").write_text("mine")
-    refuse_overwrite(tmp_path / "out", True)
-    with pytest.raises(ArtifactError, match="already exists"):
-        refuse_overwrite(tmp_path / "out", False)
-    assert names(tmp_path) == ["out"]
+    refuse_overwrite(tmp_path / "out", True)  # which only checks, and allows it
     assert (tmp_path / "out").read_text() == "mine"
+    fill(tmp_path / "out", force=True)
+    assert (tmp_path / "out").read_text() == "new"
+
+
+# what is there, what is written in its place, and why not
+REFUSED = {
+    "a file": (
+        {"out": "mine"},
+        lambda out: fill(out),
+        "already exists; choose another OUT or pass",
+    ),
+    "checked only": ({"out": "mine"}, lambda out: refuse_overwrite(out, False), "already exists"),
+    "a folder": ({"out/a": ""}, lambda out: fill_folder(out, ["a"]), "already exists; choose"),
+    "a thesis": (
+        {"out/a": "", "out/thesis.tex": "mine"},
+        lambda out: fill_folder(out, ["a"], force=True),
+        "not an export folder; choose another OUT",
+    ),
+    "a thesis, by a file": (
+        {"out/thesis.tex": "mine"},
+        lambda out: fill(out, force=True),
+        "not an export folder",
+    ),
+    "in a file": (
+        {"out": "mine"},
+        lambda out: refuse_overwrite(out / "folder" / "out", False),
+        "cannot be written: {out}: not a folder; choose another OUT",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "write", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_there_is_not_overwritten(files, write, message, tmp_path):
+    out = tmp_path / "out"
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    with pytest.raises(ArtifactError, match=f"{out}.*: {message.format(out=out)}"):
+        write(out)
+    assert {name: (tmp_path / name).read_text() for name in files} == files
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -122,16 +129,6 @@ def test_a_full_disk_is_a_one_line_error_and_keeps_the_old_file(tmp_path, monkey
     assert str(refusal.value) == f"{out}: cannot be written: No space left on device"
     assert names(tmp_path) == ["out"]
     assert out.read_text() == "mine"
-
-
-def test_a_parent_that_is_a_file_is_a_one_line_error(tmp_path):
-    file, out = tmp_path / "file", tmp_path / "file" / "folder" / "out"
-    file.write_text("")
-    with pytest.raises(ArtifactError) as refusal:
-        refuse_overwrite(out, False)
-    assert str(refusal.value) == (
-        f"{out}: cannot be written: {file}: not a folder; choose another OUT"
-    )
 
 
 def test_a_folder_without_permission_is_told_before_any_work(tmp_path, monkeypatch):
