@@ -1,6 +1,7 @@
 """Building, opening and viewing a corpus, against naive twins in plain Python."""
 
 import errno
+import functools
 import io
 import json
 import lzma
@@ -86,17 +87,25 @@ def test_the_stored_corpus_matches_the_text(tmp_path_factory, documents, segment
 
 
 @pytest.mark.slow
-def test_arrays_do_not_depend_on_threads_or_memory(tmp_path):
+@pytest.mark.parametrize("lemmatize", [None, "en"])
+def test_arrays_do_not_depend_on_threads_or_memory(lemmatize, tmp_path):
     rng = np.random.default_rng(3)
-    words = [f"w{int(n)}" for n in rng.zipf(1.3, size=60_000) % 5000]
-    text = "\n".join(" ".join(words[i : i + 12]) for i in range(0, len(words), 12))
+    words = ["cat", "cats", "Cats", "mouse", "mice", "go", "went", *(f"w{n}" for n in range(5000))]
+    drawn = [words[int(n)] for n in rng.zipf(1.3, size=60_000) % len(words)]
+    text = "\n".join(" ".join(drawn[i : i + 12]) for i in range(0, len(drawn), 12))
     sizes = {"shard_tokens": 10_000, "block_bytes": 8_000}
-    one = build(tmp_path, text, "one", sizes, documents="line", threads=1)
-    two = build(tmp_path, text, "two", sizes, documents="line", threads=2)
-    small = build(tmp_path, text, "small", sizes, documents="line", threads=2, memory="1K")
+    settings = {"documents": "line", "lemmatize": lemmatize}
+    one = build(tmp_path, text, "one", sizes, threads=1, **settings)
+    two = build(tmp_path, text, "two", sizes, threads=2, **settings)
+    small = build(tmp_path, text, "small", sizes, threads=2, memory="1K", **settings)
     assert len(one.shards) > 3
     assert arrays(one) == arrays(two) == arrays(small)
     assert one.fingerprint == two.fingerprint == small.fingerprint
+    if lemmatize:
+        assert len(one.vocabulary) < len(one.forms)
+        plain = build(tmp_path, text, "plain", sizes, documents="line")
+        held_out = [list(shard.held_out) for shard in plain.shards]
+        assert [list(shard.held_out) for shard in one.shards] == held_out
 
 
 @pytest.mark.slow
@@ -229,12 +238,14 @@ def test_a_view_keeps_the_selected_words_and_documents(
 
 
 def test_up_to_date_detects_every_change(tmp_path):
-    corpus = build(tmp_path, NEWS)
-    source = tmp_path / "news.txt"
+    corpus, source, other = build(tmp_path, NEWS), tmp_path / "news.txt", tmp_path / "other.txt"
     assert up_to_date(corpus.path, request(source))
     assert not up_to_date(corpus.path, request(source, keep_case=True))
     source.touch()
     assert up_to_date(corpus.path, request(source)), "other time, same content"
+    other.write_text(NEWS.upper())
+    os.utime(other, ns=(0, source.stat().st_mtime_ns))
+    assert not up_to_date(corpus.path, request(other)), "other name, same size and time"
     source.write_text(NEWS.replace("mat", "hat"), encoding="utf-8")
     assert not up_to_date(corpus.path, request(source))
     assert not up_to_date(tmp_path / "nowhere", request(source))
@@ -283,15 +294,50 @@ def test_pretokenized_text_is_stored_and_queried_unchanged(tmp_path):
     assert words_of(mixed, "documents") == [["don't", "panic", "!", "ok"], ["running", "text."]]
 
 
+TOKENIZED = "1\tOk\tok" + "\t_" * 7 + "\n\n"
+SIZE = "`memory` must be a size such as 4G or 512M, got {!r}"
+REFUSED = {
+    "other options": (
+        lambda _: make_request(["lee"], read=ReadOptions(documents="block")),
+        "lee: is read with `documents=line`, not block; drop `documents`",
+    ),
+    "characters": (
+        lambda build_of: build_of(TOKENIZED, format="conllu", segmenter="characters"),
+        "already tokenized, so `segmenter=characters` does not apply; drop it",
+    ),
+    "lemmas": (
+        lambda build_of: build_of(TOKENIZED, format="conllu", lemmatize="en"),
+        "already tokenized, so `lemmatize=en` does not apply; drop it",
+    ),
+    "language": (
+        lambda build_of: build_of(NEWS, lemmatize="xx"),
+        "`lemmatize=xx`: no lemmas of this language; the lang",
+    ),
+    "lemmas of characters": (
+        lambda _: TextSettings(lemmatize="en", segmenter="characters"),
+        "TextSettings.lemmatize needs the words of an alphab",
+    ),
+    **{
+        f"size {size}": (lambda _, size=size: BuildOptions(memory=size), SIZE.format(size))
+        for size in ("", "4X", "0", "-1G")
+    },
+}
+
+
 @pytest.mark.usefixtures("parse_on_threads")
-@pytest.mark.parametrize("options", [{"segmenter": "characters"}, {"lemmatize": "en"}], ids=str)
-def test_pretokenized_text_is_not_segmented_or_lemmatized(tmp_path, options):
-    source = tmp_path / "a.conllu"
-    source.write_text("1\tOk\tok" + "\t_" * 7 + "\n\n", encoding="utf-8")
-    (name, value), *_ = options.items()
-    message = f"already tokenized, so `{name}={value}` does not apply; drop it"
-    with pytest.raises(SourceError, match=message):
-        encode_corpus(request(source, **options), tmp_path / "out")
+@pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
+def test_settings_that_do_not_fit_are_refused(call, message, tmp_path):
+    with pytest.raises(FirthError, match=re.escape(message)):
+        call(functools.partial(build, tmp_path))
+
+
+def test_lemmas_need_a_package(tmp_path, monkeypatch):
+    assert "lemmatize" not in TextSettings().to_json()
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    lemmatizer.cache_clear()
+    message = r"the package simplemma; pip install 'firth\[lemmas\]'$"
+    with pytest.raises(SettingError, match=message):
+        build(tmp_path, NEWS, lemmatize="en")
 
 
 FORMS = "The Cats saw better Men. Houses were built; a café's walls, THE 2 cats' mice-catching!"
@@ -317,45 +363,6 @@ def naive_words_kept(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", text)
 
 
-def test_lemmatized_arrays_do_not_depend_on_threads_or_memory(tmp_path):
-    words = ["cat", "cats", "Cats", "mouse", "mice", "go", "went", "good", "best", "houses"]
-    rng = np.random.default_rng(5)
-    drawn = [words[n] + "s" * int(m) for n, m in zip(*rng.integers(0, 10, (2, 6000)), strict=True)]
-    text = "\n".join(" ".join(drawn[i : i + 12]) for i in range(0, len(drawn), 12))
-    sizes = {"shard_tokens": 1_000, "block_bytes": 3_000}
-    settings = {"documents": "line", "lemmatize": "en"}
-    one = build(tmp_path, text, "one", sizes, threads=1, **settings)
-    small = build(tmp_path, text, "small", sizes, threads=3, memory="1K", **settings)
-    assert len(one.shards) > 3
-    assert arrays(one) == arrays(small)
-    assert len(one.vocabulary) < len(one.forms)
-    held_out = [list(shard.held_out) for shard in build(tmp_path, text, "plain", sizes,
-        documents="line").shards]  # fmt: skip
-    assert [list(shard.held_out) for shard in one.shards] == held_out
-
-
-def test_lemmas_are_refused_where_there_are_none(tmp_path, monkeypatch):
-    with pytest.raises(SettingError, match=r"`lemmatize=xx`: no lemmas of this language; the lang"):
-        build(tmp_path, NEWS, lemmatize="xx")
-    with pytest.raises(
-        SettingError, match=r"^TextSettings\.lemmatize needs the words of an alphab"
-    ):
-        TextSettings(lemmatize="en", segmenter="characters")
-    assert "lemmatize" not in TextSettings().to_json()
-    monkeypatch.setitem(sys.modules, "simplemma", None)
-    lemmatizer.cache_clear()
-    with pytest.raises(
-        SettingError, match=r"the package simplemma; pip install 'firth\[lemmas\]'$"
-    ):
-        build(tmp_path, NEWS, lemmatize="en")
-
-
-def test_a_named_corpus_refuses_other_read_options():
-    with pytest.raises(SourceError) as refusal:
-        make_request(["lee"], read=ReadOptions(documents="block"))
-    assert str(refusal.value) == "lee: is read with `documents=line`, not block; drop `documents`"
-
-
 @pytest.mark.process
 def test_jieba_words_reach_the_store(tmp_path):
     pytest.importorskip("jieba", reason="the extra zh is not installed")
@@ -371,14 +378,6 @@ def test_only_text_without_spaces_that_is_not_divided_brings_advice(tmp_path):
     for options in ({}, {"segmenter": "whitespace"}):
         running = build(tmp_path, "我来到北京我爱清华大学", f"running{len(options)}", **options)
         assert any("`segmenter=jieba`" in line for line in running.advice())
-
-
-def test_a_corpus_may_be_inside_its_source_folder(tmp_path):
-    (tmp_path / "a.txt").write_text(NEWS)
-    first = encode_corpus(request(tmp_path), tmp_path / "out")
-    assert up_to_date(tmp_path / "out", request(tmp_path))
-    again = encode_corpus(request(tmp_path), tmp_path / "out", force=True)
-    assert again.fingerprint == first.fingerprint
 
 
 def test_source_names_need_not_be_utf8(tmp_path):
@@ -443,25 +442,15 @@ def test_describe_returns_the_statistics_of_a_corpus(tmp_path):
     )
 
 
-def test_another_file_of_the_same_size_and_time_is_another_source(tmp_path):
-    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
-    for path, text in ((one, NEWS), (two, NEWS.upper())):
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, (1, 1))
-    made = encode_corpus(request(one), tmp_path / "out")
-    assert up_to_date(made.path, request(one))
-    assert not up_to_date(made.path, request(two))
-
-
-def test_a_folder_behind_a_link_is_read_without_the_output_in_it(tmp_path):
+@pytest.mark.parametrize("name", ["data", "link"])
+def test_a_corpus_may_be_inside_its_source_folder(name, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "data")
     (tmp_path / "data" / "news.txt").write_text(NEWS, encoding="utf-8")
-    first, again = (
-        encode_corpus(request(tmp_path / "link"), tmp_path / "link" / "out", force=force)
-        for force in (False, True)
-    )
-    assert first.fingerprint == again.fingerprint
+    folder, out = tmp_path / name, tmp_path / name / "out"
+    first = encode_corpus(request(folder), out)
+    assert up_to_date(out, request(folder))
+    assert encode_corpus(request(folder), out, force=True).fingerprint == first.fingerprint
 
 
 def test_a_raw_source_is_built_once_in_the_cache(tmp_path):
@@ -482,13 +471,6 @@ def test_a_source_without_words_is_an_error_and_leaves_nothing(tmp_path, text):
     with pytest.raises(FirthError):
         build(tmp_path, text)
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
-
-
-@pytest.mark.parametrize("size", ["", "4X", "0", "-1G"])
-def test_memory_sizes_are_checked(size):
-    with pytest.raises(SettingError) as refusal:
-        BuildOptions(memory=size)
-    assert str(refusal.value) == f"`memory` must be a size such as 4G or 512M, got {size!r}"
 
 
 def test_combining_accents_bring_advice(tmp_path):

@@ -129,24 +129,22 @@ def test_a_sample_does_not_depend_on_the_shards(corpus, one_shard):
         assert here.fingerprint == there.fingerprint
 
 
-def test_another_seed_samples_other_documents(corpus):
-    one, two = (corpus.sample(2_000, seed=seed) for seed in (1, 2))
-    assert set(documents_of(one)) != set(documents_of(two))
-    assert one.fingerprint != two.fingerprint
-
-
 def test_the_fingerprint_of_a_sample_depends_on_its_documents_not_on_the_requested_size(corpus):
     sample = corpus.sample(500)
     same, more = corpus.sample(sample.training_tokens), corpus.sample(sample.training_tokens + 1)
     n_documents = len(documents_of(sample))
     assert sample.fingerprint == f"{corpus.fingerprint}:{n_documents}-documents-of-seed-1"
     assert same.fingerprint == sample.fingerprint != more.fingerprint
+    other = corpus.sample(500, seed=2)
+    assert set(documents_of(other)) != set(documents_of(sample))
+    assert other.fingerprint != sample.fingerprint
 
 
 def test_a_sample_of_everything_is_the_corpus_itself(corpus):
     assert corpus.sample(corpus.training_tokens) is corpus
     assert corpus.sample(corpus.training_tokens - 60) is not corpus
-    assert corpus.sample(10**12, seed=9).fingerprint == corpus.fingerprint
+    whole = {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint}
+    assert corpus.reference == corpus.sample(10**12, seed=9).reference == whole
 
 
 def test_a_sample_can_be_sampled(corpus):
@@ -173,11 +171,6 @@ def test_a_run_records_the_sizes_of_the_sample_that_it_is_trained_on(corpus):
     names = [source["name"] for source in corpus.manifest["sources"]]
     assert whole["text"]["sources"] == names[:3]
     assert whole["text"]["n_sources"] == len(names) > 0
-
-
-def test_the_reference_of_a_whole_corpus_is_path_and_fingerprint(corpus):
-    whole = {"path": str(corpus.path.resolve()), "fingerprint": corpus.fingerprint}
-    assert corpus.reference == corpus.sample(10**12).reference == whole
 
 
 def test_invalid_tokens_and_seeds_are_errors(corpus):
@@ -218,24 +211,16 @@ def test_a_formatted_size_is_parsed_back_exactly(tokens):
 
 def test_parsed_sizes_are_sorted_and_distinct():
     assert parse_sizes("2.5M, 500k,0.5m,3B,7,1g") == [7, 500_000, 2_500_000, 10**9, 3 * 10**9]
-
-
-def test_the_error_for_thousands_of_digits_is_short():
-    with pytest.raises(SettingError) as refused:
-        parse_sizes("9" * 5_000)
-    assert str(refused.value).endswith(f"such as 500K,1M,2.5M, got '{'9' * 40}...'")
-
-
-def test_a_unit_may_be_separated_by_a_space():
     assert parse_sizes("12 K, 1.5  M ,7 ") == [7, 12_000, 1_500_000]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1 2", "1.", ".5M", "٣", "9" * 19],
+    ["", "0", "0.4", "-5", "1T", "1e6", "5M;2", "1 2", "1.", ".5M", "٣", "9" * 19, "9" * 5000],
 )
 def test_an_invalid_size_is_an_error(wrong):
-    message = f"`sizes` must be numbers of tokens such as 500K,1M,2.5M, got {wrong!r}"
+    message = "`sizes` must be numbers of tokens such as 500K,1M,2.5M, got "
+    message += repr(wrong if len(wrong) <= 40 else f"{wrong[:40]}...")
     for sizes in (wrong, f"1M,{wrong}", f"{wrong},1M"):
         with pytest.raises(SettingError) as refused:
             parse_sizes(sizes)
