@@ -101,16 +101,22 @@ def test_every_kept_sentence_has_its_tokens(
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
 
 
-def test_text_is_kept_with_capitals_spaces_and_punctuation(tmp_path):
-    corpus = build(tmp_path)
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        (NEWS, {}, NEWS_SENTENCES),
+        (NEWS, {"strip_accents": True},
+         [NEWS_SENTENCES[0], "It is Izmir.", "Zoe came…\tthen she left."]),
+        ("The cat\nsat on\nThe Mat. It\nslept.\n\nEnd.\n", {"wrapped": True},
+         ["The cat sat on The Mat.", "It slept.", "End."]),
+    ],
+    ids=["plain", "accents", "wrapped"],
+)  # fmt: skip
+def test_text_is_kept_with_capitals_spaces_and_punctuation(text, options, expected, tmp_path):
+    corpus = build(tmp_path, text, **options)
     assert corpus.keeps_text
-    assert texts(corpus) == NEWS_SENTENCES
+    assert texts(corpus) == expected
     corpus.verify()
-
-
-def test_lines_of_wrapped_text_are_joined_by_spaces(tmp_path):
-    corpus = build(tmp_path, "The cat\nsat on\nThe Mat. It\nslept.\n\nEnd.\n", wrapped=True)
-    assert texts(corpus) == ["The cat sat on The Mat.", "It slept.", "End."]
 
 
 @pytest.mark.usefixtures("parse_on_threads")
@@ -143,11 +149,6 @@ def test_forms_are_kept_where_lemmas_are_the_tokens(tmp_path):
     assert forms == ["The", "cafés", "burned", "."]
     lemmas = [corpus.vocabulary[i] for i in corpus.shards[0].ids.tolist()]
     assert align(text, lemmas, corpus.text) == [(0, 3), (4, 9), (10, 16), (16, 17)]
-
-
-def test_text_whose_accents_are_stripped_is_kept_without_them(tmp_path):
-    corpus = build(tmp_path, strip_accents=True)
-    assert texts(corpus)[2] == "Zoe came…\tthen she left."
 
 
 def test_kept_text_changes_no_other_array_and_no_fingerprint(tmp_path):

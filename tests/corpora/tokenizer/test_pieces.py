@@ -268,14 +268,9 @@ def test_long_words_are_split_and_overlong_ones_unknown(tmp_path):
         assert library.encode("a" * length, add_special_tokens=False).ids == ids
 
 
-def test_no_words_have_no_pieces():
-    ids, offsets = learn({"a": 1}, 6).split([])
-    assert ids.tolist() == []
-    assert offsets.tolist() == [0]
-
-
 def test_batching_does_not_change_the_split(mixed):
     pieces = learn(mixed, 180)
+    assert [part.tolist() for part in pieces.split([])] == [[], [0]]
     words = [*mixed, PRUNED, "[MASK]", "Ω"] * 300  # several rounds through the library
     assert lists(pieces, words) == lists(pieces, words[: len(mixed) + 3]) * 300
 
@@ -411,40 +406,26 @@ def damage(change):
         damage(lambda model: model["vocab"].update(a="one")),
         damage(lambda model: model["vocab"].update(more=len(model["vocab"]) + 1)),
         damage(lambda model: model.update(continuing_subword_prefix="@@")),
+        lambda path: path.write_bytes(path.read_bytes()[:-100]),
+        lambda path: path.unlink(),
+        lambda path: save_pieces(Pieces(["[UNK]", "[PAD]", *open_pieces(path).names[2:]]), path),
     ],
     ids=[
         "list", "empty object", "model is a number", "no vocabulary", "vocabulary is a list",
-        "other type", "id is a text", "id beyond the others", "other prefix",
+        "other type", "id is a text", "id beyond the others", "other prefix", "cut", "missing",
+        "other pieces",
     ],
 )  # fmt: skip
-def test_a_damaged_file_is_refused(spoil, tmp_path):
+def test_a_damaged_file_is_refused(spoil, tmp_path, request):
     path = tmp_path / "tokenizer.json"
     save_pieces(learn({"abc": 1}, 9), path)
     spoil(path)
     with pytest.raises(ArtifactError) as refusal:
         open_pieces(path)
-    message = f"{path}: is damaged or not written by Firth; recreate {tmp_path}"
-    assert str(refusal.value) == message
-
-
-def test_a_truncated_or_missing_file_is_refused(tmp_path):
-    path = tmp_path / "tokenizer.json"
-    with pytest.raises(ArtifactError, match="no such file"):
-        open_pieces(path)
-    save_pieces(learn({"abc": 1}, 9), path)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ArtifactError, match="cannot be read as JSON") as refusal:
-        open_pieces(path)
+    message = {
+        "cut": "cannot be read as JSON: ",
+        "missing": "no such file; ",
+        "other pieces": "the first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not [PAD] [UNK] ",
+    }.get(request.node.callspec.id, f"is damaged or not written by Firth; recreate {tmp_path}")
+    assert str(refusal.value).startswith(f"{path}: {message}")
     assert "\n" not in str(refusal.value)
-
-
-def test_a_file_with_other_special_pieces_is_refused(tmp_path):
-    path = tmp_path / "tokenizer.json"
-    pieces = learn({"abc": 1}, 9)
-    save_pieces(Pieces(["[UNK]", "[PAD]", *pieces.names[2:]]), path)
-    with pytest.raises(ArtifactError) as refusal:
-        open_pieces(path)
-    assert str(refusal.value) == (
-        f"{path}: the first pieces are [UNK] [PAD] [CLS] [SEP] [MASK], not "
-        "[PAD] [UNK] [CLS] [SEP] [MASK]; use a file written by Firth"
-    )
