@@ -101,7 +101,7 @@ def refusal(publisher: Publisher, folder: Path, **about: Any) -> str:
     return str(refused.value)
 
 
-def test_a_file_is_downloaded_once(publisher: Publisher, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_once_and_checked_each_time(publisher, tmp_path):
     path = fetch(wanted(publisher), tmp_path / "cache")
     again = fetch(wanted(publisher), tmp_path / "cache")
 
@@ -109,11 +109,29 @@ def test_a_file_is_downloaded_once(publisher: Publisher, tmp_path: Path) -> None
     assert path.read_bytes() == BODY
     assert publisher.n_requests == 1
     assert names(tmp_path / "cache") == ["words", "words.lock"]
+    path.write_bytes(b"x")
+    assert refusal(publisher, tmp_path / "cache") == (
+        f"{path}: the MD5 is {MD5_OF_X}, not {MD5}, which {publisher.url} has; "
+        "delete the file to download it again"
+    )
 
 
-def test_a_broken_download_leaves_nothing_and_is_repeated(
-    publisher: Publisher, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_missing_network_is_reported_in_one_line(silent, publisher, tmp_path):
+    reason = "timed out" if silent else "[Errno 111] Connection refused"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/words.zip"
+        if not silent:
+            server.close()
+        with pytest.raises(SourceError) as refused:
+            fetch(wanted(publisher, url=url), tmp_path, timeout=0.05)
+    assert str(refused.value) == (
+        f"{url}: cannot be reached ({reason}); check the connection or put the file at "
+        f"{tmp_path / 'words'}"
+    )
+
+
+def test_a_broken_download_leaves_nothing_and_is_repeated(publisher, tmp_path):
     publisher.break_after = [300_000]
 
     assert refusal(publisher, tmp_path) == (
@@ -136,18 +154,14 @@ def test_a_broken_download_leaves_nothing_and_is_repeated(
     ],
     ids=["checksum", "status", "size"],
 )
-def test_what_is_not_the_wanted_file_is_discarded(
-    publisher: Publisher, tmp_path: Path, server: dict, about: dict, message: str
-) -> None:
+def test_what_is_not_the_wanted_file_is_discarded(publisher, tmp_path, server, about, message):
     for name, value in server.items():
         setattr(publisher, name, value)
     assert refusal(publisher, tmp_path, **about).startswith(f"{publisher.url}: {message}")
     assert names(tmp_path) == ["words.lock"]
 
 
-def test_a_file_that_is_not_zipped_is_verified_as_it_is(
-    publisher: Publisher, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_zipped_is_verified_as_it_is(publisher, tmp_path):
     publisher.content = BODY
     sha256 = hashlib.sha256(BODY).hexdigest()
     about = {"checksum": f"sha256:{sha256}", "zipped": False}
@@ -163,47 +177,12 @@ def test_a_file_that_is_not_zipped_is_verified_as_it_is(
     assert names(tmp_path / "again") == ["words.lock"]
 
 
-def test_an_existing_file_is_checked(publisher: Publisher, tmp_path: Path) -> None:
-    (tmp_path / "words").write_bytes(BODY)
-    assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
-    assert publisher.n_requests == 0
-
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "words").write_bytes(b"x")
-    assert refusal(publisher, other) == (
-        f"{other / 'words'}: the MD5 is {MD5_OF_X}, not {MD5}, which {publisher.url} has; "
-        "delete the file to download it again"
-    )
-
-
-def test_a_missing_network_is_reported_in_one_line(publisher: Publisher, tmp_path: Path) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}/words.zip"
-
-    assert refusal(publisher, tmp_path, url=url) == (
-        f"{url}: cannot be reached ([Errno 111] Connection refused); check the connection or put "
-        f"the file at {tmp_path / 'words'}"
-    )
-
-
-def test_a_silent_server_is_reported(publisher: Publisher, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/words.zip"
-        with pytest.raises(SourceError) as refused:
-            fetch(wanted(publisher, url=url), tmp_path, timeout=0.05)
-    assert str(refused.value).startswith(f"{url}: cannot be reached (timed out); ")
-
-
 @pytest.mark.parametrize(
     "content",
     [b"<html>no archive</html>", zipped(BODY, name="../words"), zipped(BODY)[:-99], damaged()],
     ids=["page", "other file", "cut", "damaged"],
 )
-def test_invalid_archives_are_rejected(
-    publisher: Publisher, tmp_path: Path, content: bytes
-) -> None:
+def test_invalid_archives_are_rejected(publisher, tmp_path, content):
     publisher.content = content
 
     message = refusal(publisher, tmp_path / "cache")
@@ -212,7 +191,7 @@ def test_invalid_archives_are_rejected(
     assert names(tmp_path) == ["cache"]
 
 
-def test_two_processes_download_once(publisher: Publisher, tmp_path: Path) -> None:
+def test_two_processes_download_once(publisher, tmp_path):
     threads = [threading.Thread(target=fetch, args=(wanted(publisher), tmp_path)) for _ in range(3)]
     for thread in threads:
         thread.start()

@@ -5,6 +5,7 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,9 +25,7 @@ def without_gensim(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", _SHA256)
-def test_an_installed_file_is_used_and_is_the_one_that_would_be_downloaded(
-    name: str, installed: Path, fresh_cache: Path
-) -> None:
+def test_an_installed_file_is_the_one_that_would_be_downloaded(name, installed, fresh_cache):
     path = gensim_file(name)
 
     assert path == installed / name
@@ -36,7 +35,7 @@ def test_an_installed_file_is_used_and_is_the_one_that_would_be_downloaded(
 
 
 @pytest.mark.process
-def test_gensim_is_not_imported_to_find_a_file(root: Path) -> None:
+def test_gensim_is_not_imported_to_find_a_file(root):
     code = (
         "import sys; from firth.corpora.datasets.gensim_data import gensim_file; "
         "gensim_file('lee.cor'); print('gensim' in sys.modules)"
@@ -46,9 +45,7 @@ def test_gensim_is_not_imported_to_find_a_file(root: Path) -> None:
     assert done.stdout == b"False\n"
 
 
-def test_without_gensim_a_file_is_downloaded_once(
-    installed: Path, without_gensim: None, fresh_cache: Path
-) -> None:
+def test_without_gensim_a_file_is_downloaded_once(installed, without_gensim, fresh_cache):
     path = gensim_file("lee.cor", address=installed.as_uri())
 
     assert path == fresh_cache / "samples" / "lee.cor"
@@ -56,20 +53,13 @@ def test_without_gensim_a_file_is_downloaded_once(
     assert gensim_file("lee.cor", address="nowhere:") == path
 
 
-def test_an_installed_gensim_may_lack_the_file(
-    installed: Path, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    class Spec:
-        submodule_search_locations = (str(tmp_path),)
-
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: Spec)
-
+def test_an_installed_gensim_may_lack_the_file(installed, fresh_cache, monkeypatch, tmp_path):
+    spec = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
     assert fresh_cache in gensim_file("lee.cor", address=installed.as_uri()).parents
 
 
-def test_a_changed_file_is_rejected(
-    without_gensim: None, fresh_cache: Path, tmp_path: Path
-) -> None:
+def test_a_changed_file_is_rejected(without_gensim, fresh_cache, tmp_path):
     (tmp_path / "lee.cor").write_text("other news\n")
 
     with pytest.raises(SourceError) as refused:

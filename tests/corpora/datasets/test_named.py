@@ -11,7 +11,7 @@ from firth.corpora.datasets.synthetic import SyntheticConfig, documents
 from firth.corpora.reading.text_blocks import ReadOptions
 
 
-def test_samples_are_those_of_gensim() -> None:
+def test_samples_are_those_of_gensim():
     paths, options = named_files("lee"), NAMED_CORPORA["lee"]
     assert [path.name for path in paths] == ["lee_background.cor", "lee.cor"]
     text = "".join(path.read_text(encoding=options["encoding"]) for path in paths)
@@ -21,9 +21,7 @@ def test_samples_are_those_of_gensim() -> None:
     assert dump.suffix == ".bz2"
 
 
-def test_synthetic_text_is_generated_once(
-    fresh_cache: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_synthetic_text_is_generated_once(fresh_cache, capsys, monkeypatch):
     config = SyntheticConfig(n_tokens=2_000, seed=3)
     monkeypatch.setattr(synthetic, "SyntheticConfig", lambda: config)
     [path] = named_files("synthetic")
@@ -37,9 +35,7 @@ def test_synthetic_text_is_generated_once(
     assert f"synthetic: gold evaluation sets are in {folder}\n" in capsys.readouterr().err
 
 
-def test_text8_is_checked_against_its_published_checksum(
-    fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text8_is_checked_against_its_published_checksum(fresh_cache, monkeypatch):
     asked: list[tuple[Download, Path]] = []
 
     def fetch(wanted: Download, folder: Path) -> Path:
@@ -54,5 +50,5 @@ def test_text8_is_checked_against_its_published_checksum(
 
 
 @pytest.mark.parametrize("name", NAMED_CORPORA)
-def test_readers_accept_the_options_of_every_named_corpus(name: str) -> None:
+def test_readers_accept_the_options_of_every_named_corpus(name):
     ReadOptions(**NAMED_CORPORA[name])

@@ -25,15 +25,33 @@ def text(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_up_to_date_corpus_is_opened_not_rebuilt(text, tmp_path):
+def test_an_up_to_date_corpus_is_opened_not_rebuilt(text, tmp_path, capsys):
     out = tmp_path / "corpus"
     made = build_corpus(text, out, options=ONE_THREAD)
+    assert "too little text for a held-out slice" in capsys.readouterr().err
     before = (out / "manifest.json").stat().st_ino
 
     assert build_corpus([str(text)], str(out), options=ONE_THREAD).fingerprint == made.fingerprint
     assert (out / "manifest.json").stat().st_ino == before
     build_corpus(text, out, options=ONE_THREAD, force=True)
     assert (out / "manifest.json").stat().st_ino != before
+
+
+@pytest.mark.parametrize(
+    ("n_texts", "n_files", "shown", "end"),
+    [(1, 13, 10, "; and 3 more (or pass `skip_unreadable=True` to leave these files out)"),
+     (0, 2, 2, "its text first")],
+)  # fmt: skip
+def test_a_long_list_of_files_is_cut(n_texts, n_files, shown, end, tmp_path):
+    for number in range(n_files):
+        (tmp_path / f"{number:02}.pdf").write_bytes(PDF)
+    for number in range(n_texts):
+        (tmp_path / f"{number}.txt").write_text("a text\n")
+    read = ReadOptions(skip_unreadable=not n_texts)
+    with pytest.raises(SourceError, match=rf"^{n_files} of {n_files + n_texts} files ") as caught:
+        build_corpus(tmp_path, tmp_path / "out", read=read, options=ONE_THREAD)
+    assert str(caught.value).count("a PDF file") == shown
+    assert str(caught.value).endswith(end)
 
 
 def test_other_settings_replace_an_existing_corpus_only_if_forced(text, tmp_path):
@@ -47,11 +65,6 @@ def test_other_settings_replace_an_existing_corpus_only_if_forced(text, tmp_path
     corpus = build_corpus(text, out, options=ONE_THREAD, force=True, **settings)
     assert corpus.n_documents == 2
     assert "The" in list(corpus.vocabulary.words(0, len(corpus.vocabulary)))
-
-
-def test_notes_on_the_corpus_are_printed(text, tmp_path, capsys):
-    build_corpus(text, tmp_path / "corpus", options=ONE_THREAD)
-    assert "too little text for a held-out slice" in capsys.readouterr().err
 
 
 def test_a_corpus_is_not_built_from_a_corpus(text, tmp_path):
@@ -95,16 +108,6 @@ def test_files_that_cannot_be_read_are_listed_together(folder, tmp_path):
     with pytest.raises(SourceError, match=r"/late.txt:30001: byte 0xE9 is not UTF-8; "):
         build_corpus(folder, tmp_path / "out", options=ONE_THREAD)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_long_list_of_files_is_cut(tmp_path):
-    for number in range(13):
-        (tmp_path / f"{number:02}.pdf").write_bytes(PDF)
-    (tmp_path / "a.txt").write_text("a text\n")
-    with pytest.raises(SourceError) as caught:
-        build_corpus(tmp_path, tmp_path / "out", options=ONE_THREAD)
-    message = str(caught.value)
-    assert (message.count("a PDF file"), message.count("; and 3 more (or")) == (10, 1)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -158,10 +161,3 @@ def test_a_folder_of_text_may_have_files_of_other_programs(text, tmp_path):
     for name in ("study.toml", "maker.json", "checksums.json"):
         (tmp_path / name).write_text("{}\n")
     build_corpus(tmp_path, tmp_path / "out", options=ONE_THREAD, read=ReadOptions(format="text"))
-
-
-def test_nothing_but_files_that_cannot_be_read_is_an_error(tmp_path):
-    for name in ("a.pdf", "b.pdf"):
-        (tmp_path / name).write_bytes(PDF)
-    with pytest.raises(SourceError, match=r"2 of 2 files cannot be read: .*its text first$"):
-        build_corpus(tmp_path, tmp_path / "o", read=ReadOptions(skip_unreadable=True))

@@ -1,6 +1,5 @@
 """The held-out slice: against a naive twin, its size and unit, and independence of the build."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, read_json
-from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding.encode import document_keys
 from firth.corpora.reading.text_blocks import TextBlock
 from firth.corpora.store.corpus import Corpus
@@ -286,15 +284,6 @@ def test_a_sample_of_one_file_takes_paragraphs(tmp_path):
     masks = [np.concatenate(sample.sampled) for sample in (small, large)]
     assert (masks[0] <= masks[1]).all()
     assert not (masks[1] & held_out(corpus)).any()
-
-
-def test_an_unknown_unit_in_a_manifest_is_refused(tmp_path):
-    corpus = build(tmp_path, "a b c\n" * 30)
-    path = corpus.path / "manifest.json"
-    manifest = {**json.loads(path.read_text()), "held_out_unit": "chapter"}
-    path.write_text(json.dumps(manifest))
-    with pytest.raises(ArtifactError, match="held_out_unit is missing or invalid"):
-        Corpus.open(corpus.path)
 
 
 def test_another_slice_of_the_same_text_is_another_corpus(tmp_path):

@@ -400,11 +400,23 @@ def test_progress_has_no_total_for_a_pipe(tmp_path, monkeypatch):
     assert steps[-1] == (2 * len(NEWS), None)
 
 
-@pytest.mark.parametrize("manifest", ["[]", "{}"])
-def test_an_invalid_manifest_is_an_error(tmp_path, manifest):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda manifest: [], "has corpus format None, this version reads 1"),
+        (lambda manifest: {}, "has corpus format None, this version reads 1"),
+        (
+            lambda manifest: {**manifest, "held_out_unit": "chapter"},
+            "held_out_unit is missing or inv",
+        ),
+    ],
+    ids=["list", "empty", "unit"],
+)
+def test_an_invalid_manifest_is_an_error(change, message, tmp_path):
     corpus = build(tmp_path, NEWS)
-    (corpus.path / "manifest.json").write_text(manifest)
-    with pytest.raises(ArtifactError, match=r"has corpus format None, this version reads 1"):
+    path = corpus.path / "manifest.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(ArtifactError, match=message):
         Corpus.open(corpus.path)
     assert not up_to_date(corpus.path, request(tmp_path / "news.txt"))
 
