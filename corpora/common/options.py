@@ -38,27 +38,24 @@ def setting(
     default: Any,
     help: str,
     *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    choices: Sequence[str] | None = None,
+    choices: Sequence[str] = (),
     metavar: str | None = None,
     opposite: str | None = None,
     heading: str | None = None,
     rare: bool = False,
+    **bounds: float,
 ) -> Any:
-    """Declare one field of a config: its default, help and permitted range.
+    """Declare one field of a config: its default, help and range, such as ``at_least=1``.
 
     In help, the options from a ``heading`` on are in its group.
     """
-    bounds = {"at_least": at_least, "at_most": at_most, "above": above, "below": below}
+    assert bounds.keys() <= _BOUNDS.keys(), bounds
     return dataclasses.field(
         default=default,
         metadata={
             "help": help,
-            "bounds": {name: bound for name, bound in bounds.items() if bound is not None},
-            "choices": tuple(choices) if choices is not None else None,
+            "bounds": bounds,
+            "choices": tuple(choices),
             "metavar": metavar,
             "opposite": opposite,
             "heading": heading,
@@ -78,7 +75,7 @@ def describe_settings(config_class: type[ConfigT]) -> type[ConfigT]:
     for field in dataclasses.fields(config_class):  # type: ignore[arg-type]
         if not field.metadata:
             continue
-        choices = ", ".join(map(repr, field.metadata["choices"] or ()))
+        choices = ", ".join(map(repr, field.metadata["choices"]))
         kind = f"{{{choices}}}" if choices else inspect.formatannotation(field.type)
         lines.append(f"{field.name} : {kind}, default {field.default!r}")
         lines.append(textwrap.indent(textwrap.fill(field.metadata["help"], 90), "    "))
@@ -96,7 +93,7 @@ def check(config: Any) -> None:
             continue
         _check_kind(owner, field.name, _plain_type(kinds[field.name]), value)
         choices = field.metadata["choices"]
-        if choices is not None and value not in choices:
+        if choices and value not in choices:
             raise SettingError(
                 f"{owner}.{field.name} must be one of {', '.join(choices)}, got {value!r}",
                 setting=field.name,

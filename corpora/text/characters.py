@@ -104,18 +104,18 @@ def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
 @functools.cache
 def _digits() -> np.ndarray:
     """Return the code points of decimal digits."""
-    return _code_points_in("Nd")
+    return code_points_in("Nd")
 
 
 @functools.cache
 def _marks() -> np.ndarray:
     """Return a mask of the combining marks, which join the preceding character."""
     mask = np.zeros(N_CODE_POINTS, dtype=bool)
-    mask[_code_points_in("Mn", "Mc", "Me")] = True
+    mask[code_points_in("Mn", "Mc", "Me")] = True
     return mask
 
 
-def _code_points_in(*names: str) -> np.ndarray:
+def code_points_in(*names: str) -> np.ndarray:
     """Return the code points in the given Unicode categories."""
     return np.array([c for c in range(N_CODE_POINTS) if unicodedata.category(chr(c)) in names])
 

@@ -121,7 +121,7 @@ class TextSettings:
             tokens = jieba_cutter()(text)
             inner = replace(self, segmenter="whitespace")
             return [word for token in tokens if (word := " ".join(inner.words(token)))]
-        normalized = self._normalizer()(text)
+        normalized = bert_normalizer(self).normalize_str(text)
         if self.fold_digits:
             normalized = "".join("0" if c.isdecimal() else c for c in normalized)
         if self.segmenter == "words":
@@ -172,17 +172,17 @@ class TextSettings:
         except TypeError:
             raise SettingError(f"text settings {value!r} are from another version") from None
 
-    def _normalizer(self) -> Callable[[str], str]:
-        """Return the library's normalizer for these settings."""
-        from tokenizers.normalizers import BertNormalizer
 
-        normalizer = BertNormalizer(
-            handle_chinese_chars=self.segmenter == "words",
-            strip_accents=self.strip_accents,
-            lowercase=not self.keep_case,
-        )
-        normalize: Callable[[str], str] = normalizer.normalize_str
-        return normalize
+def bert_normalizer(text: TextSettings) -> Any:
+    """Return the library's normalizer for some settings."""
+    from tokenizers.normalizers import BertNormalizer
+
+    return BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=text.segmenter == "words",
+        strip_accents=text.strip_accents,
+        lowercase=not text.keep_case,
+    )
 
 
 def strip_accents(text: str) -> str:

@@ -1,14 +1,14 @@
 """``tokenizer.json``: reading and writing pieces in the format of the ``tokenizers`` library."""
 
-import unicodedata
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.text.characters import N_CODE_POINTS
-from firth.corpora.text.segment import TextSettings
+from firth.corpora.text.characters import code_points_in
+from firth.corpora.text.segment import TextSettings, bert_normalizer
 from firth.corpora.tokenizer.pieces import (
     CLS,
     CONTINUATION,
@@ -20,7 +20,6 @@ from firth.corpora.tokenizer.pieces import (
     Pieces,
 )
 
-_CODE_POINTS = range(N_CODE_POINTS)
 # BertNormalizer removes U+FFFD from all text, so it is never a piece, and its word is [UNK].
 _UNKNOWN_CHARACTER = "\ufffd"
 # of the model in the file
@@ -92,17 +91,10 @@ def _normalizer(text: TextSettings) -> Any:
     """Return the corpus's normalization, which also replaces words that must become [UNK]."""
     from tokenizers import Regex, normalizers
 
-    steps: list[Any] = [
-        normalizers.BertNormalizer(
-            clean_text=True,
-            handle_chinese_chars=text.segmenter == "words",
-            strip_accents=text.strip_accents,
-            lowercase=not text.keep_case,
-        )
-    ]
+    steps = [bert_normalizer(text)]
     if text.fold_digits:
-        digits = [code for code in _CODE_POINTS if chr(code).isdecimal()]
-        steps.append(normalizers.Replace(Regex(f"[{_code_point_ranges(digits)}]"), "0"))
+        digits = _code_point_ranges(code_points_in("Nd"))
+        steps.append(normalizers.Replace(Regex(f"[{digits}]"), "0"))
     if text.segmenter == "whitespace":  # a word that begins with ## would be a continuation
         unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
         steps.append(normalizers.Replace(Regex(unknown), _UNKNOWN_CHARACTER))
@@ -118,16 +110,14 @@ def _pre_tokenizer(text: TextSettings) -> Any:
     spaces = pre_tokenizers.Split(" ", "removed")
     if text.segmenter == "whitespace":
         return spaces
-    marks = [c for c in _CODE_POINTS if unicodedata.category(chr(c)).startswith("M")]
-    marks.append(ord(_UNKNOWN_CHARACTER))
+    marks = np.append(code_points_in("Mn", "Mc", "Me"), ord(_UNKNOWN_CHARACTER))
     pattern = Regex(f"[^ ][{_code_point_ranges(marks)}]*")
     characters = pre_tokenizers.Split(pattern, "isolated")
     return pre_tokenizers.Sequence([spaces, characters])
 
 
-def _code_point_ranges(codes: list[int]) -> str:
+def _code_point_ranges(codes: np.ndarray) -> str:
     """Return code points as ranges for the inside of a character class."""
-    codes = sorted(codes)
-    starts = [code for before, code in pairwise([-2, *codes]) if code != before + 1]
-    ends = [code for code, after in pairwise([*codes, _CODE_POINTS.stop + 1]) if after != code + 1]
-    return "".join(f"\\x{{{a:x}}}-\\x{{{b:x}}}" for a, b in zip(starts, ends, strict=True))
+    codes = np.sort(codes)
+    ranges = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
+    return "".join(f"\\x{{{each[0]:x}}}-\\x{{{each[-1]:x}}}" for each in ranges)
