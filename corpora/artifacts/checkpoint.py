@@ -44,7 +44,8 @@ def save_checkpoint(
     """
     directory.mkdir(parents=True, exist_ok=True)
     sync_path(directory.parent)
-    _remove_partials(directory)
+    for left in directory.glob(f"*{_PARTIAL}"):  # by a process that was killed
+        shutil.rmtree(left)
     old = _steps(directory)
     step = directory / f"step-{_number(old[0]) + 1 if old else 1}"
     partial = step.with_name(step.name + _PARTIAL)
@@ -63,7 +64,8 @@ def save_checkpoint(
         raise
     sync_path(directory)
     for path in old[keep - 1 :]:
-        _remove(path)
+        # renamed first, so that every one named step-N is complete
+        shutil.rmtree(path.rename(path.with_name(path.name + _PARTIAL)))
 
 
 def room_for_checkpoints(size: int, keep: int = 1) -> int:
@@ -124,15 +126,3 @@ def _steps(directory: Path) -> list[Path]:
 
 def _number(step: Path) -> int:
     return int(step.name.removeprefix("step-"))
-
-
-def _remove_partials(directory: Path) -> None:
-    """Remove checkpoints whose writing was interrupted."""
-    for path in directory.iterdir():
-        if path.name.endswith(_PARTIAL):
-            shutil.rmtree(path)
-
-
-def _remove(step: Path) -> None:
-    """Rename a checkpoint, then remove it, so that every one named step-N is complete."""
-    shutil.rmtree(step.rename(step.with_name(step.name + _PARTIAL)))

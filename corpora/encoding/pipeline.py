@@ -154,7 +154,11 @@ class _Builder:
             with worker_threads(self.options.n_threads, wait_on_error=True) as threads:
                 self._encode(tasks, part_bytes, threads)
                 self._close_shard()
-                self._check_not_empty()
+                if not any(shard.n_tokens for shard in self.shards):
+                    names = ", ".join(map(str, self.request.sources))
+                    raise SourceError(
+                        f"{names}: contains no words; pass a source that contains text"
+                    )
                 self._renumber(threads, *self._merge())
                 for left in reversed(range(self.request.n_phrase_passes)):
                     self._join_phrases(threads, last=left == 0)
@@ -227,12 +231,6 @@ class _Builder:
         """Close the current shard, if there is one."""
         if self.shards:
             self.entries.append(self.shards[-1].finish())
-
-    def _check_not_empty(self) -> None:
-        """Raise if the corpus is empty."""
-        if sum(shard.n_tokens for shard in self.shards) == 0:
-            names = ", ".join(map(str, self.request.sources))
-            raise SourceError(f"{names}: contains no words; pass a source that contains text")
 
     def _merge(self) -> tuple[dict[Hashable, np.ndarray], np.ndarray | None]:
         """Write the vocabulary; return the final ids of the types of each table.
@@ -308,7 +306,9 @@ class _Builder:
         if self.pretokenized:
             text["segmenter"] = "whitespace"  # segments queries the way the tokens are separated
         settings = self.request.settings()
-        sources = self._sources()
+        # name, size, time, digest and findings of every file read
+        records = zip(self.files, self.records, strict=True)
+        sources = [_record(file, **record) for file, record in records]
         content = [source["sha256"] for source in sources]
         sizes = [name for name in self.entries[0] if name != "name"]
         held_out = [self.held_out] if self.held_out["held_out_tokens"] else []
@@ -327,12 +327,6 @@ class _Builder:
             "shards": self.entries,
             "arrays": _array_list(self.directory),
         }
-
-    def _sources(self) -> list[dict[str, Any]]:
-        """List name, size, time, digest and findings of every file read."""
-        return [
-            _record(file, **record) for file, record in zip(self.files, self.records, strict=True)
-        ]
 
 
 def _record(file: SourceFile, **more: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from firth.corpora.common.errors import UnreadableError, one_line
@@ -20,21 +20,6 @@ _MAGIC = {
 }
 
 
-def _zstd() -> Any:
-    """Return a decompressor that accepts the largest zstd window (``--long=31``)."""
-    import zstandard
-
-    return zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
-
-
-_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
-    "gzip": lambda: zlib.decompressobj(wbits=31),
-    "bzip2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ),
-    "zstd": _zstd,
-}
-
-
 _ERRORS = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
@@ -45,15 +30,22 @@ def compression_of(head: bytes) -> str | None:
 
 def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[bytes]:
     """Decompress a stream of one or more concatenated members."""
-    decoder = _DECOMPRESSORS[kind]()
+    decoder, errors = _decoder(kind)
     for step in _steps(chunks):
         while step:
             if decoder.eof:
                 step = step.lstrip(b"\0") if kind in ("gzip", "xz") else step  # their padding
                 if not step:
                     break
-                decoder = _DECOMPRESSORS[kind]()
-            yield _expand(decoder, step, kind, source)
+                decoder, errors = _decoder(kind)
+            try:
+                expanded = decoder.decompress(step)
+            except errors as error:
+                raise UnreadableError(
+                    f"{source}: the {kind} data is corrupt ({one_line(error)}); download the file "
+                    "again"
+                ) from error
+            yield expanded
             step = decoder.unused_data if decoder.eof else b""
     if not decoder.eof:
         raise UnreadableError(f"{source}: the {kind} data is truncated; download the file again")
@@ -66,20 +58,16 @@ def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield chunk[start : start + _STEP_BYTES]
 
 
-def _expand(decoder: Any, step: bytes, kind: str, source: str) -> bytes:
-    """Decompress one step, turning each library's errors into SourceError."""
-    errors = _zstd_error() if kind == "zstd" else _ERRORS
-    try:
-        expanded: bytes = decoder.decompress(step)
-    except errors as error:
-        raise UnreadableError(
-            f"{source}: the {kind} data is corrupt ({one_line(error)}); download the file again"
-        ) from error
-    return expanded
+def _decoder(kind: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Return a decompressor and its errors."""
+    if kind == "gzip":
+        return zlib.decompressobj(wbits=31), _ERRORS
+    if kind == "bzip2":
+        return bz2.BZ2Decompressor(), _ERRORS
+    if kind == "xz":
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ), _ERRORS
+    import zstandard  # lazy: seldom needed
 
-
-def _zstd_error() -> type[Exception]:
-    """Return the error class of zstandard, imported only when zstd is read."""
-    import zstandard
-
-    return zstandard.ZstdError
+    # the largest window is accepted (``--long=31``)
+    decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+    return decoder, (zstandard.ZstdError,)
