@@ -11,7 +11,7 @@ from firth.pretrain.scores import SCORES
 
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
 NORMS = ("pre", "post")
-FEED_FORWARDS = ("relu", "gelu", "geglu")
+FEED_FORWARDS = ("gelu", "geglu")
 INIT_STD = 0.02  # of the first weights and embeddings
 TREE = "tree"  # of ``attention_edges``
 _MAX_HEADS = 65_536

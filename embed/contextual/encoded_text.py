@@ -164,10 +164,8 @@ class Writer:
 
 def _mean(vectors: np.ndarray) -> np.ndarray:
     """Return the mean of a line's vectors, float32 (D,); zeros if the line has no words."""
-    if not len(vectors):
-        return np.zeros(vectors.shape[1], dtype=np.float32)
-    mean: np.ndarray = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-    return mean
+    total = vectors.sum(axis=0, dtype=np.float64)
+    return np.asarray(total / max(len(vectors), 1), np.float32)
 
 
 def batches(

@@ -33,8 +33,6 @@ from firth.embed.runs.writer import new_run
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
 
-FORMAT = 1
-
 
 def pool_run(
     run: str | os.PathLike[str],

@@ -40,16 +40,14 @@ def layout_problem(config: EncoderConfig) -> str | None:
             f"BERT and ModernBERT have no `mixer=attention:{config.attention_score}`; train with "
             f"one of {others}"
         )
+    if (config.feed_forward == "geglu") != (config.norm == "pre"):
+        return f"neither BERT nor ModernBERT has `norm={config.norm}` with {config.feed_forward}"
     if config.norm == "pre":
         if config.positions != "rotary":
             return f"ModernBERT (`norm=pre`) has rotary positions, not {config.positions}"
-        if config.feed_forward != "geglu":
-            return f"ModernBERT (`norm=pre`) has a geglu feed-forward, not {config.feed_forward}"
         return None
     if config.positions not in ("learned", "sinusoidal"):
         return f"BERT (`norm=post`) has a table of positions, not {config.positions}"
-    if config.feed_forward == "geglu":
-        return "BERT (`norm=post`) has a relu or gelu feed-forward, not geglu"
     if config.attention_span is not None:
         return f"BERT (`norm=post`) attends to all, not to `attention={config.attention_span}`"
     return None
@@ -70,7 +68,7 @@ def _bert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, Tensor]
     shape, core = model.config, model.core
     config = {
         **_common(shape, "bert", "BertLMHeadModel" if shape.causal else "BertForMaskedLM"),
-        "hidden_act": shape.feed_forward,
+        "hidden_act": "gelu",
         "layer_norm_eps": core.embedding_norm.eps,
         "hidden_dropout_prob": shape.dropout,
         "attention_probs_dropout_prob": 0.0,

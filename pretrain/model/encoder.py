@@ -1,7 +1,7 @@
 """A BERT-style encoder with a head that predicts pieces.
 
-Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), with ReLU that of Vaswani
-et al. 2017; pre-norm is ModernBERT's (Warner et al. 2024, arXiv:2412.13663).
+Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), pre-norm is ModernBERT's
+(Warner et al. 2024, arXiv:2412.13663).
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from firth.pretrain.data.batches import Batch, Rows
 from firth.pretrain.model.attention import build_attention_inputs, visible
-from firth.pretrain.model.layers import Block, activation, norm
+from firth.pretrain.model.layers import Block, norm
 from firth.pretrain.model.mixers.base import AttentionInputs
 from firth.pretrain.model.positions import angles, sinusoids
 from firth.pretrain.model.varlen import segment_bounds
@@ -34,7 +34,7 @@ class Core(nn.Module):
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
         self.norm = norm(config) if config.norm == "pre" else nn.Identity()
         self.head = nn.Linear(config.dim, config.dim, bias=config.biases)
-        self.head_activation = activation(config)
+        self.head_activation = nn.GELU()
         self.head_norm = norm(config)
         self.bias = nn.Parameter(torch.empty(config.n_pieces))
         if config.positions == "rotary":

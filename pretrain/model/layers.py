@@ -12,7 +12,7 @@ _EPSILON = {"post": 1e-12, "pre": 1e-5}  # of layer norms: BERT's, ModernBERT's
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a non-linearity between, gated or not.
+    """Two linear maps with GELU between, by the error function, gated or not.
 
     geglu is gelu(W x) * V x (Shazeer 2020, arXiv:2002.05202).
     """
@@ -20,7 +20,7 @@ class FeedForward(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.gated = config.feed_forward == "geglu"
-        self.activation = activation(config)
+        self.activation = nn.GELU()
         width = config.feed_forward_dim
         self.inner = nn.Linear(config.dim, 2 * width if self.gated else width, bias=config.biases)
         self.out = nn.Linear(width, config.dim, bias=config.biases)
@@ -67,11 +67,6 @@ class Block(nn.Module):
             return after
         x = self.mixer_norm(kept + self.dropout(self.mixer(x, inputs, chosen)))
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
-
-
-def activation(config: EncoderConfig) -> nn.Module:
-    """Return the non-linearity: ReLU, or GELU by the error function."""
-    return nn.ReLU() if config.feed_forward == "relu" else nn.GELU()
 
 
 def norm(config: EncoderConfig) -> nn.LayerNorm:

@@ -87,14 +87,8 @@ def split_weights(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Paramet
 
     A table that is also the output matrix counts as embeddings.
     """
-    tables = {
-        id(weight)
-        for part in model.modules()
-        if isinstance(part, nn.Embedding)
-        for weight in part.parameters()
-    }
-    decaying: list[nn.Parameter] = []
-    others: list[nn.Parameter] = []
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
+    decaying, others = list[nn.Parameter](), list[nn.Parameter]()
     for weight in model.parameters():
         (decaying if weight.ndim >= 2 and id(weight) not in tables else others).append(weight)
     return decaying, others

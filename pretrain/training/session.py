@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from firth.corpora.artifacts.metrics import METRICS, HeldOutLoss, read_metrics, write_unit_losses
+from firth.corpora.artifacts.metrics import METRICS, read_metrics, write_unit_losses
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.embed.runs.session import Interval, Position, Session, Trained, lower_rate
@@ -229,6 +228,10 @@ class MlmSession(Session[MlmPosition]):
             raise self._diverged(step, f"the held-out loss is {score.loss:.3g}")
         if score.units is not None:
             write_unit_losses(self.run, score.units)
+        bits, of_text = score.bits_per_character, {}
+        if bits is not None:
+            of_text["held_out_bits_per_character"] = bits.mean
+            of_text["held_out_bits_standard_error"] = bits.standard_error
         self.metrics.write(
             step=step,
             tokens=step * self._workload.step_tokens,
@@ -239,7 +242,7 @@ class MlmSession(Session[MlmPosition]):
             held_out_targets=score.n_targets,
             unigram_loss=unigram.loss,
             unigram_accuracy=unigram.accuracy,
-            **_bits_line(score.bits_per_character),
+            **of_text,
         )
         self._held_out = f"  held-out {score.held_out}"
         self.restart_line()
@@ -293,13 +296,3 @@ class MlmSession(Session[MlmPosition]):
             "`dtype=float32`"
         )
         return self.diverged(f"at step {step:,}", what, advice, keep=True)
-
-
-def _bits_line(bits: HeldOutLoss | None) -> dict[str, Any]:
-    """Return entries for a line of metrics."""
-    if bits is None:
-        return {}
-    return {
-        "held_out_bits_per_character": bits.mean,
-        "held_out_bits_standard_error": bits.standard_error,
-    }

@@ -36,9 +36,7 @@ LAYOUTS = {
     "pre, span": {"attention_span": 3},
     "pre, span, global": {"attention_span": 4, "global_every": 2},
     "post": POST,
-    "post, relu": POST | {"feed_forward": "relu"},
     "post, sinusoidal": POST | {"positions": "sinusoidal"},
-    "post, sinusoidal, earlier": POST | {"positions": "sinusoidal"},
     "post, dot": POST | {"attention_score": "dot"},
     "post, bilinear": POST | {"attention_score": "bilinear"},
 }
@@ -239,8 +237,8 @@ def test_exporting_leaves_the_model_as_it_is():
             )
             for name in ("relative", "none", "rotary")
         ),
-        ({"feed_forward": "relu"}, "ModernBERT (`norm=pre`) has a geglu feed-forward, not relu"),
-        (POST | {"feed_forward": "geglu"}, "has a relu or gelu feed-forward, not geglu"),
+        ({"feed_forward": "gelu"}, "neither BERT nor ModernBERT has `norm=pre` with gelu"),
+        (POST | {"feed_forward": "geglu"}, "has `norm=post` with geglu"),
         (POST | {"attention_span": 4}, "attends to all, not to `attention=4`"),
         ({"mixers": ("attention", "lstm", "attention")}, "layer 1 is `mixer=lstm`"),
     ],

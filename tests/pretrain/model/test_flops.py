@@ -17,7 +17,7 @@ from tests.pretrain.training.test_evaluation import batch_of
     "options",
     [
         {},
-        {"feed_forward": "relu", "norm": "post", "positions": "learned"},
+        {"feed_forward": "gelu", "norm": "post", "positions": "learned"},
         *({"attention_score": score} for score in SCORES),
         {"positions": "relative"},
     ],
