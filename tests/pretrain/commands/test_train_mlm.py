@@ -97,14 +97,6 @@ def test_a_long_training_is_not_called_too_short(trained, tmp_path):
     assert "too little" not in summary(run)
 
 
-def test_the_runs_vectors_answer_queries(trained):
-    vectors = load_vectors(trained[0])
-    assert vectors.matrix.shape == (40, 56)
-    result = invoke("neighbors", trained[0], "word1", "-k", "2", "--json")
-    assert result.exit_code == 0
-    assert len(json.loads(result.stdout)["word1"]) == 2
-
-
 @pytest.mark.slow
 def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
     given = {
@@ -170,14 +162,6 @@ def test_the_plan_has_exact_parameters_steps_and_epochs(corpus, trained, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_the_plan_of_a_budget_of_epochs_is_the_steps_that_are_taken(corpus, tmp_path):
-    options = as_words({**{k: v for k, v in SMALL.items() if k != "steps"}, "epochs": 0.5})
-    plan = planned(corpus, steps=None, epochs=0.5)
-    assert invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *options).exit_code == 0
-    assert read_metrics(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == plan["steps"]
-
-
 def test_the_plans_measurements_are_consistent(corpus):
     plan = planned(corpus, steps=10_000)
     assert plan["seconds"] == pytest.approx(plan["tokens"] / plan["tokens_per_second"], rel=0.01)
@@ -226,13 +210,6 @@ def test_more_cores_are_more_time_and_a_gpu_is_not_measured(monkeypatch):
     assert train_mlm._better_preset(config) == "micro"
     monkeypatch.setattr("firth.corpora.common.device.choose_device", {"cpu": "cuda"}.get)
     assert train_mlm._better_preset(config) is None
-
-
-def test_the_plan_is_printed_as_a_table(corpus):
-    result = invoke("train-mlm", corpus.path, "--dry-run", *as_words(SMALL))
-    assert result.exit_code == 0
-    assert re.search(r"^ *parameters +\d,\d{3} *$", result.stdout, re.MULTILINE)
-    assert re.search(r"^ *steps +12 *$", result.stdout, re.MULTILINE)
 
 
 # ---- refused
