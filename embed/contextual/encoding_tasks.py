@@ -152,16 +152,16 @@ def pool_block(
 
 def _block_to_json(sentences: Sequence[Sequence[str]], words: np.ndarray) -> dict[str, Any]:
     """Return a block as JSON, with the heads of its sentences if it has trees."""
-    heads = [each.heads.tolist() for each in sentences if isinstance(each, ParsedSentence)]
-    return {"sentences": sentences, "words": words.tolist(), "heads": heads}
+    governors = [each.heads.tolist() for each in sentences if isinstance(each, ParsedSentence)]
+    return {"sentences": sentences, "words": words.tolist(), "governors": governors}
 
 
 def _block_from_json(made: dict[str, Any]) -> Block:
     """Return the block that was made into JSON."""
     sentences = made["sentences"]
-    if made["heads"]:
-        heads = (np.array(each, np.int64) for each in made["heads"])
-        sentences = [*map(ParsedSentence, sentences, heads)]
+    if made["governors"]:
+        governors = (np.array(each, np.int64) for each in made["governors"])
+        sentences = [*map(ParsedSentence, sentences, governors)]
     return sentences, np.array(made["words"], np.int32)
 
 

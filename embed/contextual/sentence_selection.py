@@ -77,23 +77,23 @@ class SentenceSelection:
         """Yield the selected sentences in blocks of about as many tokens."""
         names = self.text.words
         for shard in self._shards():
-            for rows, offsets, words, heads in _blocks(*shard, tokens_at_once):
+            for rows, offsets, words, governors in _blocks(*shard, tokens_at_once):
                 tokens = [names[row] for row in rows.tolist()]
                 sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
-                if heads is not None:
-                    trees = np.split(heads, offsets[1:-1])
+                if governors is not None:
+                    trees = np.split(governors, offsets[1:-1])
                     sentences = [*map(ParsedSentence, sentences, trees)]
                 yield sentences, words
 
     def _shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
         """Yield the selected sentences: text rows, offsets, and of each token its word and head.
 
-        The word is the pooled one; heads are None without trees.
+        The word is the pooled one; governors are None without trees.
         """
         from firth.embed.contextual.pooling_kernels import mark_selected
 
         trees = self.text.heads() if self.trees else itertools.repeat(None)
-        for (rows, words, offsets, keys), heads in zip(
+        for (rows, words, offsets, keys), governors in zip(
             self._shards_with_keys(), trees, strict=False
         ):
             selected = np.empty(len(keys), dtype=bool)
@@ -104,8 +104,8 @@ class SentenceSelection:
             if self.masked:
                 late = np.repeat(keys, lengths)[tokens] > self.last_keys[chosen]
                 chosen[late] = NOT_POOLED
-            own_heads = None if heads is None else heads[tokens]
-            yield rows[tokens], offsets_of(lengths[selected]), chosen, own_heads
+            chosen_governors = None if governors is None else governors[tokens]
+            yield rows[tokens], offsets_of(lengths[selected]), chosen, chosen_governors
 
     def _find_last_keys(self, wanted: np.ndarray) -> None:
         """Find the key at which each word has enough contexts."""
@@ -150,7 +150,7 @@ def _blocks(
     rows: np.ndarray,
     offsets: np.ndarray,
     words: np.ndarray,
-    heads: np.ndarray | None,
+    governors: np.ndarray | None,
     tokens_at_once: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield blocks of whole sentences, at most ``tokens_at_once`` tokens unless one is longer."""
@@ -160,5 +160,5 @@ def _blocks(
         last = max(first + 1, int(full))
         own = slice(offsets[first], offsets[last])
         bounds = offsets[first : last + 1] - offsets[first]
-        yield rows[own], bounds, words[own], None if heads is None else heads[own]
+        yield rows[own], bounds, words[own], None if governors is None else governors[own]
         first = last

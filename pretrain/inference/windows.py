@@ -12,7 +12,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.trees import ParsedSentence
 from firth.embed.vectors.piece_table import means_of_pieces
 from firth.pretrain.data.batches import Rows
-from firth.pretrain.data.trees import NO_HEAD, NO_WORD
+from firth.pretrain.data.trees import NO_GOVERNOR, NO_WORD
 
 _SPECIALS = 2  # of each window, about
 
@@ -161,7 +161,7 @@ class PieceWindows:
         tree = None
         if self.tree is not None:
             special = (columns < first) | (columns >= first + lengths)
-            numbers = np.where(special, [[[NO_WORD]], [[NO_HEAD]]], self.tree[:, inside])
+            numbers = np.where(special, [[[NO_WORD]], [[NO_GOVERNOR]]], self.tree[:, inside])
             tree = torch.from_numpy(numbers.swapaxes(0, 1)).to(device)
         return WindowRows(*(torch.from_numpy(array).to(device) for array in arrays), tree=tree)
 
@@ -178,9 +178,9 @@ def _tree(sentences: Sequence[Sequence[str]], lengths: np.ndarray) -> np.ndarray
     parsed = [each for each in sentences if isinstance(each, ParsedSentence)]
     if not parsed or sum(map(len, parsed)) < len(lengths):
         return None
-    heads = np.concatenate([each.heads for each in parsed])
-    words = np.arange(len(heads))
-    targets = np.where(heads == 0, NO_HEAD, words + heads)
+    governors = np.concatenate([each.heads for each in parsed])
+    words = np.arange(len(governors))
+    targets = np.where(governors == 0, NO_GOVERNOR, words + governors)
     return np.repeat(np.stack([words, targets]), lengths, axis=1)
 
 

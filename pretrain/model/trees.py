@@ -33,7 +33,7 @@ def tree_edges(tree: Tensor) -> Tensor:
     attends to them: in two layers, they would connect all words.
     """
     # tree: int (B, 2, T), the number of each slot's word, below 0 if it has none, and of its head
-    words, heads = tree.unbind(1)
+    words, governors = tree.unbind(1)
     queries, keys = words[:, :, None], words[:, None, :]
-    is_parent, is_child = heads[:, :, None] == keys, queries == heads[:, None, :]
+    is_parent, is_child = governors[:, :, None] == keys, queries == governors[:, None, :]
     return (queries == keys) | is_parent | is_child | (queries < 0)
