@@ -65,7 +65,10 @@ class StepTimer:
     min_seconds: float = 1.0  # time steps until they took this long in total
 
     def seconds(self, settings: StepSettings) -> tuple[float, float]:
-        """Time steps of a new model: seconds of the fastest, and of the first, which compiles."""
+        """Time steps of a new model: seconds of the fastest, and of the first, which compiles.
+
+        The first one needs as much memory as any of the training, the others their mean time.
+        """
         config, model = self.data.config, MaskedLanguageModel(self.data.encoder).to(self.device)
         stepper = Stepper(
             model,
@@ -75,25 +78,17 @@ class StepTimer:
             group=ProcessGroup(),
             max_segments=self.data.max_segments,
         )
-        first, *others = self._timed(stepper)
-        return min(others), first
-
-    def _timed(self, stepper: Stepper) -> list[float]:
-        """Return the seconds of each step.
-
-        The first one needs as much memory as any of the training, the others their mean time.
-        """
-        config, found = self.data.config, list[float]()
-        while len(found) <= _MIN_STEPS or sum(found[1:]) < self.min_seconds:
-            start = time.perf_counter()
-            rate = config.mean_mask_rate if found else max(config.mask_rates)
-            batch = self.data.batches.batch(len(found), rate).rows(0, self.rows)
-            stepper.step(len(found), batch, 0.0)
-            synchronize(self.device)
-            found.append(time.perf_counter() - start)
-            if len(found) > _MAX_STEPS:
+        seconds = list[float]()
+        while len(seconds) <= _MAX_STEPS:
+            if len(seconds) > _MIN_STEPS and sum(seconds[1:]) >= self.min_seconds:
                 break
-        return found
+            start = time.perf_counter()
+            rate = config.mean_mask_rate if seconds else max(config.mask_rates)
+            batch = self.data.batches.batch(len(seconds), rate).rows(0, self.rows)
+            stepper.step(len(seconds), batch, 0.0)
+            synchronize(self.device)
+            seconds.append(time.perf_counter() - start)
+        return min(seconds[1:]), seconds[0]
 
 
 def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> int:

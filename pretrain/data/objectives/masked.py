@@ -20,6 +20,8 @@ _SPAN = 3  # words, on average
 # With 128 slots at 15 %, and 3 words in 10 of several pieces, one round leaves 2.8 % of the
 # targets undrawn, two leave 0.1 %, three hardly any.
 _ROUNDS = 3
+_MASK_SHARE = 0.8  # of the targets, shown as [MASK]
+_RANDOM_SHARE = 0.1  # of the targets, shown as a random piece that is not special
 _RATE_BITS = 31
 _COLUMN_BITS = 20  # of a sort key; the others are random
 _RANDOM_BITS = 42
@@ -37,8 +39,6 @@ class MaskedPieces:
     seed: int
     # piece, word, or span: runs of whole words with geometric length of mean 3
     kind: str = "piece"
-    mask_share: float = 0.8  # of the targets, shown as [MASK]
-    random_share: float = 0.1  # of the targets, shown as a random piece that is not special
 
     @classmethod
     def for_training(cls, config: MlmConfig, continues: Tensor, length: int) -> Self:
@@ -82,8 +82,8 @@ class MaskedPieces:
         C = targets.shape[1]
         draws = random.uniform("fate", C)
         others = random.integers("other", C, len(self.continues) - FIRST_PIECE) + FIRST_PIECE
-        masked = draws < _on_grid(self.mask_share)
-        replaced = draws < _on_grid(self.mask_share + self.random_share)
+        masked = draws < _on_grid(_MASK_SHARE)
+        replaced = draws < _on_grid(_MASK_SHARE + _RANDOM_SHARE)
         return torch.where(masked, MASK, torch.where(replaced, others, targets))
 
 

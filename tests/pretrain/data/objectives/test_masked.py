@@ -38,8 +38,8 @@ def plain_row(n, *, every=1):
     return torch.tensor([CLS, *words * n, SEP])
 
 
-def masked(ids, kind="piece", *shares, rate=0.15, step=0, first_row=0):
-    objective = MaskedPieces(CONTINUES, capacity(ids.shape[1], rate), 11, kind, *shares)
+def masked(ids, kind="piece", *, rate=0.15, step=0, first_row=0):
+    objective = MaskedPieces(CONTINUES, capacity(ids.shape[1], rate), 11, kind)
     return objective.predict(ids, step=step, rate=rate, first_row=first_row)
 
 
@@ -117,7 +117,7 @@ def test_choice_matches_the_definition(kind, length, rate):
 def test_special_pieces_are_neither_masked_nor_drawn(kind):
     ids = random_rows(4, 300, 64)
 
-    found = masked(ids, kind, 0.2, 0.8, rate=0.5)
+    found = masked(ids, kind, rate=0.5)
 
     changed = found.ids != ids
     assert changed.any()
@@ -215,35 +215,20 @@ def test_every_piece_of_a_row_is_chosen_equally_often(kind):
     assert chi2.sf(statistic, pieces - 1) > FALSE_ALARM
 
 
-@pytest.mark.parametrize(
-    ("mask_share", "random_share"), [(0.8, 0.1), (0.5, 0.25), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0)]
-)
-def test_targets_are_shown_as_the_shares_say(mask_share, random_share):
+def test_targets_are_shown_as_the_shares_say():
     ids = plain_row(60).repeat(5000, 1)
 
-    found = masked(ids, "piece", mask_share, random_share, rate=0.3)
+    found = masked(ids, rate=0.3)
 
-    shown = found.ids.gather(1, found.chosen)[found.weights > 0]
-    n = len(shown)
-    masks, kept = (shown == MASK).sum().item(), (shown == FIRST_PIECE).sum().item()
-    by_chance = random_share / (V - FIRST_PIECE)  # a random piece may be the one that stood there
-    expected = np.array([mask_share, 1 - mask_share - random_share + by_chance])
-    expected = np.append(expected, 1 - expected.sum())
-    counts = np.array([masks, kept, n - masks - kept])
-    possible = expected > 1e-9
-    assert not counts[~possible].any()
-    assert n == 5000 * 18
-    if possible.sum() > 1:
-        assert chisquare(counts[possible], n * expected[possible]).pvalue > FALSE_ALARM
-
-
-def test_random_pieces_are_drawn_equally_often():
-    ids = plain_row(60).repeat(5000, 1)
-
-    found = masked(ids, "piece", 0.0, 1.0, rate=0.3)
-
-    shown = found.ids.gather(1, found.chosen)[found.weights > 0]
-    assert chisquare(np.bincount(shown, minlength=V)[FIRST_PIECE:]).pvalue > FALSE_ALARM
+    counts = np.bincount(found.ids.gather(1, found.chosen)[found.weights > 0], minlength=V)
+    assert counts.sum() == 5000 * 18
+    # a random piece may be the one that stood there
+    shares = np.array([0.8, 0.1 + 0.1 / (V - FIRST_PIECE)])
+    shown = np.append(counts[[MASK, FIRST_PIECE]], counts[FIRST_PIECE + 1 :].sum())
+    expected = np.append(shares, 1 - shares.sum()) * counts.sum()
+    assert chisquare(shown, expected).pvalue > FALSE_ALARM
+    # and all random pieces are as frequent
+    assert chisquare(counts[FIRST_PIECE + 1 :]).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("kind", ["word", "span"])
