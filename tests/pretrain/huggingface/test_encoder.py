@@ -219,11 +219,11 @@ MODELS = {"BERT": bert, "GPT-2": gpt2, "RoBERTa": roberta_model, "T5": t5}
 
 @pytest.fixture
 def folder(tmp_path, request):
-    """A model with random weights."""
+    """A model with random weights, BERT unless a test asks for another."""
     torch.manual_seed(3)
     verbosity = transformers.utils.logging.get_verbosity()
     transformers.utils.logging.set_verbosity_error()
-    yield request.param(tmp_path / "model")
+    yield getattr(request, "param", bert)(tmp_path / "model")
     transformers.utils.logging.set_verbosity(verbosity)
 
 
@@ -284,7 +284,6 @@ def test_a_word_that_normalizes_to_nothing_is_unknown(folder):
     assert encoder.encode([["", "the"]], [1])[0].shape == (2, 16)
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_unused_heads_are_not_reported_and_logging_is_restored(folder, capfd):
     transformers.utils.logging.set_verbosity_info()
     transformers.utils.logging.enable_progress_bar()
@@ -294,7 +293,6 @@ def test_unused_heads_are_not_reported_and_logging_is_restored(folder, capfd):
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_nothing_is_downloaded_and_remote_code_is_never_trusted(folder, monkeypatch):
     asked, addresses = [], []
     load = transformers.AutoModel.from_pretrained
@@ -330,7 +328,6 @@ def test_a_model_whose_positions_have_no_bound_reads_512_pieces(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 @pytest.mark.parametrize(
     "options",
     [
@@ -344,7 +341,6 @@ def test_an_invalid_length_is_ignored(folder, options):
     assert open_folder(folder, "cpu").max_pieces == 12 - 2
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_a_shorter_tokenizer_length_limits_rows_and_too_short_ones_are_refused(folder):
     path = folder / "tokenizer_config.json"
     path.write_text('{"model_max_length": 4}')
@@ -359,7 +355,6 @@ def test_a_shorter_tokenizer_length_limits_rows_and_too_short_ones_are_refused(f
         )
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_an_invalid_padding_id_is_never_looked_up(folder):
     expected = open_folder(folder, "cpu").encode([["the"], ["the", "king", "saw"]], [2])
     edit(folder / "config.json", pad_token_id=-1)
@@ -377,7 +372,6 @@ def refusal_of(folder, kind=ArtifactError):
     return message
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_without_transformers_one_line_says_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     assert refusal_of(folder, SettingError) == (
@@ -391,7 +385,6 @@ def edit(path, **values):
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_a_folders_own_code_is_never_run(folder, tmp_path):
     edit(
         folder / "config.json",
@@ -404,29 +397,31 @@ def test_a_folders_own_code_is_never_run(folder, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (lambda weights: weights[:-5], "incomplete metadata"),
-        (lambda weights: b"", "header too small"),
-        (lambda weights: b"\xff" * 100, "header too large"),
-    ],
-    ids=["cut", "empty", "other bytes"],
-)
-def test_damaged_weights_are_a_one_line_error(folder, damage, words):
-    path = folder / "model.safetensors"
-    path.write_bytes(damage(path.read_bytes()))
-    message = refusal_of(folder)
-    assert message.startswith(f"{folder}: transformers {transformers.__version__} cannot open it: ")
-    assert words in message
+def weights(damage):
+    """Return what changes the weights of a folder as bytes."""
+
+    def change(folder):
+        path = folder / "model.safetensors"
+        path.write_bytes(damage(path.read_bytes()))
+
+    return change
+
+
+def weights_elsewhere(folder):
+    """Move the weights, and list them in an index that leads out of the folder."""
+    (folder.parent / "outside").mkdir()
+    outside = folder.parent / "outside" / "w.safetensors"
+    (folder / "model.safetensors").rename(outside)
+    with safe_open(outside, "pt") as tensors:
+        listed = dict.fromkeys(tensors.keys(), "../outside/w.safetensors")
+    index = {"metadata": {"total_size": 1}, "weight_map": listed}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
 UNQUANTIZED = r"needs another package for it \(.*\); use the unquantized model with standard"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -441,13 +436,26 @@ UNQUANTIZED = r"needs another package for it \(.*\); use the unquantized model w
         # else these would be drawn at random
         ({"num_hidden_layers": 3},
          r"the weights lack encoder.layer.2.attention.output.LayerNorm.bias, .*; download"),
+        (weights(lambda whole: whole[:-5]), r"cannot open it: .*incomplete metadata"),
+        (weights(lambda whole: b""), r"cannot open it: .*header too small"),
+        (weights(lambda whole: b"\xff" * 100), r"cannot open it: .*header too large"),
+        (weights_elsewhere, r"\.index\.json: lists no files of this folder; download it again"),
+        (lambda folder: byte_level().save(str(folder / "tokenizer.json")),
+         r"tokenizer\.json: has \d+ pieces, and the model only 15; take both from the same model"),
+        (lambda folder: (folder / "tokenizer.json").unlink(),
+         r": has no tokenizer\.json; save it with a fast tokenizer"),
+        (lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+         r"pytorch_model\.bin: a pickle is never opened"),
     ],
-    ids=lambda each: next(iter(each)) if isinstance(each, dict) else None,
+    ids=[
+        "4 bits", "gptq", "flash", "padding", "no heads", "text as width", "other width", "layers",
+        "cut", "empty", "other bytes", "index", "other tokenizer", "no tokenizer", "pickle",
+    ],
 )  # fmt: skip
-def test_any_error_of_transformers_is_one_line(folder, change, words):
-    edit(folder / "config.json", **change)
+def test_a_folder_that_cannot_be_opened_is_refused_in_one_line(folder, change, words):
+    change(folder) if callable(change) else edit(folder / "config.json", **change)
     message = refusal_of(folder)
-    assert message.startswith(f"{folder}: ")
+    assert message.startswith(str(folder))
     assert re.search(words, message)
 
 
@@ -464,46 +472,13 @@ def test_models_of_another_form_are_refused(folder, words):
     assert words in refusal_of(folder)
 
 
-@pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_an_index_that_leads_out_of_the_folder_is_refused_before_weights_are_read(folder):
-    (folder.parent / "outside").mkdir()
-    outside = folder.parent / "outside" / "w.safetensors"
-    (folder / "model.safetensors").rename(outside)
-    with safe_open(outside, "pt") as tensors:
-        listed = dict.fromkeys(tensors.keys(), "../outside/w.safetensors")
-    index = folder / "model.safetensors.index.json"
-    index.write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": listed}))
-    assert refusal_of(folder) == f"{index}: lists no files of this folder; download it again"
-
-
-@pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_a_tokenizer_of_another_model_is_refused(folder):
-    byte_level().save(str(folder / "tokenizer.json"))
-    n = byte_level().get_vocab_size()
-    assert refusal_of(folder) == (
-        f"{folder / 'tokenizer.json'}: has {n} pieces, and the model only 15; take both from the "
-        "same model"
-    )
-
-
-@pytest.mark.parametrize("folder", [bert], indirect=True)
-def test_a_pickle_and_a_missing_tokenizer_are_refused_before_torch_sees_them(folder):
-    (folder / "tokenizer.json").rename(folder / "aside")
-    assert ": has no tokenizer.json; save it with a fast tokenizer" in refusal_of(folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "pytorch_model.bin: a pickle is never opened" in refusal_of(folder)
-
-
-@pytest.mark.parametrize("folder", [bert], indirect=True)
 def test_states_that_are_not_finite_are_refused(folder):
     encoder = open_folder(folder, "cpu")
     with torch.no_grad():
         encoder.model.get_input_embeddings().weight[5] = torch.nan
     with pytest.raises(ArtifactError) as problem:
         encoder.encode([["the"]], [0])
-    assert (
-        str(problem.value) == f"{folder}: the states contain NaN or infinity; choose another model"
-    )
+    assert str(problem.value).startswith(f"{folder}: the states contain NaN or infinity; choose")
 
 
 BERT_MODEL = SimpleNamespace(config=SimpleNamespace(architectures=["BertForMaskedLM"]))
