@@ -671,22 +671,11 @@ def test_evaluations_use_the_same_rows_and_the_last_one_all(corpus, tmp_path, mo
         return evaluate(model, batches, *others)
 
     monkeypatch.setattr(loop, "evaluate", noting)
-    make_mlm_run(corpus, small(**given), tmp_path / "run")
+    run = make_mlm_run(corpus, small(**given), tmp_path / "run")
 
+    if "minutes" not in given:
+        assert list(scores(run)) == list(range(0, 41, 2))
     assert len(used) > 2
     assert {len(ids) for ids in used[:-1]} == {64}
     assert all(torch.equal(ids, used[0]) for ids in used[1:-1])
     assert len(used[-1]) > 64
-
-
-@pytest.mark.slow
-def test_ctrl_c_changes_no_evaluation_by_share(corpus, tmp_path, stop_at):
-    config = small(steps=40)
-    run = make_mlm_run(corpus, config, tmp_path / "run")
-    assert list(scores(run)) == list(range(0, 41, 2))
-    planted = stop_at(9, lambda: signal.raise_signal(signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        make_mlm_run(corpus, config, tmp_path / "again")
-    planted.undo()
-    same_weights(make_mlm_run(corpus, config, tmp_path / "again"), run)
-    assert scores(tmp_path / "again") == scores(run)
