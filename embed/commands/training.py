@@ -72,12 +72,10 @@ class Request(Generic[ConfigT]):
     @property
     def runs(self) -> SeedRuns[ConfigT]:
         """The runs to make."""
-        from firth.corpora.artifacts.checkpoint import CHECKPOINTS
-
         assert self.out is not None
         return SeedRuns(
             command=self.command, config=self.config, out=self.out, seeds=self.seeds,
-            force=self.force, resume=CHECKPOINTS,
+            force=self.force,
         )  # fmt: skip
 
 

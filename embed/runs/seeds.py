@@ -50,7 +50,6 @@ class SeedRuns(Generic[ConfigT]):
     out: Path
     seeds: int | None  # number of seeds
     force: bool  # retrain existing runs; otherwise those of the same training are kept
-    resume: str | None = None  # as for :func:`firth.corpora.artifacts.artifact.new_artifact`
 
     def configs(self) -> dict[Path, ConfigT]:
         """Return the config of each run."""
@@ -76,19 +75,15 @@ class SeedRuns(Generic[ConfigT]):
         if self.seeds is None:
             refuse_existing(self.out, self.force)
             return frozenset()
-        wanted = {
-            run: self._expected_maker(config, corpus, chosen or {})
-            for run, config in self.configs().items()
-        }
-        found = (
-            [] if self.force else [run for run, maker in wanted.items() if _was_made_by(maker, run)]
-        )
-        others = [run for run in wanted if run not in found]
-        for run in others:
+        found = set()
+        for run, config in self.configs().items():
+            wanted = self._expected_maker(config, corpus, chosen or {})
+            if not self.force and _was_made_by(wanted, run):
+                found.add(run)
+                continue
             refuse_existing(run, self.force)
-        if corpus is not None:
-            for run in others:
-                self._check_can_start(run, wanted[run])
+            if corpus is not None:
+                self._check_can_start(run, wanted)
         return frozenset(found)
 
     def kept_message(self, run: Path) -> str:
@@ -121,13 +116,15 @@ class SeedRuns(Generic[ConfigT]):
 
     def _check_can_start(self, run: Path, wanted: Mapping[str, tuple[Any, ...]]) -> None:
         """Raise now what training this run would raise later."""
+        from firth.corpora.artifacts.checkpoint import CHECKPOINTS  # it imports numpy
+
         left = unfinished_maker(run)
         maker = dict(left or {})
         if not self.force and left is not None:
             differ = _differences(left, wanted)
             maker |= {name: wanted[name][-1] for name in differ}
         force = self.force and (left is None or run.exists())  # else it would clear unfinished work
-        resume = self.resume if left is not None else None
+        resume = CHECKPOINTS if left is not None else None
         check_can_start(run, maker, force=force, resume=resume)
 
 

@@ -125,7 +125,9 @@ def train_chunk(
     pairs = 0
     for first in range(0, n_kept, DRAWN):
         last = min(first + DRAWN, n_kept)
-        drawn = _draw(plan, kept[:n_kept], offsets[: n_units + 1], first, last, state, windows)
+        drawn = draw_windows(
+            plan, kept[:n_kept], offsets[: n_units + 1], first, last, state, windows
+        )
         rate = np.float32(rates[0] + (rates[1] - rates[0]) * first / n_kept)
         if len(tables.parts) == 0:
             pairs += _learn(plan, inputs, outputs, width, drawn, places, rate, loss)
@@ -172,7 +174,7 @@ def train_lockstep(
             if first >= last:
                 continue
             kept, offsets = _kept_text(text, chunks, c)
-            drawn = _draw(plan, kept, offsets, first, last, states[c], windows)
+            drawn = draw_windows(plan, kept, offsets, first, last, states[c], windows)
             row = _first_output_row(chunks, c)
             n_words[0] = _number_inputs(drawn, chunks.slots[0], c, words[0])
             n_words[1] = _number_outputs(drawn, row, chunks.slots[1], c, words[1], uses, places)
@@ -231,17 +233,6 @@ def _allocate_windows(plan: Any, n: Any) -> Any:
     targets = np.empty((n, 1 + plan.negatives), dtype=np.int32)
     shares = np.empty((n, 1 + plan.negatives), dtype=np.float32)
     return WindowBatch(contexts, np.empty(n, dtype=np.int64), targets), shares
-
-
-@compiled
-def _draw(
-    plan: Any, kept: Any, offsets: Any, first: Any, last: Any, state: Any, windows: Any
-) -> Any:
-    """Draw the windows of centers ``first`` to ``last - 1``."""
-    return draw_windows(
-        kept, offsets, first, last, plan.window, plan.dynamic, plan.noise_limits,
-        plan.noise_others, state, windows,
-    )  # fmt: skip
 
 
 @compiled

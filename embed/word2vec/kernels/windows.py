@@ -86,16 +86,7 @@ def subsample(
 
 @compiled
 def draw_windows(
-    kept: Any,
-    kept_offsets: Any,
-    first: Any,
-    last: Any,
-    window: Any,
-    dynamic: Any,
-    noise_limits: Any,
-    noise_others: Any,
-    state: Any,
-    windows: Any,
+    plan: Any, kept: Any, kept_offsets: Any, first: Any, last: Any, state: Any, windows: Any
 ) -> Any:
     """Draw the windows and negatives of centers ``first`` to ``last - 1``, into ``windows``.
 
@@ -103,17 +94,18 @@ def draw_windows(
     unit has a window of size 0 and no negatives.
     """
     # kept: int32 (n,); kept_offsets: int64 (m + 1,); state: uint64 (1,), advanced
-    # noise_limits: uint32 (V,), noise_others: int32 (V,), see firth.embed.word2vec.noise
+    # of the plan: noise_limits uint32 (V,), noise_others int32 (V,), see firth.embed.word2vec.noise
     contexts, sizes, targets = windows
+    noise_limits, noise_others = plan.noise_limits, plan.noise_others
     n_words = np.uint64(len(noise_limits))
     unit = np.searchsorted(kept_offsets, first, side="right") - 1
     for i in range(first, last):
         while kept_offsets[unit + 1] <= i:
             unit += 1
         random = next_random(state)
-        reach = window
-        if dynamic:
-            reach = 1 + np.int64(((random >> _32) * np.uint64(window)) >> _32)
+        reach = plan.window
+        if plan.dynamic:
+            reach = 1 + np.int64(((random >> _32) * np.uint64(plan.window)) >> _32)
         center = kept[i]
         size = 0
         start = max(kept_offsets[unit], i - reach)

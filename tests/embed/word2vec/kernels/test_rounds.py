@@ -87,10 +87,8 @@ def learn_from_all(tables, units, plan, state=17):
     kept, kept_offsets = np.empty_like(rows), np.empty_like(offsets)
     states, loss, pairs = np.array([state], dtype=np.uint64), np.zeros(1), 0
     n, m = subsample(rows, offsets, plan.keep_limits, states, kept, kept_offsets)
-    windows = draw_windows(
-        kept[:n], kept_offsets[: m + 1], 0, n, plan.window, plan.dynamic, plan.noise_limits,
-        plan.noise_others, states, allocate_windows(n, plan.window, plan.negatives),
-    )  # fmt: skip
+    room = allocate_windows(n, plan.window, plan.negatives)
+    windows = draw_windows(plan, kept[:n], kept_offsets[: m + 1], 0, n, states, room)
     for first in range(0, n, kernels.DRAWN):
         some = WindowBatch(*(array[first : first + kernels.DRAWN] for array in windows))
         rate = RATES[0] + (RATES[1] - RATES[0]) * first / n

@@ -14,7 +14,7 @@ from firth.embed.word2vec.kernels.windows import (
     pair_labels,
     subsample,
 )
-from firth.embed.word2vec.noise import keep_limits, noise_table
+from firth.embed.word2vec.noise import keep_limits
 from tests.embed.word2vec.naive_word2vec import Stream, Window
 from tests.embed.word2vec.word2vec_cases import (
     LENGTHS,
@@ -45,10 +45,7 @@ def drawn(units, plan, state):
     state = np.array([state], dtype=np.uint64)
     n, n_units = subsample(rows, offsets, plan.keep_limits, state, kept, kept_offsets)
     room = allocate_windows(n + 3, plan.window, plan.negatives)
-    windows = draw_windows(
-        kept[:n], kept_offsets[: n_units + 1], 0, n, plan.window, plan.dynamic,
-        plan.noise_limits, plan.noise_others, state, room,
-    )  # fmt: skip
+    windows = draw_windows(plan, kept[:n], kept_offsets[: n_units + 1], 0, n, state, room)
     return windows, int(state[0])
 
 
@@ -107,10 +104,8 @@ def test_windows_drawn_in_parts_match_those_drawn_at_once():
     subsample(rows, offsets, plan.keep_limits, state, rows.copy(), offsets.copy())
     for first in range(0, len(rows), 37):
         last = min(first + 37, len(rows))
-        contexts, sizes, targets = draw_windows(
-            rows, offsets, first, last, plan.window, plan.dynamic, plan.noise_limits,
-            plan.noise_others, state, allocate_windows(37, plan.window, plan.negatives),
-        )  # fmt: skip
+        room = allocate_windows(37, plan.window, plan.negatives)
+        contexts, sizes, targets = draw_windows(plan, rows, offsets, first, last, state, room)
         assert np.array_equal(sizes, whole[1][first:last])
         for w in np.flatnonzero(sizes):
             assert np.array_equal(contexts[w, : sizes[w]], whole[0][first + w, : sizes[w]])
@@ -287,11 +282,9 @@ def test_labels_mark_the_center_its_negatives_and_padding():
 def test_negatives_follow_the_counts_given_that_they_are_not_the_center(exponent):
     counts = np.array([600, 250, 90, 40, 12, 7, 1])
     center, n = 1, 40_000
-    noise = noise_table(counts, exponent)
-    _, _, targets = draw_windows(
-        np.full(n, center, np.int32), np.array([0, n]), 0, n, 1, True, noise.limits, noise.others,
-        np.array([1], np.uint64), allocate_windows(n, 1, 5),
-    )  # fmt: skip
+    plan = plan_of(counts, window=1, unigram_exponent=exponent)
+    text, state = (np.full(n, center, np.int32), np.array([0, n]), 0, n), np.array([1], np.uint64)
+    _, _, targets = draw_windows(plan, *text, state, allocate_windows(n, 1, 5))
     weights = counts.astype(float) ** exponent
     weights[center] = 0
     found = np.bincount(targets[:, 1:].ravel(), minlength=len(counts))
@@ -323,11 +316,13 @@ def test_words_are_kept_as_often_as_the_formula_says():
 
 def test_window_sizes_are_uniform_from_1_to_the_window():
     n, window = 60_000, 7
-    noise = noise_table(np.array([1, 1]), 1.0)
-    about = (noise.limits, noise.others, np.array([4], np.uint64), allocate_windows(n, window, 1))
-    text = (np.zeros(n, np.int32), np.array([0, n]), 0, n, window)
+    about = (np.zeros(n, np.int32), np.array([0, n]), 0, n, np.array([4], np.uint64))
 
-    sizes = draw_windows(*text, True, *about).sizes
+    def sizes_of(dynamic):
+        plan = plan_of(np.array([1, 1]), window=window, negatives=1, dynamic=dynamic)
+        return draw_windows(plan, *about, allocate_windows(n, window, 1)).sizes
+
+    sizes = sizes_of(dynamic=True)
 
     inner = sizes[window:-window]
     assert (inner % 2 == 0).all()
@@ -337,6 +332,6 @@ def test_window_sizes_are_uniform_from_1_to_the_window():
     # consecutive sizes are independent
     pairs = np.bincount(inner[:-1:2] // 2 * 8 + inner[1::2] // 2, minlength=64).reshape(8, 8)
     assert chisquare(pairs[1:, 1:].ravel()).pvalue > FALSE_ALARM
-    sizes = draw_windows(*text, False, *about).sizes
+    sizes = sizes_of(dynamic=False)
     assert (sizes[window:-window] == 2 * window).all()
     assert sizes[0] == sizes[-1] == window
