@@ -26,14 +26,14 @@ def command(request: Request[NplmConfig]) -> None:
         firth train-nplm out/wiki --out out/nplm
         firth neighbors out/nplm king
     """
-    from firth.embed.nplm.train import estimate_nplm, make_nplm_run, open_text, with_samples
+    from firth.embed.nplm.train import estimate_nplm, make_nplm_run, open_text
 
     config = request.config
     corpus = request.open_corpus(config.device)
     if request.dry_run:
         request.print_plan(estimate_nplm(corpus, config))
         return
-    samples = with_samples(config, open_text(corpus, config)).samples
+    samples = config.resolved(len(open_text(corpus, config).words)).samples
     for run, seeded in request.unfinished(corpus, samples=samples):
         make_nplm_run(corpus, seeded, run, force=request.force)
         loss = last_epoch(run).get("held_out_loss")

@@ -1,6 +1,6 @@
 """Options of the next-word network."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
@@ -52,12 +52,10 @@ class NplmConfig:
     def __post_init__(self) -> None:
         check(self)
 
-
-def samples_for(config: NplmConfig, n_words: int) -> int:
-    """Return the words to draw per step for a vocabulary of this size; 0 for all."""
-    if config.samples is not None:
-        return config.samples
-    return 0 if n_words <= _FULL_WORDS else _SAMPLES
+    def resolved(self, n_words: int) -> "NplmConfig":
+        """Return the config with the words to draw per step, for a vocabulary of this size."""
+        chosen = 0 if n_words <= _FULL_WORDS else _SAMPLES
+        return replace(self, samples=chosen if self.samples is None else self.samples)
 
 
 TUNING = Tuning(held_out_tokens=50_000)  # each has a score for every word of the vocabulary

@@ -5,7 +5,6 @@ Bengio and Senécal 2003, "Quick training of probabilistic neural nets by import
 AISTATS, for the sampled softmax.
 """
 
-import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -20,7 +19,7 @@ from firth.corpora.common.threads import thread_count
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
-from firth.embed.nplm.config import TUNING, NplmConfig, samples_for
+from firth.embed.nplm.config import TUNING, NplmConfig
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.windows import Noise, batches, unit_starts, windows
 from firth.embed.runs.writer import new_run, training_maker
@@ -87,7 +86,7 @@ def make_nplm_run(
 ) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     text = open_text(corpus, config)
-    config = with_samples(config, text)
+    config = config.resolved(len(text.words))
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
     with (
@@ -121,11 +120,6 @@ def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
         boundary="paragraph",
     )
     return TrainingText(view, view.words, view.counts)
-
-
-def with_samples(config: NplmConfig, text: TrainingText) -> NplmConfig:
-    """Return a config whose number of samples is chosen."""
-    return dataclasses.replace(config, samples=samples_for(config, len(text.words)))
 
 
 def make_network(text: TrainingText, config: NplmConfig, device: str) -> Network:

@@ -1,10 +1,11 @@
 """Initial tables of word2vec training: small random values, or earlier vectors."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from firth.corpora.artifacts.arrays import row_blocks
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.int8_rows import is_dense
@@ -91,11 +92,10 @@ def _fill_uniform(table: np.ndarray, bound: float, seed: int) -> None:
     """Fill a table with uniform random values in [-bound, bound)."""
     # depends on the seed alone, not on threads or blocks
     random = np.random.Generator(np.random.Philox(seed))
-    for start, stop in _ranges(len(table), max(1, _COPIED // table.shape[1])):
-        values = random.random((stop - start, table.shape[1]), dtype=np.float32)
+    for block in row_blocks(table):
+        values = random.random(block.shape, dtype=np.float32)
         values -= np.float32(0.5)
-        values *= np.float32(2 * bound)
-        table[start:stop] = values
+        block[:] = values * np.float32(2 * bound)
 
 
 def _shared_rows(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
@@ -110,8 +110,10 @@ def _copy(
     init: WordVectors, table: np.ndarray, rows: np.ndarray, init_rows: np.ndarray, out: np.ndarray
 ) -> None:
     """Copy rows of a table that may be memory-mapped; raise if any value is not finite."""
-    for start, stop in _ranges(len(rows), max(1, _COPIED // table.shape[1])):
-        _write_finite(init, table[init_rows[start:stop]], rows[start:stop], out)
+    size = max(1, _COPIED // table.shape[1])
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        _write_finite(init, table[init_rows[part]], rows[part], out)
 
 
 def _copy_own(
@@ -128,10 +130,11 @@ def _copy_own(
     elif run is not None:
         _copy(init, open_array(run / INPUTS, np.float32, 2), rows, init_rows, out)
     else:
-        for start, stop in _ranges(len(rows), _COMPOSED_ROWS):
-            some = [words[row] for row in rows[start:stop].tolist()]
-            own = _own_rows(init.matrix[init_rows[start:stop]], some, init.subwords)
-            _write_finite(init, own, rows[start:stop], out)
+        for start in range(0, len(rows), _COMPOSED_ROWS):
+            part = slice(start, start + _COMPOSED_ROWS)
+            some = [words[row] for row in rows[part].tolist()]
+            own = _own_rows(init.matrix[init_rows[part]], some, init.subwords)
+            _write_finite(init, own, rows[part], out)
 
 
 def _copy_ngrams(
@@ -163,9 +166,3 @@ def _write_finite(init: WordVectors, values: np.ndarray, rows: np.ndarray, out: 
     if not np.isfinite(values).all():
         raise ArtifactError(f"{init.name}: contains NaN or infinity, so training cannot start")
     out[rows] = values
-
-
-def _ranges(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield starts and stops of ranges of at most ``size``."""
-    for start in range(0, n, size):
-        yield start, min(start + size, n)

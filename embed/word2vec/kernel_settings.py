@@ -18,6 +18,7 @@ from firth.embed.word2vec.kernels.rounds import (
 from firth.embed.word2vec.kernels.windows import pair_labels
 from firth.embed.word2vec.noise import keep_limits, noise_table
 
+_CBOW = {"mean": CBOW_MEAN, "sum": CBOW_SUM, "corrected": CBOW_CORRECTED}
 _LOCKSTEP_CHUNKS = 8
 _TYPICAL_PAIRS = 30  # window times outputs, for a window of 5 with 5 negatives
 _MAX_OUTPUTS = 16_384  # per chunk and round: each takes a work row and a 16-bit slot number
@@ -28,7 +29,7 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
     # counts: int64 (V,)
     noise = noise_table(counts, config.unigram_exponent)
     return Plan(
-        method=_method(config),
+        method=_CBOW[config.combine] if isinstance(config, CbowConfig) else SKIPGRAM,
         window=config.window,
         dynamic=config.window_weighting == "dynamic",
         negatives=config.negatives,
@@ -37,13 +38,6 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
         noise_others=noise.others,
         labels=pair_labels(config.negatives),
     )
-
-
-def _method(config: Word2VecConfig) -> int:
-    """Return the kernels' number of the method."""
-    if not isinstance(config, CbowConfig):
-        return SKIPGRAM
-    return {"mean": CBOW_MEAN, "sum": CBOW_SUM, "corrected": CBOW_CORRECTED}[config.combine]
 
 
 class Rounds(NamedTuple):

@@ -1,8 +1,7 @@
 """The trainer: inputs and settings of one skip-gram or CBOW training run."""
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -89,18 +88,13 @@ class Trainer:
         words = (_BY_WORD + threads) * len(self.text.words) + _BY_TYPE * len(stored.vocabulary)
         return _PROGRAM + text + initial + words
 
-    @contextmanager
-    def workers(self) -> Iterator[Workers]:
+    def workers(self) -> closing[Workers]:
         """Start the training threads; they end with the context."""
         assert self.plan is not None
-        workers = Workers(
+        return closing(Workers(
             self.tables, self.plan, self.threads, rounds=self.rounds, seed=self.config.seed,
             batch_chunks=self.tuning.batch_chunks,
-        )  # fmt: skip
-        try:
-            yield workers
-        finally:
-            workers.close()
+        ))  # fmt: skip
 
     def resolved_options(self) -> dict[str, Any]:
         """Return options as this training resolves them: epochs, and a hash of ``init``."""
