@@ -177,9 +177,6 @@ def test_words_of_one_theme_are_nearer_than_words_of_two(corpus, tmp_path):
 def test_kinds_that_are_none_are_refused(kind):
     with pytest.raises(SettingError, match=f"^`kind={kind}`: pass one of linear, hidden"):
         AutoencoderConfig(kind=kind)
-
-
-def test_a_linear_network_has_no_hidden_layer():
     with pytest.raises(SettingError, match="no hidden layer with `kind=linear`"):
         AutoencoderConfig(kind="linear", hidden=9)
 

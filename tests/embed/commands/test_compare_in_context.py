@@ -190,37 +190,25 @@ def test_the_report_shows_attention_and_words_in_context_of_encoders(
     assert "--example: no run has an encoder to read it" in done.stderr
 
 
-def test_examples_require_a_report_and_marked_words(run, sets, tmp_path):
-    alone = ask(run, sets[0], "--example", "a [b]")
-    broken = ask(run, sets[0], "--example", "a [b", "--report", tmp_path / "r.html")
-
-    assert alone.exit_code == 2
-    assert "--example requires --report" in alone.stderr
-    assert (broken.exit_code, broken.stdout) == (1, "")
-    assert broken.stderr == "Error: --example 'a [b': brackets go around words; write [word]\n"
-
-
-def test_a_curve_requires_a_report(run, tmp_path, sets):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--example", "a [b]"], "--example requires --report"),
+        (["{curve}"], "a curve.json requires --report"),
+        (["--example", "a [b", "--report", "r.html"], "--example 'a [b': brackets go around words"),
+        (["{curve}", "--report", "r.html"], "{curve}"),
+    ],
+)
+def test_what_only_a_report_shows_is_refused_before_any_work(
+    run, tmp_path, sets, arguments, message
+):
     curve = tmp_path / "curve.json"
-    curve.write_text("{}")
-
-    done = ask(run, sets[0], curve)
-
-    assert done.exit_code == 2
-    assert "a curve.json requires --report" in done.stderr
-
-
-@pytest.mark.parametrize("content", ["[1, 2]", '{"a": 1}', "no json"])
-def test_an_invalid_curve_is_refused_before_any_work(run, tmp_path, sets, content):
-    curve = tmp_path / "curve.json"
-    curve.write_text(content)
-
-    done = ask(run, sets[0], curve, "--report", tmp_path / "r.html")
-
-    assert done.exit_code == 1
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert str(curve) in done.stderr
+    for content in ("[1, 2]", '{"a": 1}', "no json"):
+        curve.write_text(content)
+        done = ask(run, sets[0], *(word.format(curve=curve) for word in arguments))
+        assert (done.exit_code, done.stdout) == (1 if "--report" in arguments else 2, "")
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith(f"Error: {message.format(curve=curve)}")
 
 
 @pytest.mark.parametrize("option", ["--report", "--plot"])

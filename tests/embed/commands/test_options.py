@@ -61,9 +61,7 @@ def test_options_of_compare(folder):
         limit=3, unknown="mean", restrict=9, seed=4,
     )  # fmt: skip
 
-    for name in ("sections", "bands", "intrinsic", "limit"):
-        assert stored[name] == getattr(config, name), name
-    for name in ("unknown", "restrict", "seed"):
+    for name in ("sections", "bands", "intrinsic", "limit", "unknown", "restrict", "seed"):
         assert stored[name] == getattr(config, name), name
 
 

@@ -43,35 +43,23 @@ def run(corpus, tmp_path_factory):
     return make_svd_run(corpus, config(), tmp_path_factory.mktemp("runs") / "svd")
 
 
-def test_a_run_has_all_files_and_passes_verification(run):
+def test_a_run_has_its_files_options_provenance_words_and_counts(run, corpus):
     verify(run)
     assert sorted(path.name for path in run.iterdir()) == [
         "checksums.json", "config.json", "metrics.jsonl", "provenance.json", "vectors.npy",
         "vocabulary.tsv",
     ]  # fmt: skip
-
-
-def test_the_vectors_open_with_words_counts_and_text_settings(run, corpus):
+    stored, made = (json.loads((run / f"{n}.json").read_text()) for n in ("config", "provenance"))
+    assert (stored.pop("format"), stored.pop("method")) == (1, "svd")
+    stored.pop("text")
+    assert SvdConfig(**stored) == config()
+    assert (made["corpus"], made["seeds"], made["threads"]) == (corpus.fingerprint, [1], 1)
     vectors = WordVectors.open(run)
     view = corpus.view(min_count=1, max_vocabulary=None, punctuation="drop", boundary="paragraph")
     assert list(vectors.vocabulary) == view.words
     assert vectors.counts.tolist() == view.counts.tolist()
     assert vectors.text == corpus.text
-    assert vectors.matrix.shape == (31, 10)
-    assert vectors.matrix.dtype == np.float32
-
-
-def test_the_config_holds_every_option(run):
-    stored = json.loads((run / "config.json").read_text())
-    assert (stored.pop("format"), stored.pop("method")) == (1, "svd")
-    stored.pop("text")
-    assert SvdConfig(**stored) == config()
-
-
-def test_the_provenance_names_corpus_seed_and_threads(run, corpus):
-    provenance = json.loads((run / "provenance.json").read_text())
-    assert provenance["corpus"] == corpus.fingerprint
-    assert (provenance["seeds"], provenance["threads"]) == ([1], 1)
+    assert (vectors.matrix.shape, vectors.matrix.dtype) == ((31, 10), np.float32)
 
 
 def test_the_metrics_have_each_step_and_the_captured_share(run):

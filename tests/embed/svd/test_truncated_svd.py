@@ -150,17 +150,6 @@ def test_rows_without_entries_get_zeros():
     assert found.left[found.left.any(axis=1)].shape[0] == np.count_nonzero(matrix.getnnz(axis=1))
 
 
-@pytest.mark.slow
-def test_known_singular_values_are_recovered():
-    values = 100 * 0.9 ** np.arange(70)
-    matrix = with_singular_values(2400, 2000, values)
-
-    found = truncated_svd(matrix, 50)
-
-    assert found.steps > 0
-    np.testing.assert_allclose(found.values, values[:50], rtol=CONVERGED, atol=ROUNDING * values[0])
-
-
 def test_values_descend_and_captured_is_at_most_total():
     _, found = medium_matrix()
 

@@ -1,8 +1,5 @@
 """Options of skip-gram and CBOW: their errors, and what importing them loads."""
 
-import subprocess
-import sys
-
 import pytest
 
 from firth.corpora.common.errors import SettingError
@@ -63,10 +60,3 @@ def test_gensim_accepts_its_largest_seed():
 def test_subwords_and_buckets_become_ngrams():
     assert SkipGramConfig().ngrams is None
     assert CbowConfig(subwords="3-6", buckets=50).ngrams == Ngrams(3, 6, 50)
-
-
-@pytest.mark.process
-def test_importing_the_options_loads_neither_numpy_nor_numba(root):
-    code = "import sys, firth.embed.word2vec.config; print({'numpy', 'numba'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=root, check=True)
-    assert done.stdout.strip() == b"set()"

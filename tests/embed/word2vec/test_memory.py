@@ -10,7 +10,8 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.train import make_run, train_skipgram
 from firth.embed.word2vec.trainer import build_trainer
-from tests.embed.word2vec.test_train import corpus_of, skewed_lines
+from tests.embed.word2vec.test_train import skewed_lines
+from tests.embed.word2vec.word2vec_cases import corpus_of
 
 OPTIONS = {"dim": 20, "epochs": 1, "min_count": 1, "threads": 2}
 

@@ -13,7 +13,6 @@ from firth.corpora.datasets.synthetic import SyntheticConfig, write_synthetic
 from firth.corpora.datasets.synthetic_language import synthetic_language
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.vectors.subwords import ngram_buckets
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Tuning
@@ -21,6 +20,7 @@ from firth.embed.word2vec.tables import Tables
 from firth.embed.word2vec.train import make_run, train_cbow, train_skipgram
 from firth.embed.word2vec.trainer import build_trainer
 from firth.embed.word2vec.workers import Workers
+from tests.embed.word2vec.word2vec_cases import corpus_of
 
 METHODS = {"skipgram": (train_skipgram, SkipGramConfig), "cbow": (train_cbow, CbowConfig)}
 SMALL = {"dim": 8, "epochs": 1, "min_count": 1, "threads": 1, "subsample": 0.0}
@@ -28,17 +28,6 @@ FILES = [
     "checksums.json", "config.json", "contexts.npy", "held_out.npy", "metrics.jsonl",
     "provenance.json", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
-
-
-def corpus_of(folder, lines, *, held_out=0.0, name="news"):
-    """Build a corpus whose documents are lines."""
-    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
-    request = make_request(
-        [folder / f"{name}.txt"],
-        read=ReadOptions(documents="line"),
-        options=BuildOptions(held_out=held_out, threads=1),
-    )
-    return encode_corpus(request, folder / name)
 
 
 def skewed_lines(n=200, n_words=30, seed=2):

@@ -9,13 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.pipeline import encode_corpus
-from firth.corpora.encoding.request import BuildOptions, make_request
-from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec import training_text
 from firth.embed.word2vec.config import SkipGramConfig
+from tests.embed.word2vec.word2vec_cases import corpus_of
 
 LINES = [
     "the cat sat on the mat .",
@@ -27,18 +25,6 @@ LINES = [
 ]
 CHOICES = {"min_count": 2, "max_vocabulary": None, "punctuation": "drop", "boundary": "paragraph"}
 WORDS = st.sampled_from(["a", "b", "c", "d", ".", "é", "z", "𝄞"])
-
-
-def build(folder, lines, *, held_out=0.0, name="news", sizes=None, **text):
-    """A corpus whose documents are lines."""
-    (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
-    request = make_request(
-        [folder / f"{name}.txt"],
-        read=ReadOptions(documents="line"),
-        text=TextSettings(**text),
-        options=BuildOptions(held_out=held_out, threads=1),
-    )
-    return encode_corpus(request, folder / name, **(sizes or {}))
 
 
 def vectors_of(words, counts=None, **about):
@@ -62,7 +48,7 @@ def open_text(corpus, init=None, **choices):
 
 
 def test_without_initial_vectors_the_text_is_the_view(tmp_path):
-    corpus = build(tmp_path, LINES)
+    corpus = corpus_of(tmp_path, LINES)
 
     text = open_text(corpus)
 
@@ -75,7 +61,7 @@ def test_without_initial_vectors_the_text_is_the_view(tmp_path):
 
 def test_held_out_documents_use_the_same_rows_and_are_not_trained_on(tmp_path):
     lines = [f"{line} w{number}" for number, line in enumerate(LINES * 20)]
-    corpus = build(tmp_path, lines, held_out=0.3)
+    corpus = corpus_of(tmp_path, lines, held_out=0.3)
     text = open_text(corpus, boundary="document")
 
     trained = texts_of(text.words, text.shards())
@@ -90,11 +76,11 @@ def test_held_out_documents_use_the_same_rows_and_are_not_trained_on(tmp_path):
 
 
 def test_a_corpus_without_a_held_out_slice_gives_no_held_out_shards(tmp_path):
-    assert list(open_text(build(tmp_path, LINES)).held_out_shards()) == []
+    assert list(open_text(corpus_of(tmp_path, LINES)).held_out_shards()) == []
 
 
 def test_a_grown_vocabulary_worked_by_hand(tmp_path):
-    corpus = build(tmp_path, ["new old new", "new rare .", "old . ."])
+    corpus = corpus_of(tmp_path, ["new old new", "new rare .", "old . ."])
     init = vectors_of(["old", "gone", "rare", "."], [10, 3, 1, 1])
 
     text = open_text(corpus, init)
@@ -109,7 +95,7 @@ def test_a_grown_vocabulary_worked_by_hand(tmp_path):
 
 
 def test_ties_keep_the_order_of_a_file_without_counts(tmp_path):
-    corpus = build(tmp_path, ["new old new", "b a"])
+    corpus = corpus_of(tmp_path, ["new old new", "b a"])
     text = open_text(corpus, vectors_of(["z", "y", "b", "a", "old"]))
     assert text.words == ["new", "b", "a", "old", "z", "y"]
     assert text.counts.tolist() == [2, 1, 1, 1, 0, 0]
@@ -130,7 +116,7 @@ def test_a_grown_vocabulary_matches_the_definition(
     tmp_path = tmp_path_factory.mktemp("grown")
     parts = [*parts, ["a", "b"]]
     limit = None if more is None else len(old) + more
-    corpus = build(tmp_path, [" ".join(part) for part in parts])
+    corpus = corpus_of(tmp_path, [" ".join(part) for part in parts])
     init = vectors_of(list(old), list(old.values()))
     new = Counter(word for part in parts for word in part)
     join = [
@@ -160,9 +146,9 @@ def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path):
     rng = np.random.default_rng(3)
     lines = [" ".join(f"w{n}" for n in rng.zipf(1.5, 9) % 50) for _ in range(300)]
     init = vectors_of(["w1", "lost", "w2", "."], [5, 4, 3, 2])
-    one = open_text(build(tmp_path, lines, name="one"), init)
+    one = open_text(corpus_of(tmp_path, lines, name="one"), init)
     sizes = {"shard_tokens": 400, "block_bytes": 500}
-    many = open_text(build(tmp_path, lines, name="many", sizes=sizes), init)
+    many = open_text(corpus_of(tmp_path, lines, name="many", sizes=sizes), init)
 
     shards = list(many.shards())
 
@@ -177,9 +163,7 @@ def test_shards_of_a_grown_text_add_up_to_the_whole(tmp_path):
 
 
 def test_pruned_types_are_not_mistaken_for_an_empty_word(tmp_path):
-    (tmp_path / "a.txt").write_text("one one two two three four")
-    request = make_request([tmp_path / "a.txt"], options=BuildOptions(max_types=2))
-    corpus = encode_corpus(request, tmp_path / "out")
+    corpus = corpus_of(tmp_path, ["one one two two three four"], max_types=2)
     text = open_text(corpus, vectors_of(["", "one"], [5, 1]))
     assert text.words == ["", "one", "two"]
     assert (text.counts.tolist(), text.n_tokens) == ([5, 3, 2], 4)
@@ -202,14 +186,14 @@ def test_pruned_types_are_not_mistaken_for_an_empty_word(tmp_path):
     ids=["unnamed", "unknown", "same", "other"],
 )
 def test_other_text_settings_give_a_note(tmp_path, capsys, settings, message):
-    corpus = build(tmp_path, LINES)
+    corpus = corpus_of(tmp_path, LINES)
     text = open_text(corpus, vectors_of(["the", "The"], name="x", **settings))
     assert {"the", "The"} <= set(text.words)
     assert capsys.readouterr().err == message.format(corpus=corpus.path)
 
 
 def test_a_text_without_any_of_the_words_is_refused(tmp_path):
-    corpus = build(tmp_path, LINES)
+    corpus = corpus_of(tmp_path, LINES)
     with pytest.raises(SettingError) as refusal:
         open_text(corpus, vectors_of(["other"], name="old"), min_count=100)
     assert str(refusal.value) == (

@@ -18,6 +18,7 @@ from firth.embed.word2vec.kernels.windows import (
     learn_cbow,
     learn_skipgram,
 )
+from tests.corpora.small_corpora import build
 from tests.embed.word2vec import naive_word2vec as naive
 
 METHODS = {
@@ -53,6 +54,12 @@ class ViewedCorpus:
     def view(self, **_):
         """The view."""
         return self._view
+
+
+def corpus_of(folder, lines, **options):
+    """Build a corpus whose documents are lines."""
+    usual = {"documents": "line", "held_out": 0.0, "threads": 1}
+    return build(folder, "\n".join(lines), **{**usual, **options})
 
 
 def zipf_units(seed, lengths=LENGTHS, n_words=40):
