@@ -12,9 +12,12 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.pretrain.config import MlmConfig
+from firth.pretrain.train import make_mlm_run
 from tests import calls
 from tests.calls import command
 from tests.pretrain.small_run import small_encoder, small_run
+from tests.pretrain.small_training import SMALL, corpus_of
 
 
 @pytest.fixture
@@ -205,3 +208,30 @@ def test_impossible_settings_leave_nothing_behind(run, tmp_path):
     )
     assert refusal(run, run) == f"{run}: already exists; choose another --out or pass --force"
     assert sorted(tmp_path.iterdir()) == before
+
+
+# ---- after real training, which records its corpus
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory):
+    """A corpus of chains of words, a tenth held out."""
+    return corpus_of(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_trained_run_is_pooled_over_its_text_as_training_itself_pooled(chains, tmp_path, sampled):
+    text = chains.sample(1_000, seed=3) if sampled else chains
+    run = make_mlm_run(text, MlmConfig(**{**SMALL, "steps": 2}), tmp_path / "run")
+    result = invoke(run, tmp_path / "pooled")
+    assert result.stdout == f"{tmp_path / 'pooled'}: 40 words, 56 dimensions\n"
+    verify(tmp_path / "pooled")
+    for made in (run, tmp_path / "pooled"):
+        assert Run.open(made).corpus().fingerprint == text.fingerprint
+    pooled, trained = WordVectors.open(tmp_path / "pooled"), WordVectors.open(run)
+    assert list(pooled.vocabulary) == list(trained.vocabulary)
+    assert pooled.matrix.tobytes() == trained.matrix.tobytes()
+    assert pooled.counts.sum() == text.training_tokens
+    pooling = config_of(tmp_path / "pooled")["pooling"]
+    assert {**pooling, "dtype": "float32"} == config_of(run)["pooling"]

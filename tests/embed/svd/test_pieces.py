@@ -4,9 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from firth import cli
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, UNK, learn_pieces
@@ -14,6 +12,7 @@ from firth.embed.svd.piece_text import PieceText
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command
 from tests.pretrain.small_training import corpus_of
 
 SYLLABLES = ["ba", "de", "ki", "lo", "mu", "na", "po", "ri", "su", "te"]
@@ -100,10 +99,9 @@ def test_more_pieces_than_the_text_has_and_a_damaged_table_are_refused(corpus, r
 def test_the_command_trains_and_queries_unseen_words(corpus, tmp_path):
     out = str(tmp_path / "svd")
     options = ["--out", out, "--pieces", "120", "--dim", "8", "--min-count", "1"]
-    result = CliRunner().invoke(cli.main, ["train-svd", str(corpus.path), *options])
-    assert result.exit_code == 0, result.output
+    result = command("train-svd", corpus.path, *options)
     assert "have no pieces with contexts and a zero vector" in result.stderr
-    result = CliRunner().invoke(cli.main, ["neighbors", out, "badekilomu", "-k", "2"])
+    result = command("neighbors", out, "badekilomu", "-k", "2")
     assert "its vector is composed of its pieces" in result.stderr
     assert len(result.stdout.splitlines()) == 2
     assert WordVectors.open(out).pieces is not None
