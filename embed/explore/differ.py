@@ -189,7 +189,7 @@ class _Compared:
             for v, r in zip((a, b), rows, strict=True)
         ]
         words = list(a.vocabulary)
-        return cls([words[row] for row in rows[0]], counts, *neighborhoods(*units, k))
+        return cls([words[row] for row in rows[0]], counts, *neighborhoods(units[0], units[1], k))
 
     @property
     def sizes(self) -> np.ndarray:

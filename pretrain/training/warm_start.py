@@ -31,7 +31,6 @@ from firth.embed.vectors.piece_table import (
     PIECE_VECTORS,
     START,
     TOKENIZER,
-    PieceTable,
     rows_from_words,
 )
 from firth.embed.vectors.word_vectors import WordVectors
@@ -66,7 +65,7 @@ def write_first_vectors(
         words = words_from_run(config.init, text.train, config.size.dim)
         vectors = vectors_from_words(words, pieces, run=config.init)
         with new_run(run / START, _MAKER, force=True) as start:
-            _save_words(start.path, words, PieceTable(pieces, vectors), text.settings)
+            _save_words(start.path, words, pieces, vectors, text.settings)
             start.describe("init", {"source": config.init}, text.settings)
     write_whole(path, lambda new: save_array(new, vectors))
 
@@ -89,7 +88,7 @@ def count_words(
             matrix, _ = text_vectors(view, svd, n_words, name=name, directory=start.path)
             words = WordVectors(view.words[:n_words], matrix, counts=view.counts[:n_words])
             rows = rows_from_words(words.vocabulary, view.counts[:n_words], matrix, pieces)
-            _save_words(start.path, words, PieceTable(pieces, rows), corpus.text)
+            _save_words(start.path, words, pieces, rows, corpus.text)
             start.describe(SVD, dataclasses.asdict(svd), corpus.text)
     except NothingCountedError:
         note("too few words occur together to count, so they have the mean of their pieces")
@@ -106,11 +105,14 @@ def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None
     return dataclasses.replace(svd, dim=min(svd.dim, n_words))
 
 
-def _save_words(start: Path, words: WordVectors, table: PieceTable, text: TextSettings) -> None:
+def _save_words(
+    start: Path, words: WordVectors, pieces: Pieces, rows: np.ndarray, text: TextSettings
+) -> None:
     """Write words and their pieces, of which unseen words have the mean."""
+    # rows: float32 (P, D)
     words.save(start)
-    save_pieces(table.pieces, start / TOKENIZER, text)
-    save_array(start / PIECE_VECTORS, table.rows)
+    save_pieces(pieces, start / TOKENIZER, text)
+    save_array(start / PIECE_VECTORS, rows)
 
 
 def open_first_vectors(directory: Path) -> np.ndarray:
