@@ -58,10 +58,6 @@ class Head:
             if line and not is_comment(line) and not line.startswith(":")
         ]
 
-    def of_inner(self, name: str) -> "Head":
-        """Return the head of a file in the folder."""
-        return Head.of(str(self.path / name))
-
     @property
     def is_list(self) -> bool:
         """Whether there is one record a line, without blank lines between sentences or groups."""

@@ -14,7 +14,8 @@ class Labeled(Protocol):
     """Words or sentences with their labels."""
 
     @property
-    def labels(self) -> Sequence[str]: ...
+    def labels(self) -> Sequence[str]:
+        """The label of each."""
 
 
 Part = TypeVar("Part", bound=Labeled)

@@ -64,14 +64,9 @@ def read_questions(path: Path) -> list[Question]:
 def read_relations(path: Path) -> list[Relation]:
     """Read a word and its answers a line, the form of BATS (Gladkova et al. 2016)."""
     files = files_of(path, TEXT_FILES) if path.is_dir() else [path]
-    return [relation for file in files for relation in _file_of_relations(file)]
-
-
-def _file_of_relations(path: Path) -> list[Relation]:
-    """Read the lines of one file."""
     nothing = "no analogies; expected lines of word TAB answer/answer"
-    rows = read_rows(path, lambda n_fields: n_fields == 2, nothing=nothing, sections=True)
-    return [_relation(row) for row in rows]
+    rows = (read_rows(file, lambda n: n == 2, nothing=nothing, sections=True) for file in files)
+    return [_relation(row) for of_file in rows for row in of_file]
 
 
 def _most_fitting(rows: list[Row], n_fields: int) -> int:

@@ -25,7 +25,8 @@ class MinimalPair:
 def read_minimal_pairs(path: Path) -> list[MinimalPair]:
     """Read a file, or a folder with one file per paradigm, as BLiMP (arXiv:1912.00582)."""
     files = files_of(path, PAIR_FILES) if path.is_dir() else [path]
-    return [pair for file in files for pair in _pairs(file)]
+    nothing = "no pairs; expected a JSON object on each line"
+    return [_pair(row) for file in files for row in read_rows(file, nothing=nothing)]
 
 
 def sample_pairs(pairs: Sequence[MinimalPair], limit: int, seed: int) -> list[MinimalPair]:
@@ -45,12 +46,6 @@ def _key(pair: MinimalPair, seed: int) -> bytes:
     """Return the key that pairs are drawn by; the first of equal pairs goes first."""
     text = f"{pair.good}\n{pair.bad}"
     return hashlib.blake2b(text.encode(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
-
-
-def _pairs(path: Path) -> list[MinimalPair]:
-    """Read the pairs of one file."""
-    nothing = "no pairs; expected a JSON object on each line"
-    return [_pair(row) for row in read_rows(path, nothing=nothing)]
 
 
 def _pair(row: Row) -> MinimalPair:

@@ -3,7 +3,7 @@
 The loss has one optimum, which L-BFGS approaches from zero without a seed or a learning rate.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,7 @@ LINEAR_DECAYS = (1e-3, 1e-4, 1e-5)  # relative to the mean loss, strongest first
 _ITERATIONS = 90  # per decay, each from zero: warm starts would give later ones more
 
 
-def train_linear(
-    table: Any,
-    train: Examples,
-    dev: Examples,
-    n_labels: int,
-    *,
-    decays: Sequence[float] = LINEAR_DECAYS,
-) -> TrainedProbe:
+def train_linear(table: Any, train: Examples, dev: Examples, n_labels: int) -> TrainedProbe:
     """Train a linear probe, a softmax of a linear map, by L-BFGS (Liu and Nocedal 1989).
 
     Each decay starts from zero; the most accurate on ``dev`` wins. Words with the same vector
@@ -38,7 +31,7 @@ def train_linear(
     loss = _Loss(table[rows], counts.reshape(-1, n_labels))
     zero = np.zeros((table.shape[1] + 1) * n_labels)
     tried = []
-    for decay in steps(decays):
+    for decay in steps(LINEAR_DECAYS):
         found = minimize(
             loss, zero, args=(decay,), jac=True, method="L-BFGS-B",
             options={"maxiter": _ITERATIONS, "ftol": 1e-6, "gtol": 1e-6},

@@ -31,10 +31,7 @@ def train_window(
     less than 0.0001; by accuracy it would end while every word still gets the most frequent label.
     """
     # table: float32 (R, D) or scipy.sparse CSR (R, D), standardized
-    tried = (
-        _train(table, train, dev, n_labels, decay, seed, _MAX_STEPS, _MAX_EPOCHS)
-        for decay in steps(WINDOW_DECAYS)
-    )
+    tried = (_train(table, train, dev, n_labels, decay, seed) for decay in steps(WINDOW_DECAYS))
     return max(tried, key=lambda probe: probe.accuracy)
 
 
@@ -45,8 +42,6 @@ def _train(
     n_labels: int,
     decay: float,
     seed: int,
-    max_steps: int,
-    max_epochs: int,
 ) -> TrainedProbe:
     """Train with one decay; return the network of the best epoch."""
     import torch
@@ -56,7 +51,7 @@ def _train(
     network = (_Network if dense else _SparseNetwork)(table, width, n_labels, seed)
     batch = min(_BATCH, max(_MIN_BATCH, n_words // _STEPS))
     patience = math.ceil(_STEPS * batch / n_words)
-    n_epochs = max(max_epochs, math.ceil(max_steps * batch / n_words))
+    n_epochs = max(_MAX_EPOCHS, math.ceil(_MAX_STEPS * batch / n_words))
     optimizer = torch.optim.AdamW(
         [network.weights],
         lr=_LEARNING_RATE,

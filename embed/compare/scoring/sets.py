@@ -73,7 +73,7 @@ def _match(task: type[Task], head: Head) -> Match:
     if head.names and task.inner_files:
         pattern = Path(task.inner_files).name
         inner = [name for name in head.names if Path(name).match(pattern)]
-        return task.recognize(head.of_inner(inner[0])) if inner else Match.NO
+        return task.recognize(Head.of(str(head.path / inner[0]))) if inner else Match.NO
     return task.recognize(head)
 
 

@@ -77,7 +77,9 @@ class AssociationTask(WordTask):
         own, chosen = found.take(inside), lists[found.items[inside] - first]
         statistic = _effect_size(vectors, own.places[:, 0], chosen, own.composed)
         used = np.bincount(chosen, minlength=len(sizes)).tolist()
-        reason = _too_few(test, used) or _all_equal(statistic)
+        reason = _too_few(test, used)
+        if reason is None and np.ptp(_associations(statistic)) < _SPREAD:
+            reason = "all target words have the same association"
         return self._measurement(
             "effect_size",
             own.items,
@@ -118,15 +120,6 @@ def _too_few(test: AssociationTest, used: Sequence[int]) -> str | None:
             left = f"{n_used} of {len(each.words)} words of {each.name!r}"
             return f"{left} can be used, fewer than {MIN_WORDS}"
     return None
-
-
-def _all_equal(statistic: EffectSize) -> str | None:
-    """Return that all target words have the same association, or None if they differ."""
-    return (
-        "all target words have the same association"
-        if np.ptp(_associations(statistic)) < _SPREAD
-        else None
-    )
 
 
 def _associations(statistic: EffectSize) -> np.ndarray:

@@ -147,7 +147,7 @@ class SynonymTask(WordTask):
 
     def measure(self, vectors, items, unknown="skip"):
         found = self._look_up(vectors, items, unknown)
-        return [self._measured(found, "right", Means(np.ones(len(found.items))), None)]
+        return [self._measurement("right", found.items, Means(np.ones(len(found.items))), None)]
 
 
 @pytest.fixture

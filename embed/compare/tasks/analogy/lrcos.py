@@ -46,7 +46,6 @@ def correct_by_lrcos(
     *,
     exclude: bool = True,
     composed: Any = None,
-    block: int = _BLOCK,
 ) -> np.ndarray:
     """Return which lines LRCos answers correctly.
 
@@ -73,9 +72,9 @@ def correct_by_lrcos(
     )
     owners = np.repeat(np.arange(len(words)), np.diff(offsets))
     correct, other = np.full((2, len(words)), -np.inf, dtype=np.float32)
-    held = np.empty((len(rows), min(block, candidates)), dtype=np.float32)
-    for start in range(0, candidates, block):
-        some = np.arange(start, min(start + block, candidates))
+    held = np.empty((len(rows), min(_BLOCK, candidates)), dtype=np.float32)
+    for start in range(0, candidates, _BLOCK):
+        some = np.arange(start, min(start + _BLOCK, candidates))
         cosines = products(
             queries, finite_units(vectors, some).astype(np.float32), held[:, : len(some)]
         )

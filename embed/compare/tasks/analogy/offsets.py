@@ -15,6 +15,7 @@ from firth.embed.vectors.search import nonzero_rows
 
 BY_OFFSET = ("accuracy", "accuracy_3cosmul", "accuracy_pairdirection")  # the first is 3CosAdd
 _BLOCK = 1024  # candidates whose cosines with all question words are held at once
+_QUESTIONS = 1 << 12  # of one thread
 
 
 def correct_by_offset(
@@ -25,8 +26,6 @@ def correct_by_offset(
     *,
     exclude: bool = True,
     composed: Any = None,
-    block: int = _BLOCK,
-    chunk: int = 1 << 12,
 ) -> np.ndarray:
     """Return which analogy questions are answered correctly by each of BY_OFFSET.
 
@@ -46,15 +45,15 @@ def correct_by_offset(
     a, b, c = places.T
     offset_products = inner[c, a] - inner[c, b]  # -(c p)
     order = np.lexsort((c, b, a))  # questions with the same a, b in a row
-    chunks = _split(order, chunk)
+    chunks = _split(order, _QUESTIONS)
     thirds = _split(np.unique(c), 64)
     candidates = min(restrict, len(vectors.vocabulary))
-    shape = len(words), min(block, candidates)
+    shape = len(words), min(_BLOCK, candidates)
     held = np.empty((2, math.prod(shape)), dtype=np.float32)  # fresh memory is slow
 
     with worker_threads(thread_count(None)) as pool:
-        for start in range(0, candidates, block):
-            rows = np.arange(start, min(start + block, candidates))
+        for start in range(0, candidates, _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, candidates))
             units = finite_units(vectors, rows).astype(np.float32)
             cosines, inverse = (
                 part[: shape[0] * len(rows)].reshape(-1, len(rows)) for part in held

@@ -78,7 +78,8 @@ def test_each_decay_is_trained_from_zero(monkeypatch):
     def weights(*decays):
         kept = []
         monkeypatch.setattr(linear, "_predictor", lambda t, w: kept.append(w) or _none)
-        train_linear(both, examples, dev, 4, decays=decays)
+        monkeypatch.setattr(linear, "LINEAR_DECAYS", decays)
+        train_linear(both, examples, dev, 4)
         return kept
 
     strong, weak = weights(1e-3, 1e-5)

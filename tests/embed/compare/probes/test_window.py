@@ -43,14 +43,12 @@ def test_only_a_window_probe_learns_from_neighbors(sparse, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
-def test_probes_are_the_same_for_the_same_seed_only(sparse):
+def test_probes_are_the_same_for_the_same_seed_only(sparse, monkeypatch):
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)  # enough here
     table, examples = separable(300)
     table = scipy.sparse.csr_matrix(np.maximum(table, 0)) if sparse else table
     with ONE_THREAD:
-        nets = [
-            window_probe._train(table, examples, examples, 4, 0.01, seed, 256, 8)
-            for seed in (1, 1, 2)
-        ]
+        nets = [window_probe._train(table, examples, examples, 4, 0.01, seed) for seed in (1, 1, 2)]
         answers = [train_linear(table, examples, examples, 4) for _ in range(2)]
 
     # predict is a method of the network that was kept
@@ -135,6 +133,8 @@ def test_epochs_are_compared_by_the_likelihood_of_known_labels():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_words", [100, 4095, 4097])
 def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
+    monkeypatch.setattr(window_probe, "_MAX_STEPS", 256)
+    monkeypatch.setattr(window_probe, "_MAX_EPOCHS", 1)
     table, _ = separable(8)
     rng = np.random.default_rng(2)
     train = Examples(rng.integers(8, size=(n_words, 1)), rng.integers(4, size=n_words))
@@ -146,7 +146,7 @@ def test_training_stops_after_the_stated_number_of_steps(n_words, monkeypatch):
         monkeypatch.setattr(
             window_probe._Network, "mean_loss", lambda *_: epochs.append(0) or loss(len(epochs))
         )
-        window_probe._train(table, train, train, 4, 0.01, 1, max_steps=256, max_epochs=1)
+        window_probe._train(table, train, train, 4, 0.01, 1)
         return len(epochs)
 
     without_gain, in_all = trained(lambda nth: 1.0) - 1, trained(lambda nth: 2 - nth / 100)

@@ -7,6 +7,7 @@ import scipy.sparse
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.questions import Question, Relation
 from firth.embed.compare.datasets.word_pairs import default_sets
+from firth.embed.compare.tasks.analogy import offsets
 from firth.embed.compare.tasks.analogy.analogies import AnalogyTask
 from firth.embed.compare.tasks.analogy.offset_kernels import _SHIFT, invert_distances, score_block
 from firth.embed.compare.tasks.analogy.offsets import BY_OFFSET, correct_by_offset, mark
@@ -45,7 +46,7 @@ def naive_answer(matrix, a, b, c, restrict, method, exclude=True):
 @pytest.mark.parametrize("restrict", [7, 40, 1000])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("exclude", [False, True])
-def test_answers_match_the_definition(restrict, sparse, exclude):
+def test_answers_match_the_definition(restrict, sparse, exclude, monkeypatch):
     rng = np.random.default_rng(11)
     matrix = rng.normal(size=(60, 4)).astype(np.float32)
     n_rows = min(restrict, 60)
@@ -64,8 +65,9 @@ def test_answers_match_the_definition(restrict, sparse, exclude):
         [f"w{row}" for row in range(60)], scipy.sparse.csr_matrix(matrix) if sparse else matrix
     )
 
-    sizes = {"block": 16, "chunk": 5}  # several blocks and a short last one
-    right = correct_by_offset(vectors, asked, answers, restrict, exclude=exclude, **sizes)
+    monkeypatch.setattr(offsets, "_BLOCK", 16)  # several blocks and a short last one
+    monkeypatch.setattr(offsets, "_QUESTIONS", 5)
+    right = correct_by_offset(vectors, asked, answers, restrict, exclude=exclude)
 
     for method, found in zip(BY_OFFSET, right, strict=True):
         expected = [

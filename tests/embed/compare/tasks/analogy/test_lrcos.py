@@ -59,7 +59,8 @@ def naive_lrcos(vectors, relations, exclude):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("exclude", [False, True])
-def test_lrcos_matches_the_definition(sparse, exclude):
+def test_lrcos_matches_the_definition(sparse, exclude, monkeypatch):
+    monkeypatch.setattr(lrcos, "_BLOCK", 50)  # several blocks
     relations, vectors = planted(noise=1.1)
     matrix = scipy.sparse.csr_matrix(vectors.matrix) if sparse else vectors.matrix
 
@@ -70,7 +71,6 @@ def test_lrcos_matches_the_definition(sparse, exclude):
         [line.section for line in relations],
         len(vectors.vocabulary),
         exclude=exclude,
-        block=50,
     )
 
     expected = naive_lrcos(vectors, relations, exclude)
