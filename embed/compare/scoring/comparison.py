@@ -17,15 +17,6 @@ from firth.embed.protocols import StaticVectors
 from firth.embed.registry import Chosen
 
 
-def _nth(progress: Progress, before: int, of: int) -> Progress:
-    """Return the progress of one set among several."""
-
-    def show(done: float, total: float | None = None, detail: str = "") -> None:
-        progress(before + done, of, detail)
-
-    return show
-
-
 def compare_vectors(
     runs: Mapping[str, StaticVectors],
     tasks: Sequence[Task],
@@ -66,15 +57,13 @@ def compare_vectors(
     scores: list[Score] = []
     pairs: list[Pair] = []
     failures: list[str] = []
-    n_vectors = len(vectors)
     for set_index, task in enumerate(tasks):
         bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
         evaluation = SetEvaluation(task, set_index, vectors, groups, config, cache, bands)
         failures += evaluation.find_known_items()
-        show = _nth(progress, set_index * n_vectors, len(tasks) * n_vectors)
-        failures += evaluation.measure(show)
+        failures += evaluation.measure(progress, len(tasks))
         scores += note_published(evaluation.scores(), task, chosen, foreign)
         pairs += evaluation.pairs()
     if contents:

@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.reporting import Progress
 from firth.corpora.common.threads import map_in_order, thread_count
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
@@ -89,9 +89,13 @@ class SetEvaluation:
         if known:
             self._shared = np.logical_and.reduce(known)
 
-    def measure(self, progress: Progress = no_progress) -> Iterator[str]:
-        """Score every run on shared items and on all it covers; yield errors of damaged runs."""
+    def measure(self, progress: Progress, n_sets: int) -> Iterator[str]:
+        """Score every run on shared items and on all it covers; yield errors of damaged runs.
+
+        The progress is that of ``n_sets`` sets, of which those before this one are done.
+        """
         names = list(self._known)
+        n_before, n_scores = (n * len(self._vectors) for n in (self._set_index, n_sets))
         shares = dict.fromkeys(names, 0.0)
         reporting = Lock()
 
@@ -99,7 +103,8 @@ class SetEvaluation:
             def report(share: float) -> None:
                 with reporting:
                     shares[name] = share
-                    progress(sum(shares.values()), len(names), f"{name} on {self._task.dataset}")
+                    done = n_before + sum(shares.values())
+                    progress(done, n_scores, f"{name} on {self._task.dataset}")
 
             with reporting_shares(report):
                 found = self._evaluate_run(name)
