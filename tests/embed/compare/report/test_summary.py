@@ -3,7 +3,7 @@
 import pytest
 
 from firth.embed.compare.report.summary import summarize
-from tests.embed.compare.report.report_pages import pair, result
+from tests.embed.compare.report.report_pages import pair, plain_document, result
 
 SIGNIFICANT, NOT, UNTESTED = 0.05, 0.051, None
 AT = "similarity of words (ws353)"
@@ -12,22 +12,14 @@ AT = "similarity of words (ws353)"
 def document(scores, tests, **more):
     """Scores of runs, and the p-values of pairs that are named by their first letters."""
     name = {run[0]: run for run in scores}
-    differences = {
-        pair_of: scores[name[pair_of[0]]] - scores[name[pair_of[1]]] for pair_of in tests
-    }
-    return {
-        "runs": [{"run": run, "method": run, "fingerprint": None} for run in scores],
-        "results": [result(run, score, **more) for run, score in scores.items()],
-        "pairs": [
-            pair(name[a], name[b], differences[a + b], p, **about(more))
+    shared = {key: value for key, value in more.items() if key != "ranked"}
+    return plain_document(
+        [result(run, score, **more) for run, score in scores.items()],
+        [
+            pair(name[a], name[b], scores[name[a]] - scores[name[b]], p, **shared)
             for (a, b), p in tests.items()
         ],
-    }
-
-
-def about(more):
-    """Fields that a result shares with its pairs."""
-    return {key: more[key] for key in ("task", "dataset", "metric", "section") if key in more}
+    )
 
 
 def joined(*documents):
