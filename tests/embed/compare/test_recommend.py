@@ -64,43 +64,46 @@ def test_the_margin_is_over_the_best_other_candidate():
     assert margin_of(sample(10**6, svd=(0.6, 0.1, 0.1)), "similarity", "svd") is None
 
 
-def test_each_kind_has_its_own_choice_if_no_candidate_is_good_at_two():
-    advice = asked(sample(10**6, svd=(0.6, 0.1, 0.1), sg=(0.5, 0.4, 0.1), cbow=(0.4, 0.2, 0.3)))
+@pytest.mark.parametrize(
+    ("scores", "good", "choices"),
+    [
+        # no candidate is good at two kinds
+        (
+            {"svd": (0.6, 0.1, 0.1), "sg": (0.5, 0.4, 0.1), "cbow": (0.4, 0.2, 0.3)},
+            (("svd",), ("sg",), ("cbow",)),
+            {"svd": KINDS[:1], "sg": KINDS[1:2], "cbow": KINDS[2:]},
+        ),
+        # one covers as many as possible: .019 is within two errors of .01, .021 is not
+        (
+            {"svd": (0.6, 0.4, 0.1), "sg": (0.581, 0.381, 0.3), "far": (0.579, 0.379, 0.279)},
+            (("svd", "sg"), ("svd", "sg"), ("sg",)),
+            {"sg": KINDS},
+        ),
+        # means break ties between candidates
+        (
+            {"a": (0.600, 0.390, 0.1), "b": (0.595, 0.400, 0.1), "c": (0.590, 0.392, 0.3)},
+            (("a", "b", "c"), ("b", "c", "a"), ("c",)),
+            {"c": KINDS},
+        ),
+        (
+            {"a": (0.600, 0.390, 0.1), "b": (0.595, 0.400, 0.1), "d": (0.1, 0.1, 0.3)},
+            (("a", "b"), ("b", "a"), ("d",)),
+            {"b": KINDS[:2], "d": KINDS[2:]},
+        ),
+        # as shares of the best, not as sums: grammar's scores are large
+        (
+            {"svd": (0.55, 0.44, 0.45), "sg": (0.54, 0.30, 0.73)},
+            (("svd", "sg"), ("svd",), ("sg",)),
+            {"svd": KINDS[:2], "sg": KINDS[2:]},
+        ),
+    ],
+    ids=["apart", "tied", "means", "two", "shares"],
+)
+def test_few_good_candidates_cover_all_kinds(scores, good, choices):
+    advice = asked(sample(10**6, **scores))
 
-    assert advice.choices == {
-        "svd": ("similarity",),
-        "sg": ("meaning",),
-        "cbow": ("grammar",),
-    }
-    assert advice.good == {"similarity": ("svd",), "meaning": ("sg",), "grammar": ("cbow",)}
-
-
-def test_a_tied_candidate_covers_as_many_kinds_as_possible():
-    # differences of .019 are within two errors of .01, those of .021 are not
-    advice = asked(
-        sample(10**6, svd=(0.6, 0.4, 0.1), sg=(0.581, 0.381, 0.3), far=(0.579, 0.379, 0.279))
-    )
-
-    assert advice.good == {
-        "similarity": ("svd", "sg"),
-        "meaning": ("svd", "sg"),
-        "grammar": ("sg",),
-    }
-    assert advice.choices == {"sg": KINDS}
-
-
-def test_means_break_ties_between_candidates():
-    advice = asked(
-        sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), c=(0.590, 0.392, 0.3))
-    )
-
-    assert advice.good["similarity"] == ("a", "b", "c")
-    assert advice.choices == {"c": KINDS}
-    # as shares of the best, not as sums: grammar's scores are large
-    large = asked(sample(10**6, svd=(0.55, 0.44, 0.45), sg=(0.54, 0.30, 0.73)))
-    assert large.choices == {"svd": KINDS[:2], "sg": KINDS[2:]}
-    without = asked(sample(10**6, a=(0.600, 0.390, 0.1), b=(0.595, 0.400, 0.1), d=(0.1, 0.1, 0.3)))
-    assert without.choices == {"b": KINDS[:2], "d": KINDS[2:]}
+    assert tuple(advice.good[kind] for kind in KINDS) == good
+    assert list(advice.choices.items()) == list(choices.items())
 
 
 def test_recommendations_are_a_table_in_a_notebook():
@@ -142,19 +145,13 @@ def test_the_sample_with_the_nearest_size_ratio_decides(tokens, nearest):
     assert advice.is_far == (not 0.5 <= tokens / nearest <= 2)
 
 
-def test_vocabulary_size_decides_between_samples_of_one_size():
-    poor, rich = (
-        sample(10**6, words=8_000, x=(0.5, 0.5, 0.5)),
-        sample(10**6, words=30_000, x=(0.5, 0.5, 0.5)),
-    )
-
+def test_script_counts_before_size_and_size_before_words():
+    x = (0.5, 0.5, 0.5)
+    poor, rich = (sample(10**6, words=words, x=x) for words in (8_000, 30_000))
     assert asked(poor, rich, words=12_000).sample is poor
     assert asked(poor, rich, words=20_000).sample is rich
 
-
-def test_script_counts_before_size():
-    near, far = sample(10**6, x=(0.5, 0.5, 0.5)), sample(10**8, unspaced=True, x=(0.5, 0.5, 0.5))
-
+    near, far = sample(10**6, x=x), sample(10**8, unspaced=True, x=x)
     assert asked(near, far, unspaced=True).sample is far
     assert not asked(near, far).is_far
     assert asked(near, unspaced=True).is_far
