@@ -23,8 +23,9 @@ def test_resuming_drops_lines_of_repeated_steps(tmp_path):
     assert [child.name for child in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
-def test_a_truncated_line_is_ignored(tmp_path):
+def test_a_truncated_line_is_ignored_and_a_missing_file_has_none(tmp_path):
     path = tmp_path / "metrics.jsonl"
+    assert read_metrics(path) == []
     path.write_text('{"step": 1}\n{"step": 2, "lo')
     assert read_metrics(path) == [{"step": 1}]
     Metrics(path, 1).write(step=2)
@@ -41,10 +42,6 @@ def test_nan_and_infinity_become_null(tmp_path):
     assert json.loads(path.read_text(), parse_constant=refuse) == {
         "loss": None, "rate": None, "step": 1,
     }  # fmt: skip
-
-
-def test_a_missing_file_has_no_lines(tmp_path):
-    assert read_metrics(tmp_path / "metrics.jsonl") == []
 
 
 def test_a_standard_error_worked_by_hand():
@@ -70,12 +67,6 @@ def test_the_standard_error_matches_the_naive_twin(units):
     assert found.n_units == len(units)
     # both sum up to 45 numbers below 45, rounded to 2^-53 each: errors add up to less than 1e-12
     assert found.standard_error == pytest.approx(expected, abs=1e-12)
-
-
-def test_equal_units_of_one_pair_have_the_usual_standard_error():
-    values = np.random.default_rng(1).random(50)
-    loss = HeldOutLoss.of_units(values, np.ones(50, dtype=np.int64))
-    assert loss.standard_error == pytest.approx(values.std(ddof=1) / math.sqrt(50))
 
 
 def test_intervals_by_unit_cover_the_true_loss_and_intervals_by_pair_do_not():

@@ -372,14 +372,6 @@ def test_jieba_words_reach_the_store(tmp_path):
     ]  # fmt: skip
 
 
-def test_only_text_without_spaces_that_is_not_divided_brings_advice(tmp_path):
-    divided = build(tmp_path, "我 来到 北京 。 我 爱 清华大学 ！", segmenter="whitespace")
-    assert not any("segmenter" in line for line in divided.advice())
-    for options in ({}, {"segmenter": "whitespace"}):
-        running = build(tmp_path, "我来到北京我爱清华大学", f"running{len(options)}", **options)
-        assert any("`segmenter=jieba`" in line for line in running.advice())
-
-
 def test_source_names_need_not_be_utf8(tmp_path):
     source = tmp_path / os.fsdecode(b"b\xe9.txt")
     source.write_text(NEWS)
@@ -485,7 +477,9 @@ def test_a_source_without_words_is_an_error_and_leaves_nothing(tmp_path, text):
     assert [path.name for path in tmp_path.iterdir()] == ["news.txt"]
 
 
-def test_combining_accents_bring_advice(tmp_path):
+def test_combining_accents_and_undivided_text_bring_advice(tmp_path):
+    running = build(tmp_path, "我来到北京我爱清华大学", "running")
+    assert any("`segmenter=jieba`" in line for line in running.advice())
     mixed, plain = (
         build(tmp_path, text, name)
         for name, text in (

@@ -18,6 +18,7 @@ from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.search import Search
 from firth.corpora.text.segment import TextSettings
+from tests.corpora.small_corpora import arrays
 
 ONE_THREAD = BuildOptions(threads=1)
 
@@ -88,11 +89,6 @@ WITH_FIELDS = {
     "records": records,
     "pairs": lambda: ((r["body"], {"n": 1, "year": r["year"]}) for r in records()),
 }
-
-
-def arrays(corpus):
-    """Return the bytes of all arrays of a corpus."""
-    return {path.name: path.read_bytes() for path in corpus.path.rglob("*.npy")}
 
 
 def fields_of(corpus):

@@ -13,7 +13,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.reading.remote import remote_files
 from firth.corpora.reading.sources import source_files
-from firth.corpora.store.corpus import Corpus
+from tests.corpora.small_corpora import arrays
 
 pytestmark = pytest.mark.process
 
@@ -45,11 +45,6 @@ def server() -> Iterator[str]:
     yield address
     running.stop()
     patch.undo()
-
-
-def arrays(corpus: Corpus) -> dict[str, bytes]:
-    """Return the arrays of a corpus."""
-    return {path.name + path.parent.name: path.read_bytes() for path in corpus.path.rglob("*.npy")}
 
 
 @pytest.fixture

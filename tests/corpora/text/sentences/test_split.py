@@ -92,12 +92,9 @@ def test_paragraphs_are_independent(first, second):
     assert offsets_of(first + second, [0, cut, end]) == sorted(set(alone))
 
 
-def test_empty_text_has_no_sentences():
+def test_empty_text_has_no_sentences_and_empty_paragraphs_are_skipped():
     assert offsets_of("", [0, 0]) == [0]
     assert split_sentences("") == []
-
-
-def test_empty_paragraphs_are_skipped():
     assert offsets_of("A. B", [0, 0, 0, 4, 4]) == [0, 4]
     assert split_sentences("One.\n\nTwo. Three.") == ["One.\n", "\n", "Two. ", "Three."]
 
