@@ -30,12 +30,7 @@ from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import block_matrices, n_weights
 from firth.pretrain.training.prepare import build_training_data
 from firth.pretrain.training.session import KEPT_CHECKPOINTS, make_workload
-from firth.pretrain.training.warm_start import (
-    AUTO,
-    NONE,
-    check_source,
-    start_config,
-)
+from firth.pretrain.training.warm_start import AUTO, NONE, check_source, start_config
 
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus

@@ -43,6 +43,8 @@ def attention_and_rows(config, *, length=23, rows=2, seed=3, few_keys=256):
 
 def rotary_of(config, segments):
     """Cosines and sines at positions that count from the row's start, as (B, T, 1, d / 2)."""
+    if config.positions != "rotary":
+        return None
     phase = angles(config.max_length, config.key_dim)[: segments.shape[1]]
     shape = (len(segments), -1, 1, -1)
     return tuple(t.float()[None, :, None].expand(shape) for t in (phase.cos(), phase.sin()))
@@ -121,7 +123,7 @@ def naive_attention(layer, x, may_look, *, rotary=False):
                     near = {j: vector_of(layer.relative.of_keys, h, j - i) for j in seen}
                     far = {j: vector_of(layer.relative.of_values, h, j - i) for j in seen}
                 scores = [one_score(layer, h, queries[i], keys[j] + near[j]) for j in seen]
-                exps = np.exp(np.array(scores) - max(scores, default=0.0))
+                exps = np.exp(np.array(scores) - max(scores))
                 if layer.score == "hard":
                     exps = (exps == 1.0).astype(float)
                 for j, e in zip(seen, exps / exps.sum(), strict=True):
@@ -160,7 +162,7 @@ EVERY_KIND = [
 def test_attention_follows_the_formula(score, span, positions):
     config = encoder_config(attention_score=score, attention_span=span, positions=positions)
     layer, x, segments = attention_and_rows(config)
-    rotary = rotary_of(config, segments) if positions == "rotary" else None
+    rotary = rotary_of(config, segments)
 
     mixed = layer(x, build_attention_inputs(config, segments, rotary))
     dense = dataclasses.replace(
@@ -217,7 +219,7 @@ def test_local_blocks_equal_the_dense_mask(span, length, few_keys):
 def test_chosen_slots_equal_those_of_all_slots(score, positions, span, few_keys):
     config = encoder_config(attention_score=score, attention_span=span, positions=positions)
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
-    rotary = rotary_of(config, segments) if positions == "rotary" else None
+    rotary = rotary_of(config, segments)
     inputs = build_attention_inputs(config, segments, rotary)
     chosen = torch.tensor([[0, 7, 20], [3, 3, 22]])
 

@@ -122,7 +122,7 @@ def test_the_first_heads_follow_edges_and_the_others_the_formula(score, position
     shape = {"attention_score": score, "positions": positions}
     config = encoder_config(**shape)
     layer, x, segments = attention_and_rows(config, few_keys=few_keys)
-    rotary = rotary_of(config, segments) if positions == "rotary" else None
+    rotary = rotary_of(config, segments)
     layer.out = torch.nn.Identity()  # so that heads stay apart
     tree = torch.randint(-1, 9, (2, 2, 23), generator=torch.Generator().manual_seed(2))
     ties = tree_edges(tree)
