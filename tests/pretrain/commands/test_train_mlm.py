@@ -195,12 +195,10 @@ def test_a_smaller_preset_may_learn_more_in_a_short_time(options, better):
     assert train_mlm._better_preset(config) == better
 
 
-@pytest.mark.slow
-def test_the_preset_that_learns_more_is_named(corpus):
-    words = as_words({"pieces": 60, "batch": 1, "dtype": "float32", "compile": "off", "threads": 1})
-    called = ("train-mlm", corpus.path, "--dry-run", "--device", "cpu", "--minutes", "20", *words)
-    named = "in so short a time --preset micro learns more than mini\n"
-    assert named in invoke(*called).stderr
+def test_the_preset_that_learns_more_is_named():
+    options = as_words({"minutes": 20, "device": "cpu", "threads": 1})
+    called = ("train-mlm", "nowhere", "--dry-run", *options)
+    assert "in so short a time --preset micro learns more than mini\n" in invoke(*called).stderr
     assert "in so short a time" not in invoke(*called, "--preset", "micro").stderr
 
 

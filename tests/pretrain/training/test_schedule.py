@@ -27,20 +27,13 @@ def test_a_budget_in_minutes_stays_a_time():
     assert make_budget(MlmConfig(minutes=1.5).resolved(), 100, 8) == Budget(seconds=90.0)
 
 
-def test_progress_ends_at_the_last_step_or_second():
-    assert Budget(steps=4).progress(3, 1e9) == 0.75
-    assert Budget(steps=4).progress(4, 0.0) == 1.0
-    assert Budget(seconds=10.0).progress(999, 5.0) == 0.5
-
-
-def test_midpoints_of_steps_are_evenly_spaced_in_the_budget():
-    assert [Budget(steps=4).midpoint(step, 0.0) for step in range(4)] == [
-        0.125, 0.375, 0.625, 0.875,
-    ]  # fmt: skip
-
-
-def test_a_step_has_the_rate_of_the_time_spent_however_long_counting_took_before_it():
-    assert Budget(seconds=10.0).midpoint(0, 4.0) == Budget(seconds=10.0).midpoint(1, 4.0) == 0.4
+def test_progress_ends_at_the_last_step_or_second_and_midpoints_are_those_of_steps():
+    steps, time = Budget(steps=4), Budget(seconds=10.0)
+    assert [steps.progress(step, 1e9) for step in (3, 4)] == [0.75, 1.0]
+    assert time.progress(999, 5.0) == 0.5
+    assert [steps.midpoint(step, 0.0) for step in range(4)] == [0.125, 0.375, 0.625, 0.875]
+    # however long counting took before the first step
+    assert time.midpoint(0, 4.0) == time.midpoint(1, 4.0) == 0.4
 
 
 def test_the_rate_rises_linearly_then_falls_to_zero():
