@@ -36,6 +36,7 @@ class HuggingFaceEncoder(PieceEncoder, StaticLayers):
     Words have the pieces they have after a space, wherever they are in the sentence.
     """
 
+    pieces: ExternalTokenizer
     # on a CPU as for TrainedEncoder; a GPU has to hold the states of all layers
     default_slots: ClassVar[dict[str, int]] = {"cpu": 2048, "cuda": 1 << 14}
 
@@ -50,13 +51,11 @@ class HuggingFaceEncoder(PieceEncoder, StaticLayers):
 
     def words(self, text: str) -> list[str]:
         """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""
-        words: list[str] = self.pieces.words(text)
-        return words
+        return self.pieces.words(text)
 
     def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words have no [UNK] among their pieces, bool (n_words,)."""
-        covered: np.ndarray = self.pieces.covers(words)
-        return covered
+        return self.pieces.covers(words)
 
     @property
     def _table(self) -> Tensor:

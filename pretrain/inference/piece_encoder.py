@@ -15,6 +15,7 @@ from firth.pretrain.inference.windows import Frame, PiecedText, PieceWindows, Sp
 class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
     """An encoder that reads sentences of similar length together, each in its own row."""
 
+    pieces: Splitter
     # per batch, by device: what is fastest
     default_slots: ClassVar[dict[str, int]]
     slots: int | None = None  # per batch; None for the default
@@ -23,7 +24,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
         self, model: Any, pieces: Splitter, frame: Frame, *, dim: int, max_pieces: int, name: str
     ) -> None:
         self.model = model.eval()
-        self.pieces: Any = pieces
+        self.pieces = pieces
         self.frame = frame
         self.dim = dim  # D, the width of the states
         self.max_pieces = max_pieces  # the longest sequence, without special pieces

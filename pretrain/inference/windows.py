@@ -3,17 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.trees import ParsedSentence
+from firth.corpora.tokenizer.external import ExternalTokenizer
+from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.vectors.piece_table import means_of_pieces
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.data.trees import NO_GOVERNOR, NO_WORD
 
+Splitter = Pieces | ExternalTokenizer
 _SPECIALS = 2  # of each window, about
 
 
@@ -32,13 +34,6 @@ class WindowRows(Rows):
     """Windows as rows of one segment each."""
 
     kept: torch.Tensor  # bool (B, T): slots of the pieces that the window keeps
-
-
-class Splitter(Protocol):
-    """Splits words into pieces."""
-
-    def split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ids of all pieces (P,), and each word's offset, (n_words + 1,)."""
 
 
 @dataclass(frozen=True)
