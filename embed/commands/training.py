@@ -11,7 +11,7 @@ import click
 from firth.corpora.common.command import OUTPUT, option
 from firth.corpora.common.estimate import Estimate, dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
-from firth.embed.runs.seeds import SeedRuns, seeds_option
+from firth.embed.runs.seeds import KEPT, SeedRuns, seeds_option
 
 if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
@@ -33,17 +33,13 @@ class Request(Generic[ConfigT]):
     as_json: bool
     cluster: str | None = None
 
-    def check_runs(self) -> None:
-        """Raise if a run cannot be made, before a corpus is built, which may take long."""
-        if self.out is not None:
-            self.runs.finished()
-
-    def open_corpus(self, device: str) -> "Corpus":
+    def open_corpus(self, device: str = "cpu") -> "Corpus":
         """Open or build the corpus; raise before if a run cannot be made or there is no device."""
         from firth.corpora.common.device import choose_device
         from firth.corpora.encoding.build import open_or_build
 
-        self.check_runs()
+        if self.out is not None:
+            self.runs.finished()
         choose_device(device)
         return open_or_build(self.corpus)
 
@@ -62,7 +58,7 @@ class Request(Generic[ConfigT]):
         finished = runs.finished(corpus.fingerprint, chosen)
         for run, config in runs.configs().items():
             if run in finished:
-                click.echo(runs.kept_message(run))
+                click.echo(f"{run}: {KEPT}")
             else:
                 yield run, config
         warn_of_little_text(corpus)

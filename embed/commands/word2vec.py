@@ -8,17 +8,15 @@ from firth.embed.commands.training import Request, print_losses
 
 def train(request: Request[Any]) -> None:
     """Train with the method of the config."""
-    from firth.corpora.encoding.build import open_or_build
     from firth.corpora.store.corpus import is_corpus
     from firth.embed.word2vec.initial import open_init
     from firth.embed.word2vec.train import estimate_word2vec, make_run
     from firth.embed.word2vec.trainer import build_trainer
 
     config = request.config
-    request.check_runs()
     if not is_corpus(Path(request.corpus)):
         open_init(config)  # raises, if it does not fit, before a corpus is built
-    corpus = open_or_build(request.corpus)
+    corpus = request.open_corpus()
     trainer = build_trainer(corpus, config)
     if request.dry_run:
         request.print_plan(estimate_word2vec(trainer))

@@ -22,6 +22,7 @@ from firth.embed.runs.run import FREE, INIT, trained
 ConfigT = TypeVar("ConfigT")
 
 _MAX_SEEDS = 1_000
+KEPT = "kept, already trained with these settings"
 _FEW = 3  # runs that the hint lists by name
 
 
@@ -85,10 +86,6 @@ class SeedRuns(Generic[ConfigT]):
             if corpus is not None:
                 self._check_can_start(run, wanted)
         return frozenset(found)
-
-    def kept_message(self, run: Path) -> str:
-        """Return the message that a run is kept."""
-        return f"{run}: kept, already trained with these settings"
 
     def hint(self) -> str:
         """Return a shell command that compares the runs."""

@@ -10,6 +10,7 @@ import click
 
 from firth.corpora.common.command import Command, option
 from firth.embed.commands.training import Request, size, training_options
+from firth.embed.runs.seeds import KEPT
 from firth.pretrain.config import MASKED, PRESETS, MlmConfig, parse_preset
 from firth.pretrain.mixers import ATTENTION
 
@@ -122,7 +123,7 @@ def _train(request: Request[MlmConfig]) -> None:
                 if runs.seeds is not None:  # compiled code would change the next run's tuning
                     torch.compiler.reset()
             if group.is_first:
-                click.echo(runs.kept_message(run) if kept else summary(run))
+                click.echo(f"{run}: {KEPT}" if kept else summary(run))
                 if not kept and (shares := step_time(run)):
                     note(shares)
         if group.is_first:
