@@ -6,7 +6,7 @@ import click
 
 from firth.corpora.common.command import Command
 from firth.embed.commands.training import Request, last_epoch, print_losses, training_options
-from firth.embed.nplm.config import NplmConfig
+from firth.embed.nplm.config import NplmConfig, with_samples
 
 
 @click.command("train-nplm", cls=Command)
@@ -33,7 +33,7 @@ def command(request: Request[NplmConfig]) -> None:
     if request.dry_run:
         request.print_plan(estimate_nplm(corpus, config))
         return
-    samples = config.resolved(len(open_text(corpus, config).words)).samples
+    samples = with_samples(config, len(open_text(corpus, config).words)).samples
     for run, seeded in request.unfinished(corpus, samples=samples):
         make_nplm_run(corpus, seeded, run, force=request.force)
         loss = last_epoch(run).get("held_out_loss")

@@ -52,10 +52,11 @@ class NplmConfig:
     def __post_init__(self) -> None:
         check(self)
 
-    def resolved(self, n_words: int) -> "NplmConfig":
-        """Return the config with the words to draw per step, for a vocabulary of this size."""
-        chosen = 0 if n_words <= _FULL_WORDS else _SAMPLES
-        return replace(self, samples=chosen if self.samples is None else self.samples)
+
+def with_samples(config: NplmConfig, n_words: int) -> NplmConfig:
+    """Return a config with the words to draw per step, for a vocabulary of this size."""
+    chosen = 0 if n_words <= _FULL_WORDS else _SAMPLES
+    return replace(config, samples=chosen if config.samples is None else config.samples)
 
 
 TUNING = Tuning(held_out_tokens=50_000)  # each has a score for every word of the vocabulary

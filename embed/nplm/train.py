@@ -19,7 +19,7 @@ from firth.corpora.common.threads import thread_count
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
-from firth.embed.nplm.config import TUNING, NplmConfig
+from firth.embed.nplm.config import TUNING, NplmConfig, with_samples
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.windows import Noise, batches, unit_starts, windows
 from firth.embed.runs.writer import new_run, training_maker
@@ -86,7 +86,7 @@ def make_nplm_run(
 ) -> Path:
     """Train, or resume an interrupted training; write the run and return its path."""
     text = open_text(corpus, config)
-    config = config.resolved(len(text.words))
+    config = with_samples(config, len(text.words))
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
     with (

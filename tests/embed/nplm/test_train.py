@@ -9,7 +9,7 @@ import firth
 from firth.corpora.artifacts.metrics import read_metrics, read_unit_losses
 from firth.corpora.common.errors import FirthError
 from firth.corpora.store.corpus import Corpus
-from firth.embed.nplm.config import NplmConfig, Tuning
+from firth.embed.nplm.config import NplmConfig, Tuning, with_samples
 from firth.embed.nplm.network import Network
 from firth.embed.nplm.train import make_nplm_run, open_text
 from tests.calls import output
@@ -101,8 +101,8 @@ def test_the_next_word_is_learned(corpus, tmp_path, samples):
 
 
 def test_by_default_large_vocabularies_are_sampled():
-    assert [NplmConfig().resolved(n).samples for n in (4_096, 4_097)] == [0, 1_024]
-    assert NplmConfig(samples=0).resolved(10**6).samples == 0
+    assert [with_samples(NplmConfig(), n).samples for n in (4_096, 4_097)] == [0, 1_024]
+    assert with_samples(NplmConfig(samples=0), 10**6).samples == 0
 
 
 def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
