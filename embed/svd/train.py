@@ -7,7 +7,6 @@ methods are options here.
 
 import contextlib
 import dataclasses
-import json
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
@@ -23,7 +22,7 @@ from firth.corpora.artifacts.artifact import (
     clear_partial,
     refuse_existing,
 )
-from firth.corpora.artifacts.metrics import METRICS
+from firth.corpora.artifacts.metrics import METRICS, Metrics
 from firth.corpora.artifacts.tasks import TaskFolder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.device import DEVICES
@@ -354,10 +353,10 @@ def weighted_matrix(
 
 
 class _Metrics:
-    """Appends a line to ``metrics.jsonl`` after each step."""
+    """Appends a line to the metrics of a run, if there is one, after each step."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        self._lines = None if path is None else Metrics(path)
 
     @contextlib.contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
@@ -366,13 +365,10 @@ class _Metrics:
         started = time.perf_counter()
         yield about
         seconds = time.perf_counter() - started
-        if self._path is None:
-            return
-        line = {"step": name, "seconds": round(seconds, 3), **about}
         if "tokens" in about and seconds > 0:
-            line["tokens_per_second"] = round(about["tokens"] / seconds)
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+            about["tokens_per_second"] = round(about["tokens"] / seconds)
+        if self._lines is not None:
+            self._lines.write(step=name, seconds=round(seconds, 3), **about)
 
 
 def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:

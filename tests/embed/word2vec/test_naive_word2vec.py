@@ -11,8 +11,6 @@ from tests.embed.word2vec.naive_word2vec import (
     Window,
     cbow,
     negative,
-    pair_loss,
-    sigmoid,
     skipgram,
     windows,
 )
@@ -84,12 +82,6 @@ def test_tokens_are_dropped_before_any_window_is_drawn():
     found = chunk_of([[1, 2], [3]], stream, keep_limits=[2**31] * 10)
     assert found == []
     assert stream.left == 2  # a center without contexts only draws its reach
-
-
-def test_a_word_that_occurs_twice_in_a_window_is_a_context_twice():
-    found = chunk_of([[1, 2, 1]], Stream(3))
-    assert found[1].contexts == (1, 1)
-    assert found[0].contexts == (2, 1)
 
 
 def test_a_negative_that_is_the_center_is_drawn_again():
@@ -192,10 +184,3 @@ def test_blocks_differ_by_terms_of_the_rate_squared_only(kind):
     beyond = tables()
     train(*beyond, kind, 1e-4, block=4)  # as many as there are
     np.testing.assert_array_equal(beyond, whole)
-
-
-def test_large_scores_neither_overflow_nor_vanish():
-    scores = np.array([-1000.0, 1000.0])
-    np.testing.assert_allclose(sigmoid(scores), [0, 1])
-    assert pair_loss(scores, np.array([1, 0])) == 2000
-    assert pair_loss(scores, np.array([0, 1])) == 0
