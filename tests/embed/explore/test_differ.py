@@ -212,7 +212,7 @@ def test_samples_of_one_language_differ_by_chance(folder):
     for seed in range(10, 16, 2):
         made = [make_run(folder, f"alike{n}", n) for n in (seed, seed + 1)]
         places = [corpus.path for _, corpus in made]
-        found = differ(made[0][0], made[1][0], k=8, resamples=10, corpora=places)
+        found = differ(made[0][0], made[1][0], k=8, resamples=5, corpora=places)
         shares.append(np.mean([word.p <= 0.05 for word in found.words]))
         assert found.words[0].q > 0.05  # fails by chance in one of 20 cases
     # the share of 3 x 97 words has a standard error of .013 if words are independent, as they
