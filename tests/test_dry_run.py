@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import shutil
 import tempfile
 import time
 import tracemalloc
@@ -120,16 +121,19 @@ def test_a_dry_run_writes_nothing_and_tells_the_bytes_on_disk(name, folder, temp
 )
 def test_a_dry_run_tells_what_checkpoints_take(name, every, folder, tmp_path, monkeypatch):
     estimate = dry_run(name, folder, "--out", tmp_path / "out", *every)
-    sizes, remove = [], checkpoint._remove
+    sizes = []
+
+    def remove(path, **options):
+        sizes.append(size_of(path.parent))
+        shutil.rmtree(path, **options)
+
     clock = itertools.count(step=1000)  # a checkpoint after each epoch
     monkeypatch.setattr(
         "firth.embed.runs.session.time",
         SimpleNamespace(monotonic=clock.__next__, perf_counter=time.perf_counter),
     )
     monkeypatch.setitem(make_mlm_run.__wrapped__.__kwdefaults__, "tuning", OFTEN)
-    monkeypatch.setattr(
-        checkpoint, "_remove", lambda path: (sizes.append(size_of(path.parent)), remove(path))
-    )
+    monkeypatch.setattr(checkpoint, "shutil", SimpleNamespace(rmtree=remove))
     assert invoke(name, folder, "--out", tmp_path / "out", *every).exit_code == 0
     assert estimate["temporary"] == pytest.approx(max(sizes), rel=0.2)
 

@@ -123,7 +123,7 @@ def naive_attention(layer, x, may_look, *, rotary=False):
                     near = {j: vector_of(layer.relative.of_keys, h, j - i) for j in seen}
                     far = {j: vector_of(layer.relative.of_values, h, j - i) for j in seen}
                 scores = [one_score(layer, h, queries[i], keys[j] + near[j]) for j in seen]
-                exps = np.exp(np.array(scores) - max(scores))
+                exps = np.exp(np.array(scores) - max(scores, default=0.0))
                 if layer.score == "hard":
                     exps = (exps == 1.0).astype(float)
                 for j, e in zip(seen, exps / exps.sum(), strict=True):
