@@ -19,9 +19,9 @@ from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.model.weights import load_model
-from firth.pretrain.scores import SCORES
 from firth.pretrain.train import make_mlm_run
 
 COLUMNS = {"score": "--mixer attention:", "positions": "--positions", "weights": "weights"} | {

@@ -8,8 +8,8 @@ from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting, split_list
 from firth.embed.registry import Chosen
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION, MIXERS
-from firth.pretrain.scores import SCORES
 from firth.pretrain.shape import NORMS, POSITIONS, TREE, EncoderConfig, is_number
 
 MASKED, CAUSAL = OBJECTIVES = ("masked", "causal")

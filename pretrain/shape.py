@@ -6,8 +6,8 @@ from typing import Any
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import check, setting
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION, MIXERS
-from firth.pretrain.scores import SCORES
 
 POSITIONS = ("learned", "sinusoidal", "rotary", "relative", "none")
 NORMS = ("pre", "post")

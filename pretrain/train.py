@@ -25,6 +25,7 @@ from firth.embed.runs.writer import CONFIG, RunWriter, new_run, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import open_start
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.config import TUNING, MlmConfig, Tuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
@@ -33,7 +34,6 @@ from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.nearby_heads import look_nearby
 from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
-from firth.pretrain.scores import SCORES
 from firth.pretrain.training.autotune import (
     TUNED_FILE,
     StepTimer,

@@ -48,7 +48,7 @@ embed.change
 embed.refine
 embed.study
 embed.commands
-pretrain.mixers pretrain.scores
+pretrain.mixers pretrain.attention_scores
 pretrain.shape
 pretrain.config pretrain.device
 pretrain.data

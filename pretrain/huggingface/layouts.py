@@ -14,11 +14,11 @@ from torch import Tensor
 
 from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP
 from firth.embed.contextual.pooling import AUTO, parse_layers
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.huggingface.loading import STATIC_LAYERS
 from firth.pretrain.mixers import ATTENTION
 from firth.pretrain.model.attention import SelfAttention
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.scores import SCORES
 from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 _ENDS = {"bos_token_id": CLS, "eos_token_id": SEP}

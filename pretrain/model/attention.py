@@ -12,6 +12,7 @@ import torch.nn.functional as F  # noqa: N812 - the conventional name
 from torch import Tensor, nn
 
 from firth.corpora.common.errors import SettingError
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION
 from firth.pretrain.model.hard import choose_one
 from firth.pretrain.model.mixers.base import AttentionInputs, Mixer, n_matrix_weights, take_slots
@@ -19,7 +20,6 @@ from firth.pretrain.model.positions import rotate
 from firth.pretrain.model.relative import RelativePositions
 from firth.pretrain.model.trees import limit_heads
 from firth.pretrain.model.varlen import varlen_attention
-from firth.pretrain.scores import SCORES
 from firth.pretrain.shape import EncoderConfig
 
 # On a CPU torch's fused kernel has a slow backward pass: the compiled formula took 0.4 of its time

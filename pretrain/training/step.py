@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from firth.corpora.common.errors import FirthError
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.data.stateless_random import keyed_bits
 from firth.pretrain.device import Stopwatch
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.scores import SCORES
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import Optimizers
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.flops import row_flops
-from firth.pretrain.scores import SCORES
 from firth.pretrain.shape import EncoderConfig
 from tests.pretrain.training.test_evaluation import batch_of
 
