@@ -98,7 +98,7 @@ def speed(
     """Time all layers of each mixer and of plain torch in turns, by the kind of text."""
     found: dict[str, Any] = {}
     for name in names:
-        config = MlmConfig(preset=preset, mixer=name, sequence_length=length).encoder(n_pieces=1)
+        config = MlmConfig(preset=preset, mixer=name, sequence_length=length).shape(n_pieces=1)
         ours = nn.ModuleList(MIXERS[name].load()(config, n) for n in range(config.layers))
         peers = nn.ModuleList(plain(name, config) for _ in range(config.layers))
         for weight in [*ours.parameters(), *peers.parameters()]:

@@ -44,7 +44,7 @@ class Case:
         """Return the encoder of a layout: BERT's for ``post``, the defaults for ``pre``."""
         sizes = f"{self.layers}/{self.dim}/{self.heads}"
         config = MlmConfig(preset=sizes, sequence_length=self.length, norm=norm)
-        return config.encoder(n_pieces=self.n_pieces)
+        return config.shape(n_pieces=self.n_pieces)
 
     @property
     def tokens(self) -> int:

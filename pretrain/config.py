@@ -198,7 +198,7 @@ class MlmConfig:
                 f"`pieces={self.pieces}`: expected auto or a number up to {_MAX_PIECES:,}"
             )
         parse_rates(self.mask_rate)
-        shape = self.encoder(n_pieces=1)
+        shape = self.shape(n_pieces=1)
         self._check_unused(shape)
 
     def _check_unused(self, shape: EncoderConfig) -> None:
@@ -250,7 +250,7 @@ class MlmConfig:
         >>> MlmConfig(preset="tiny").resolved().epochs
         10
         """
-        shape = self.encoder(n_pieces=1)
+        shape = self.shape(n_pieces=1)
         budget = any(getattr(self, name) is not None for name in BUDGETS)
         size = self.size
         rate = size.learning_rate if self.optimizer == "adamw" else size.rate_beside_muon
@@ -286,7 +286,7 @@ class MlmConfig:
         """Rate of Muon as a share of AdamW's; 0 without Muon."""
         return 0.0 if self.optimizer == "adamw" else _MUON_RATE / self.size.rate_beside_muon
 
-    def encoder(self, *, n_pieces: int) -> EncoderConfig:
+    def shape(self, *, n_pieces: int) -> EncoderConfig:
         """Return the encoder shape that the settings describe.
 
         Parameters

@@ -188,7 +188,7 @@ def _train(
                 seconds = make_first_vectors(run, text, data, threads)
     timer = StepTimer(data, device, batch // group.size)
     tuned = tune_once(run / TUNED_FILE, timer, threads, group)
-    model = MaskedLanguageModel(data.encoder, seed=config.seed)
+    model = MaskedLanguageModel(data.shape, seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(run), data.counts.cpu())
     if model.config.nearby_heads:
@@ -218,7 +218,7 @@ def _describe(
     pieces = open_pieces(partial / TOKENIZER)
     options = {
         **dataclasses.asdict(config),
-        "encoder": config.encoder(n_pieces=len(pieces)).to_json(),
+        "encoder": config.shape(n_pieces=len(pieces)).to_json(),
         "decided": dataclasses.asdict(tuned),
         "pooling": (
             _write_vectors(partial, corpus, config, pieces, device, tuned.step_settings.dtype)
@@ -241,7 +241,7 @@ def _write_vectors(
 
     By the defaults of ``firth pool``, which makes others.
     """
-    model = read_model(partial / WEIGHTS, config.encoder(n_pieces=len(pieces)), device)
+    model = read_model(partial / WEIGHTS, config.shape(n_pieces=len(pieces)), device)
     count_words(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial)
     # in half precision, if training was: means of many states lose nothing by it, but a rounded

@@ -23,7 +23,7 @@ def bench(monkeypatch):
 
 @pytest.mark.parametrize("name", ["lstm", "gru", "conv"])
 def test_plain_torch_does_the_same_with_rows_of_one_segment(bench, name):
-    config = MlmConfig(preset="4/16/4", mixer=name).encoder(n_pieces=1)
+    config = MlmConfig(preset="4/16/4", mixer=name).shape(n_pieces=1)
     ours, peer = MIXERS[name].load()(config, 0), bench.encoder_speed.plain(name, config)
     for weight in ours.parameters():
         torch.nn.init.normal_(weight, 0.0, 0.3)

@@ -100,7 +100,7 @@ def _unfinished_shape(run: Path) -> EncoderConfig:
         raise ArtifactError(f"{run}: has no encoder; pass a run of `train_mlm()`")
     names = {field.name for field in dataclasses.fields(MlmConfig)}
     config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
-    return config.encoder(n_pieces=len(open_pieces(run / TOKENIZER)))
+    return config.shape(n_pieces=len(open_pieces(run / TOKENIZER)))
 
 
 def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:

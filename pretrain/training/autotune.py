@@ -69,7 +69,7 @@ class StepTimer:
 
         The first one needs as much memory as any of the training, the others their mean time.
         """
-        config, model = self.data.config, MaskedLanguageModel(self.data.encoder).to(self.device)
+        config, model = self.data.config, MaskedLanguageModel(self.data.shape).to(self.device)
         stepper = Stepper(
             model,
             make_optimizer(model, muon_share=config.muon_share, dtype=settings.dtype),
@@ -191,12 +191,12 @@ def threads_of(
 def _varlens(timer: StepTimer, dtype: str) -> list[bool]:
     """Return which values of ``StepSettings.varlen`` to time."""
     n_segments = timer.data.max_segments * timer.rows
-    encoder = timer.data.encoder
-    masked = not encoder.fused or encoder.attention_edges is not None
-    if dtype != "bfloat16" or masked or not encoder.attends:
+    shape = timer.data.shape
+    masked = not shape.fused or shape.attention_edges is not None
+    if dtype != "bfloat16" or masked or not shape.attends:
         return [False]
     fits = n_segments <= MAX_SEGMENTS
-    return [False, True] if fits and varlen_works(timer.device, encoder.head_dim) else [False]
+    return [False, True] if fits and varlen_works(timer.device, shape.head_dim) else [False]
 
 
 def _fastest(

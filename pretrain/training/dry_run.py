@@ -68,13 +68,13 @@ def estimate_mlm(corpus: "Corpus", config: MlmConfig) -> Estimate:
         steps = math.ceil(data.budget.seconds / step_seconds)
     seconds = data.budget.seconds or steps * step_seconds
     with torch.device("meta"):
-        model = MaskedLanguageModel(data.encoder)
+        model = MaskedLanguageModel(data.shape)
     n_parameters = n_weights(model)
     one_moment = block_matrices(model) if config.optimizer == "muon" else []  # the others have two
     checkpoint = 12 * n_parameters - 4 * sum(weight.numel() for weight, _ in one_moment)
     sizes = {
         "parameters": n_parameters,
-        "pieces": data.encoder.n_pieces,
+        "pieces": data.shape.n_pieces,
         "rows": workload.n_rows,
         "epoch_tokens": workload.n_rows * workload.row_slots,
         "device": str(device),

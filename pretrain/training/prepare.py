@@ -35,9 +35,9 @@ class TrainingData:
     max_segments: int  # per row
 
     @property
-    def encoder(self) -> EncoderConfig:
+    def shape(self) -> EncoderConfig:
         """The shape of the model."""
-        return self.config.encoder(n_pieces=len(self.pieces))
+        return self.config.shape(n_pieces=len(self.pieces))
 
 
 def build_training_data(

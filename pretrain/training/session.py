@@ -55,7 +55,7 @@ def make_workload(data: TrainingData, tuned: TunedSettings, device: torch.device
     """Measure the device's peak speed, and count the operations of a row."""
     rows = data.train
     with torch.device("meta"):
-        model = MaskedLanguageModel(data.encoder)
+        model = MaskedLanguageModel(data.shape)
     return Workload(
         row_slots=rows.sequence_length,
         batch_rows=data.batches.batch_rows,

@@ -27,7 +27,7 @@ def shape_of(*, layers, dim, heads, n_pieces=60, mixer="attention", attention_sc
     settings = {field.name for field in dataclasses.fields(MlmConfig)}
     given = {name: changes.pop(name) for name in settings & changes.keys()}
     config = MlmConfig(preset=f"{layers}/{dim}/{heads}", mixer=named, **given)
-    return dataclasses.replace(config.encoder(n_pieces=n_pieces), **changes)
+    return dataclasses.replace(config.shape(n_pieces=n_pieces), **changes)
 
 
 def chains(n_lines=400, n_words=40, seed=2):

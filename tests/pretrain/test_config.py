@@ -16,7 +16,7 @@ UNUSED = "no layer has attention with `mixer="
 
 def shape_of(**options):
     """The shape that settings describe, for 60 pieces."""
-    return MlmConfig(**options).encoder(n_pieces=60)
+    return MlmConfig(**options).shape(n_pieces=60)
 
 
 def test_feed_forward_and_positions_follow_the_norm():

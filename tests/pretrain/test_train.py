@@ -427,7 +427,7 @@ def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
     saved = json.loads((resumed / "config.json").read_text())
     assert saved.items() >= shape.items()
     n_pieces = saved["encoder"]["n_pieces"]
-    assert EncoderConfig.from_json(saved["encoder"]) == config.encoder(n_pieces=n_pieces)
+    assert EncoderConfig.from_json(saved["encoder"]) == config.shape(n_pieces=n_pieces)
 
 
 @pytest.mark.slow

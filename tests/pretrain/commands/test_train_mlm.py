@@ -150,7 +150,7 @@ def test_the_plan_has_exact_parameters_steps_and_epochs(corpus, trained, tmp_pat
     stored = json.loads((trained[0] / "config.json").read_text())
     last = [line for line in read_metrics(trained[0] / "metrics.jsonl") if "epoch" in line][-1]
     config = take(MlmConfig, stored)
-    assert plan["parameters"] == n_weights(MaskedLanguageModel(config.encoder(n_pieces=60)))
+    assert plan["parameters"] == n_weights(MaskedLanguageModel(config.shape(n_pieces=60)))
     assert plan["steps"] == last["step"] == 12
     assert plan["tokens"] == last["tokens"] == 12 * 8 * 16
     assert plan["epochs"] == last["epoch"]

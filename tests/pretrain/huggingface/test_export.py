@@ -135,7 +135,7 @@ def test_stock_generation_continues_a_prompt_as_the_run_does(layout, tmp_path):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_has_a_huggingface_form(preset, norm, monkeypatch):
     monkeypatch.setattr(encoder, "init_weights", lambda model, seed: None)  # shapes are enough
-    shape = MlmConfig(preset=preset, norm=norm).encoder(n_pieces=50)
+    shape = MlmConfig(preset=preset, norm=norm).shape(n_pieces=50)
     assert layout_problem(shape) is None
     config, tensors = huggingface_form(MaskedLanguageModel(shape))
     with torch.device("meta"):
@@ -321,7 +321,7 @@ def unfinished(tmp_path):
 
 def test_the_last_checkpoint_of_an_unfinished_run_is_exported(unfinished, tmp_path):
     run, config = unfinished
-    model = MaskedLanguageModel(config.encoder(n_pieces=180), seed=1)
+    model = MaskedLanguageModel(config.shape(n_pieces=180), seed=1)
     optimizer = make_optimizer(model, weight_decay=0.01)
     for seed in (1, 2):
         init_weights(model, seed)

@@ -248,7 +248,7 @@ def test_the_pre_norm_layout_has_no_biases_but_the_decoders_and_no_norm_before_t
     [("tiny", 4.4), ("mini", 11.3), ("small", 29.1), ("medium", 41.7), ("base", 110.1)],
 )
 def test_presets_in_berts_layout_have_the_published_sizes(preset, millions):
-    config = MlmConfig(preset=preset, norm="post", sequence_length=512).encoder(n_pieces=30_522)
+    config = MlmConfig(preset=preset, norm="post", sequence_length=512).shape(n_pieces=30_522)
     with torch.device("meta"):
         model = MaskedLanguageModel(config)
 

@@ -187,7 +187,7 @@ def test_every_matrix_of_a_block_is_muons_once():
 
     mixers = "lstm,gru,conv,conformer,mean"
     config = MlmConfig(preset="5/16/4", sequence_length=24, mixer=mixers)
-    model = MaskedLanguageModel(config.encoder(n_pieces=60))
+    model = MaskedLanguageModel(config.shape(n_pieces=60))
     matrices = block_matrices(model)
     theirs = {id(weight) for weight, _ in matrices}
     assert len(theirs) == len(matrices)

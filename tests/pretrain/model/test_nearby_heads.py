@@ -96,5 +96,5 @@ def test_what_is_added_has_mean_0_and_the_same_share_in_every_row():
 )
 def test_other_encoders_start_at_random(options):
     config = MlmConfig(preset="tiny", **options)
-    assert not config.encoder(n_pieces=60).nearby_heads
+    assert not config.shape(n_pieces=60).nearby_heads
     assert config.resolved().resolved() == config.resolved()

@@ -95,7 +95,7 @@ def test_columns_beyond_the_number_of_pieces_are_zero(text):
 def test_a_start_has_the_deviation_of_random_vectors_and_predicts_frequencies(text):
     rows = text[2]
     counts = piece_counts(rows)
-    config = MlmConfig(**SMALL | {"preset": "1/64/2"}).encoder(n_pieces=rows.vocabulary_size)
+    config = MlmConfig(**SMALL | {"preset": "1/64/2"}).shape(n_pieces=rows.vocabulary_size)
     model = MaskedLanguageModel(config)
     begun = model.pieces.weight.detach().clone()
     vectors = vectors_from_text(text[0].train, text[1], 64, seed=1, threads=1)
