@@ -1,7 +1,7 @@
 """Correctness checks on a device, without which its timings mean nothing."""
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.varlen import varlen_works
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.optimizer import ModelState, make_optimizer
-from firth.pretrain.training.step import Stepper, StepSettings, loss_of
+from firth.pretrain.training.step import Stepper, StepSettings
 
 _CASE = Case(2, 2, 64, 500, rows=16, length=64)
 _SEGMENTS = 3
@@ -90,37 +90,27 @@ def _gradients(
     """
     model = _model(norm)
     on_cpu = Batch(**{name: x if x is None else x.cpu() for name, x in vars(batch).items()})
-    expected = _gradient(model, on_cpu, torch.float32)
-    model = model.to(device)
-    ways: dict[str, tuple[torch.dtype, Callable[[MaskedLanguageModel], None], float]] = {
-        "float32": (torch.float32, lambda model: None, exact),
-        "bfloat16": (torch.bfloat16, lambda model: None, _HALF),
-    }
-    if varlen_works(device, _CASE.dim // _CASE.heads):
-        ways["varlen"] = (torch.bfloat16, _use_varlen, _HALF)
+    expected = _gradient(model, on_cpu)
+    model, half = model.to(device), replace(_PLAIN, dtype=torch.bfloat16)
+    varlen = varlen_works(device, _CASE.dim // _CASE.heads)
+    ways = {"float32": (_PLAIN, exact), "bfloat16": (half, _HALF)}
+    if varlen:
+        ways["varlen"] = (replace(half, varlen=True), _HALF)
     if compiled and compile_problem(device) is None:
-        ways["compiled"] = (torch.bfloat16, _compile, _HALF)
-    for name, (dtype, prepare, limit) in ways.items():
-        prepare(model)
-        apart = _apart(_gradient(model, batch, dtype).cpu(), expected)
+        ways["compiled"] = (replace(half, varlen=varlen, compile=True), _HALF)
+    for name, (settings, limit) in ways.items():
+        apart = _apart(_gradient(model, batch, settings).cpu(), expected)
         yield Check(f"gradient, {norm}, {name}", apart, limit)
     crossed = replace(on_cpu, segments=torch.zeros_like(on_cpu.segments))
-    keyless = _apart(_gradient(_model(norm), crossed, torch.float32), expected)
+    keyless = _apart(_gradient(_model(norm), crossed), expected)
     assert keyless > 2 * _HALF, f"this check would not see attention across segments: {keyless}"
 
 
-def _use_varlen(model: MaskedLanguageModel) -> None:
-    model.max_segments = _SEGMENTS + 1
-
-
-def _compile(model: MaskedLanguageModel) -> None:
-    model.losses = torch.compile(model.core.losses, dynamic=False)
-
-
-def _gradient(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> torch.Tensor:
+def _gradient(
+    model: MaskedLanguageModel, batch: Batch, settings: StepSettings = _PLAIN
+) -> torch.Tensor:
     """Return the gradient of the mean loss, all weights concatenated."""
-    loss, _ = loss_of(model, batch, dtype)
-    (loss / batch.n_targets).backward()
+    _stepper(model, make_optimizer(model), settings).gradients(0, batch)
     found = _flat_gradient(model)
     model.zero_grad(set_to_none=True)
     return found
@@ -186,5 +176,5 @@ def _stock_apart(norm: str, device: torch.device) -> float:
     model = _model(norm).to(device)
     stock = stock_model(model, device).eval()
     with torch.no_grad():
-        loss, _ = loss_of(model, batch, torch.float32)
+        loss, _ = model.loss(batch)
         return abs(float(stock_loss(stock, batch) / (loss / batch.n_targets)) - 1)

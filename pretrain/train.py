@@ -139,7 +139,7 @@ def make_mlm_run(
     with (
         process_group(config.device) as group,
         torch_threads(config.threads),
-        contextlib.ExitStack() as stack,
+        contextlib.ExitStack() as unfinished,  # the run, which the first process makes
     ):
         device = choose_device(config.device, group.local_rank)
         with group.first_ahead():  # it raises before any work if the settings do not fit
@@ -157,7 +157,7 @@ def make_mlm_run(
                     if resumed and tokenizer.is_file()
                     else learn_text_pieces(text, config)
                 )
-                run = stack.enter_context(new_run(out, maker, force=force, resume=resume))
+                run = unfinished.enter_context(new_run(out, maker, force=force, resume=resume))
                 if not tokenizer.is_file():
                     write_whole(tokenizer, lambda path: save_pieces(pieces, path, corpus.text))
         if not (run.path / WEIGHTS).is_file():  # they exist if it was killed while pooling
@@ -166,7 +166,7 @@ def make_mlm_run(
             if group.is_first:
                 _describe(run, corpus, config, device, group, pool=not temporary)
                 (run.path / TUNED_FILE).unlink(missing_ok=True)  # its content is in config.json
-                stack.close()
+                unfinished.close()  # while the others wait for the finished run
     return out
 
 

@@ -5,7 +5,7 @@ Two layouts: post-norm is BERT's (Devlin et al. 2019, arXiv:1810.04805), pre-nor
 """
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the conventional name
@@ -131,8 +131,6 @@ class MaskedLanguageModel(nn.Module):
             table = sinusoids(config.max_length, config.dim) * INIT_STD
             self.register_buffer("sinusoids", table, persistent=False)
         self.core = Core(config)
-        # the stepper replaces it by its compiled form, the evaluation by losses of each target
-        self.losses: Callable[..., tuple[Tensor, Tensor]] = self.core.losses
         self.max_segments = 0
         init_weights(self, seed)
 
@@ -188,12 +186,16 @@ class MaskedLanguageModel(nn.Module):
         # states: float (..., D); returns float32 (..., V)
         return self.core.logits(states, self.pieces.weight).float()
 
-    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the summed loss in nats and the correct predictions at the chosen slots."""
+    def loss_inputs(self, batch: Batch) -> tuple[Tensor, Tensor, Batch, Tensor | None]:
+        """Return the arguments of the core's ``losses`` and ``target_losses``."""
         bounds = None
         if self.max_segments:
             bounds = segment_bounds(batch.segments, self.max_segments * len(batch.segments))
-        return self.losses(self.embed(batch), self.pieces.weight, batch, bounds)
+        return self.embed(batch), self.pieces.weight, batch, bounds
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the summed loss in nats and the correct predictions at the chosen slots."""
+        return self.core.losses(*self.loss_inputs(batch))
 
 
 def init_weights(model: MaskedLanguageModel, seed: int) -> None:

@@ -13,7 +13,7 @@ from firth.corpora.artifacts.metrics import HeldOutLoss
 from firth.corpora.tokenizer.pieces import FIRST_PIECE
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.training.step import loss_of
+from firth.pretrain.training.step import autocast
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def evaluate(
     parts = []
     with _evaluation_mode(model), torch.no_grad():
         for batch in batches:
-            losses, right = loss_of(model, batch, dtype)
+            with autocast(batch.ids.device, dtype):
+                losses, right = model.core.target_losses(*model.loss_inputs(batch))
             clusters = torch.zeros_like(batch.chosen) if batch.clusters is None else batch.clusters
             parts.append([losses, right, batch.weights.flatten(), clusters.flatten()])
             if characters is not None:
@@ -114,15 +115,9 @@ def _score(sums: Tensor) -> MlmScore:
 
 @contextlib.contextmanager
 def _evaluation_mode(model: MaskedLanguageModel) -> Iterator[None]:
-    """Switch off dropout, and return losses by target.
-
-    In the uncompiled form: a change of mode would compile again.
-    """
-    losses = model.losses
-    model.losses = model.core.target_losses
+    """Switch off dropout."""
     model.eval()
     try:
         yield
     finally:
         model.train()
-        model.losses = losses

@@ -31,10 +31,7 @@ class StepSettings:
 
 
 class Stepper:
-    """Takes training steps: updates the model in place.
-
-    With ``settings.compile``, replaces ``model.losses`` by its compiled form.
-    """
+    """Takes training steps: updates the model in place."""
 
     def __init__(
         self,
@@ -54,8 +51,8 @@ class Stepper:
         self._group = group
         self.stopwatch: Stopwatch | None = None  # of the parts of a step, if they are measured
         model.max_segments = max_segments if settings.varlen else 0
-        if settings.compile:
-            model.losses = torch.compile(model.core.losses, dynamic=False)
+        losses = model.core.losses
+        self._losses = torch.compile(losses, dynamic=False) if settings.compile else losses
 
     def step(self, number: int, batch: Batch, rate: float) -> Tensor:
         """Take one step, without waiting for the device.
@@ -117,19 +114,18 @@ class Stepper:
             if self._settings.compile:  # once, though the mask rate changes
                 for chosen in (part.chosen, part.targets, part.weights):
                     torch._dynamo.maybe_mark_dynamic(chosen, 1)
-            with self.timed("forward"):
-                loss, right = loss_of(self._model, part, self._settings.dtype)
+            with self.timed("forward"), autocast(part.ids.device, self._settings.dtype):
+                loss, right = self._losses(*self._model.loss_inputs(part))
             with self.timed("backward"):
                 (loss / n_targets.clamp(min=1)).backward()
             sums += torch.stack([loss.detach(), right.detach()])
         return sums
 
 
-def loss_of(model: MaskedLanguageModel, batch: Batch, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return the summed loss and the number of correct predictions of a batch, float32 ()."""
-    device = batch.ids.device.type
-    with torch.autocast(device, dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
-        return model.loss(batch)
+def autocast(device: torch.device, dtype: torch.dtype) -> torch.autocast:
+    """Compute large matrix products in ``dtype``."""
+    half = torch.bfloat16
+    return torch.autocast(device.type, dtype=half, enabled=dtype == half)
 
 
 def first_line(error: Exception) -> str:

@@ -33,12 +33,13 @@ from firth.pretrain.data.objectives.masked import MaskedPieces
 from firth.pretrain.data.packing import PackedRows
 from firth.pretrain.data.text import open_text
 from firth.pretrain.inference.causal_encoder import CausalEncoder
+from firth.pretrain.model.encoder import Core
 from firth.pretrain.shape import EncoderConfig
 from firth.pretrain.train import make_mlm_run, train_mlm
 from firth.pretrain.training import autotune, loop, prepare, session, warm_start
-from firth.pretrain.training import step as stepping
 from firth.pretrain.training.distributed import ProcessGroup
 from firth.pretrain.training.session import PARTS, MlmSession
+from firth.pretrain.training.step import Stepper
 from tests.pretrain.small_training import OFTEN, SMALL, corpus_of, tree_corpus_of
 
 FILES = [
@@ -309,9 +310,7 @@ def test_a_text_without_co_occurrences_starts_at_random(tmp_path, capsys):
 
 def test_the_warm_up_is_no_part_of_a_step(corpus, tmp_path, monkeypatch):
     measured = []
-    monkeypatch.setattr(
-        stepping.Stepper, "warm_up", lambda self, batch: measured.append(self.stopwatch)
-    )
+    monkeypatch.setattr(Stepper, "warm_up", lambda self, batch: measured.append(self.stopwatch))
     monkeypatch.setattr(torch, "compile", lambda function, dynamic: function)
     monkeypatch.setattr(autotune, "compile_problem", lambda device: None)
     make_mlm_run(corpus, small(compile="on", steps=2), tmp_path / "run")
@@ -348,14 +347,14 @@ def stop_at(monkeypatch):
     """Ends a training before a step, as a kill does, or as Ctrl-C."""
 
     def plant(step, how):
-        take = stepping.Stepper.gradients
+        take = Stepper.gradients
 
         def stopping(self, number, batch):
             if number == step:
                 how()
             return take(self, number, batch)
 
-        monkeypatch.setattr(stepping.Stepper, "gradients", stopping)
+        monkeypatch.setattr(Stepper, "gradients", stopping)
         return monkeypatch
 
     return plant
@@ -432,7 +431,7 @@ def test_a_killed_training_of_another_shape_resumes_to_the_same_bits(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [6, 7])  # after the second an evaluation is due
-@pytest.mark.parametrize(("kind", "name"), [(stepping.Stepper, "gradients"), (Batches, "batch")])
+@pytest.mark.parametrize(("kind", "name"), [(Stepper, "gradients"), (Batches, "batch")])
 def test_ctrl_c_saves_the_steps_before_the_begun_one(
     corpus, run, tmp_path, monkeypatch, capsys, step, kind, name
 ):
@@ -613,13 +612,13 @@ def test_minutes_that_the_first_vectors_take_are_refused(corpus, tmp_path):
 
 
 def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkeypatch):
-    loss_of, calls = stepping.loss_of, itertools.count(1)
+    losses, calls = Core.losses, itertools.count(1)
 
     def breaking(*arguments):
-        loss, right = loss_of(*arguments)
+        loss, right = losses(*arguments)
         return loss * (float("nan") if next(calls) >= 8 else 1.0), right
 
-    monkeypatch.setattr(stepping, "loss_of", breaking)
+    monkeypatch.setattr(Core, "losses", breaking)
     message = problem(
         FirthError, corpus, small(), tmp_path / "run",
         tuning=Tuning(checkpoint_seconds=0.0, evaluations=1),
