@@ -45,7 +45,7 @@ PAIRS = ((PLAIN_FIRTH, GENSIM), (FIRTH, TUNED_GENSIM))  # with the same settings
 # our name of each setting, by gensim's
 NAMES = {
     "vector_size": "dim", "window": "window", "negative": "negatives", "sample": "subsample",
-    "ns_exponent": "unigram_exponent", "alpha": "learning_rate", "min_alpha": "final_rate",
+    "ns_exponent": "unigram_exponent", "alpha": "learning_rate",
     "epochs": "epochs", "min_count": "min_count",
 }  # fmt: skip
 

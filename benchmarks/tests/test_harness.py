@@ -34,6 +34,7 @@ def test_functions_are_warmed_up_and_called_in_turn(harness):
     assert [len(entry.seconds) for entry in measured.values()] == [2, 2]
 
 
+@pytest.mark.process
 def test_a_process_is_measured_with_its_children(harness):
     # its memory is sampled 20 times a second
     child = "b = bytearray(150_000_000); import time; time.sleep(1.5)"
@@ -48,6 +49,7 @@ def test_a_process_is_measured_with_its_children(harness):
         assert measured.tree_bytes > 150e6
 
 
+@pytest.mark.process
 def test_a_process_that_fails_ends_the_benchmark(harness):
     with pytest.raises(SystemExit, match="status 3"):
         harness.run_process([sys.executable, "-c", "raise SystemExit(3)"])

@@ -14,6 +14,7 @@ from tests.pretrain.small_training import SMALL, corpus_of
 BENCH = "benchmarks"
 
 
+@pytest.mark.process
 def test_every_part_runs_and_writes_its_numbers(root, tmp_path):
     pytest.importorskip("transformers")
     out = tmp_path / "mlm.json"
