@@ -6,6 +6,7 @@ Figures are drawn without pyplot, which keeps global state, and ignore the user'
 
 import contextlib
 import io
+import os
 import re
 import unicodedata
 import warnings
@@ -47,12 +48,25 @@ def picture_kind(path: Path, setting: str = "plot") -> str:
     if kind not in KINDS:
         raise SettingError(f"`{setting}={path}`: must end in .png or .svg")
     try:
-        import matplotlib  # noqa: F401 - checks that it is installed
+        _import_matplotlib()
     except ImportError:
         raise SettingError(
             f"`{setting}`: plots need the package matplotlib; pip install 'firth[plots]'"
         ) from None
     return kind
+
+
+def _import_matplotlib() -> None:
+    """Import matplotlib; a backend of the environment that it does not have is left out.
+
+    Commands that a notebook starts inherit the backend of its kernel, which may be another
+    environment's. Pictures are drawn without any.
+    """
+    try:
+        import matplotlib
+    except ValueError:
+        del os.environ["MPLBACKEND"]
+        import matplotlib  # noqa: F401
 
 
 @contextlib.contextmanager

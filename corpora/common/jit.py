@@ -19,6 +19,8 @@ from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.sigutils import normalize_signature
 
+from firth.corpora.common.reporting import note
+
 _PACKAGE = "firth"
 # Top-level imports only, as kernel modules have; 100 times faster than parsing.
 _IMPORT = re.compile(r"^from ([\w.]+) import (\([^)]*|.*)|^import ([\w.]+)", re.MULTILINE)
@@ -31,8 +33,20 @@ def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     kernel = njit(nogil=True, **options)(function)
     # under NUMBA_DISABLE_JIT the kernel is the function; scripts and notebooks have no module
     if kernel is not function and _is_importable(function.__module__):
-        kernel._cache = _KernelCache(function)
+        try:
+            kernel._cache = _KernelCache(function)
+        except RuntimeError:  # numba finds no folder that can be written
+            _note_no_cache()
     return kernel
+
+
+@functools.cache
+def _note_no_cache() -> None:
+    """Say once that kernels are compiled again by every process."""
+    note(
+        "neither the program's folder nor the home can be written: each command compiles its "
+        "kernels again; to keep them, set NUMBA_CACHE_DIR to a folder that can be written"
+    )
 
 
 @functools.cache

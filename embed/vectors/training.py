@@ -1,12 +1,14 @@
 """Helpers of the training functions: runs with or without an output path, threads of torch."""
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from firth.corpora.artifacts.artifact import refuse_existing
+from firth.corpora.common.errors import FirthError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.word_vectors import WordVectors
@@ -40,13 +42,23 @@ def run_folder(out: str | Path | None, *, force: bool) -> Iterator[Path]:
         yield Path(folder) / "run"
 
 
+_parallel: set[int] = set()  # processes whose OpenMP has threads, which a fork does not copy
+
+
 @contextlib.contextmanager
 def torch_threads(threads: int | None) -> Iterator[None]:
     """Let torch compute with this many threads in the block, by default with all cores."""
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(thread_count(threads))
+    before, wanted = torch.get_num_threads(), thread_count(threads)
+    if wanted > 1:
+        if _parallel and os.getpid() not in _parallel:
+            raise FirthError(
+                "this process was forked from one that had computed in several threads, and would "
+                "wait for them forever; pass threads=1, or start processes by the method 'spawn'"
+            )
+        _parallel.add(os.getpid())
+    torch.set_num_threads(wanted)
     try:
         yield
     finally:

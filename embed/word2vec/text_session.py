@@ -71,7 +71,7 @@ class TextSession(Session[TextPosition]):
         super().__init__(run, trained, TextPosition(), Interval(seconds=tuning.checkpoint_seconds))
         self._total, self._first_rate = total, first_rate
         self._most_loss, self._least_pairs = most_loss, least_pairs
-        self._resumed_at, self._seconds = self.position.tokens, 0.0
+        self._resumed_at, self._seconds, self._n_timed = self.position.tokens, 0.0, 0
         # since the last line
         self._line_loss, self._line_tokens, self._line_seconds = LossSum(0.0, 0), 0, 0.0
         self._lines = Interval(seconds=tuning.metrics_seconds)
@@ -80,6 +80,10 @@ class TextSession(Session[TextPosition]):
         """Move on by some tokens, in some parts, learned in the step that ends now."""
         seconds = time.perf_counter() - self.step_began
         at = self.position
+        self._n_timed += 1
+        if self._n_timed == 2:  # the first step compiled kernels: speed is that of the others
+            self._resumed_at, self._seconds = at.tokens, 0.0
+            self._line_tokens, self._line_seconds = 0, 0.0
         self.position = at = replace(
             at, step=at.step + 1, part=at.part + parts, tokens=at.tokens + tokens,
             loss=at.loss + loss.loss, pairs=at.pairs + loss.pairs,

@@ -21,12 +21,14 @@ from torch import Tensor
 
 from firth.corpora.common.console import release_messages
 from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.reporting import note
 from firth.pretrain.device import choose_device
 
 # torch raises a plain RuntimeError when another process has ended
 _LOST_PEER = re.compile("gloo|NCCL|onnection (closed|reset)")
 # long, since the others wait while the first builds a corpus; if a process dies, the wait ends
 _TIMEOUT = datetime.timedelta(days=2)
+_MEETING = datetime.timedelta(minutes=10)  # of processes that were started together
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
 
     GPUs communicate by NCCL, CPUs by gloo. A nested call reuses the outer group.
     """
-    group = ProcessGroup(*(int(os.environ.get(name, default)) for name, default in _VARIABLES))
+    group = _launched()
     if group.size == 1 or dist.is_initialized():
         yield group
         return
@@ -108,7 +110,10 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
     # On its first import, which AdamW's first step triggers, this module keeps a reference to the
     # current group; gloo's threads would then outlive the group and abort Python's exit.
     importlib.import_module("torch.distributed.nn.functional")
-    dist.init_process_group("cpu:gloo,cuda:nccl" if with_gpus else "gloo", timeout=_TIMEOUT)
+    dist.init_process_group(
+        "cpu:gloo,cuda:nccl" if with_gpus else "gloo",
+        store=_meet(group), rank=group.rank, world_size=group.size, timeout=_TIMEOUT,
+    )  # fmt: skip
     release_messages()  # of all but the first, which cli.py holds
     try:
         yield group
@@ -121,4 +126,34 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
         dist.destroy_process_group()
 
 
-_VARIABLES = (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
+def _launched() -> ProcessGroup:
+    """Read the variables of the launcher; raise if they are incomplete, as leftovers are."""
+    numbers = [os.environ.get(name, default) for name, default in _NUMBERS.items()]
+    if numbers[1] == "1":
+        return ProcessGroup()
+    missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]
+    if missing or not all(number.isdecimal() for number in numbers):
+        what = f"without {' and '.join(missing)}" if missing else "beside what is no number"
+        raise SettingError(
+            f"WORLD_SIZE={numbers[1]} is set {what}; to train in one process, unset WORLD_SIZE; for "
+            "several, use torchrun"
+        )
+    return ProcessGroup(*map(int, numbers))
+
+
+def _meet(group: ProcessGroup) -> dist.Store:
+    """Wait until all processes are there; raise if that takes minutes."""
+    where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    if group.is_first and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun has waited
+        note(f"waiting for {group.size} processes at {where} (WORLD_SIZE={group.size})")
+    try:
+        store, _, _ = next(dist.rendezvous("env://", timeout=_MEETING))
+    except dist.DistError as error:
+        raise FirthError(
+            f"process {group.rank}: {group.size} processes did not meet at {where} within "
+            f"{_MEETING} h; to train in one process, unset WORLD_SIZE"
+        ) from error
+    return store
+
+
+_NUMBERS = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}

@@ -238,3 +238,17 @@ def test_wide_characters_are_squares_and_accents_have_no_width():
     assert text_width("ab", 72) == pytest.approx(2 * text_width("ab", 36), rel=0.02)
     assert text_width("a\x07", 36) == text_width("a\ufffd", 36)
     assert np.isclose(text_width("", 10), 0)
+
+
+@pytest.mark.process
+def test_a_backend_of_a_notebook_of_another_environment_is_left_out(server, tmp_path):
+    code = """
+from pathlib import Path
+from firth.corpora.artifacts.figures import new_figure, picture_kind, write_figure
+picture_kind(Path("a.png"))
+write_figure(new_figure(2, 1), Path("a.png"))
+"""
+    environment = {"MPLBACKEND": "module://missing.backend_inline"}
+    done = server.python(code, workdir=tmp_path, env=environment).wait()
+    assert done.status == 0, done.stderr
+    assert (tmp_path / "a.png").stat().st_size > 0

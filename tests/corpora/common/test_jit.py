@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from firth.corpora.common.jit import _read
+from firth.corpora.common.jit import _Entries, _note_no_cache, _read, compiled
+from firth.corpora.encoding.encode_kernels import renumber
 from tests.source import FILES, module_name
 
 KERNELS = [
@@ -124,6 +125,15 @@ def test_a_cache_that_names_a_renamed_type_is_not_used(package):
     argument = argument.replace("Pair", "Duo_")
     assert package.run(argument) == (20, 0, 1)
     assert package.run(argument) == (20, 1, 0)
+
+
+def test_without_a_folder_for_the_cache_kernels_are_compiled_and_a_note_says_how(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(_Entries, "_locator_classes", [])
+    _note_no_cache.cache_clear()
+    assert [compiled(renumber.py_func).stats.cache_path for _ in range(2)] == [None, None]
+    assert capsys.readouterr().err.count("set NUMBA_CACHE_DIR to a folder that can be written") == 1
 
 
 @pytest.mark.slow

@@ -1,12 +1,14 @@
 """The training functions of the public API: arguments and return values."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
 import firth
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.embed.vectors import training
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
 
@@ -135,3 +137,14 @@ def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeyp
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SettingError, match=r"pass `out`$"):
         firth.train_mlm(corpus, MLM)
+
+
+def test_a_process_forked_from_one_with_threads_computes_in_one_thread_or_says_so(monkeypatch):
+    monkeypatch.setattr(training, "_parallel", {os.getpid() + 1})  # of the parent
+    with training.torch_threads(1):
+        pass
+    with pytest.raises(FirthError, match="pass threads=1"), training.torch_threads(2):
+        pass
+    monkeypatch.setattr(training, "_parallel", {os.getpid()})
+    with training.torch_threads(2):
+        pass

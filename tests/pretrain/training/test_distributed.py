@@ -1,5 +1,6 @@
 """Distributed training: shares of rows, sums, and joint exit."""
 
+import datetime
 import json
 import os
 import signal
@@ -14,15 +15,16 @@ from safetensors.numpy import load_file
 from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common import threads
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import FirthError, SettingError
 from firth.pretrain.config import MlmConfig, Tuning
 from firth.pretrain.train import make_mlm_run
-from firth.pretrain.training import autotune, session
+from firth.pretrain.training import autotune, distributed, session
 from firth.pretrain.training.distributed import ProcessGroup, process_group
 from tests.pretrain.launched import OFTEN, RUN, launched
 from tests.pretrain.small_training import SMALL, as_words, chains, corpus_of
 from tests.waiting import wait_for
 
+COMPLETE = {"WORLD_SIZE": "2", "RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
 PATIENCE = 1500  # seconds; torch gives up by itself after 1800, which no test should wait for
 
 
@@ -72,6 +74,27 @@ def test_a_single_process_is_its_own_group(monkeypatch):
         with group.first_ahead():
             done = True
         assert done
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"WORLD_SIZE": "2"}, "without RANK and MASTER_ADDR and MASTER_PORT; .* unset WORLD_SIZE"),
+        ({**COMPLETE, "MASTER_PORT": None}, "WORLD_SIZE=2 is set without MASTER_PORT"),
+        ({**COMPLETE, "WORLD_SIZE": "two"}, "WORLD_SIZE=two is set beside what is no number"),
+        (COMPLETE, "process 0: 2 processes did not meet at 127.0.0.1:0 within 0:00:00.1"),
+    ],
+    ids=["left over", "no port", "no number", "alone"],
+)
+def test_variables_that_a_launcher_left_behind_are_told(variables, words, monkeypatch):
+    monkeypatch.setattr(distributed, "_MEETING", datetime.timedelta(seconds=0.1))
+    for name in COMPLETE:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    with pytest.raises(FirthError, match=words), process_group("cpu"):
+        pass
 
 
 def test_shares_cover_the_batch_once():
