@@ -110,9 +110,13 @@ def train_mlm(
         If the training diverged.
     """
     config = config_of(config, MlmConfig)
-    if out is None and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if out is None and os.environ.get("WORLD_SIZE", "1") != "1":
         raise SettingError("several processes train together only into one run; pass `out`")
-    with run_folder(out, force=force) as run, process_group(config.device) as group:
+    with (
+        run_folder(out, force=force) as run,
+        process_group(config.device) as group,
+        torch_threads(config.threads),
+    ):
         with group.first_ahead():
             opened = open_or_build(corpus)
         make_mlm_run(opened, config, run, force=force, temporary=out is None)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from firth.corpora.common.cache import other_place
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.corpora.common.reporting import note
 
@@ -134,7 +135,9 @@ def refuse_unwritable(out: Path) -> None:
     folder = next(each for each in out.absolute().parents if each.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         reason = "no permission to write" if folder.is_dir() else "not a folder"
-        raise ArtifactError(f"{out}: cannot be written: {folder}: {reason}; choose another OUT")
+        raise ArtifactError(
+            f"{out}: cannot be written: {folder}: {reason}; {other_place(out, 'OUT')}"
+        )
 
 
 def refuse_existing(out: Path, force: bool) -> None:
@@ -378,10 +381,10 @@ def _disk_errors(out: Path, *, every: bool = False) -> Iterator[None]:
         cut_short = error.errno is None and str(error).endswith(" written")
         if cut_short or error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise ArtifactError(
-                f"{out}: the disk is full; free some space or choose another `out`"
+                f"{out}: the disk is full; free some space or {other_place(out)}"
             ) from error
         if every or error.errno in _WRITE_ERRORS:
             raise ArtifactError(
-                f"{out}: cannot be written: {error.strerror}; choose another `out`"
+                f"{out}: cannot be written: {error.strerror}; {other_place(out)}"
             ) from error
         raise

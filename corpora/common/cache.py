@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+from firth.corpora.common.errors import SettingError
+
 _KINDS = {
     "characters": "what the library of tokenizers does with each character",
     "corpora": "corpora of texts that were passed in place of a corpus",
@@ -20,8 +22,19 @@ def cache_directory() -> Path:
     """Return the folder of the cache."""
     if chosen := os.environ.get("FIRTH_CACHE"):
         return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "firth"
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "firth"
+    try:
+        return Path.home() / ".cache" / "firth"
+    except RuntimeError:  # a user without a home, as in containers
+        raise SettingError("no home folder; set FIRTH_CACHE to a folder for the cache") from None
+
+
+def other_place(out: Path, name: str = "`out`") -> str:
+    """Return what to do about a path that cannot be written, which was passed under a name."""
+    if out.is_relative_to(cache_directory()):
+        return "set XDG_CACHE_HOME or FIRTH_CACHE to a folder that can be written"
+    return f"choose another {name}"
 
 
 def cache_folder(kind: str) -> Path:

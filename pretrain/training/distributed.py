@@ -135,8 +135,8 @@ def _launched() -> ProcessGroup:
     if missing or not all(number.isdecimal() for number in numbers):
         what = f"without {' and '.join(missing)}" if missing else "beside what is no number"
         raise SettingError(
-            f"WORLD_SIZE={numbers[1]} is set {what}; to train in one process, unset WORLD_SIZE; for "
-            "several, use torchrun"
+            f"WORLD_SIZE={numbers[1]} is set {what}; to train in one process, unset WORLD_SIZE; "
+            "for several, use torchrun"
         )
     return ProcessGroup(*map(int, numbers))
 

@@ -1,11 +1,15 @@
 """What is in the cache is shown by name, and removed by name or as a whole."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from firth.cli import main
+from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.encoding.build import open_or_build
 
 
 @pytest.fixture
@@ -51,3 +55,23 @@ def test_an_unknown_name_removes_nothing(cache):
     known = "which has characters, scores"
     assert done.stderr == f"Error: maps: not in the cache {cache}, {known}\n"
     assert sorted(path.name for path in cache.iterdir()) == ["characters", "mine", "scores"]
+
+
+def test_where_the_cache_cannot_be_written_the_variables_are_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "text.txt").write_text("some text\n")
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(ArtifactError, match="; set XDG_CACHE_HOME or FIRTH_CACHE to a folder"):
+        open_or_build(tmp_path / "text.txt")
+
+
+def test_a_user_without_a_home_is_told_to_name_a_folder(monkeypatch):
+    monkeypatch.delenv("FIRTH_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(SettingError, match="no home folder; set FIRTH_CACHE"):
+        cache_directory()
+
+
+def no_home():
+    raise RuntimeError("Could not determine home directory.")
