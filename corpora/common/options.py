@@ -13,7 +13,7 @@ import re
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from firth.corpora.common.errors import SettingError
@@ -84,14 +84,18 @@ def describe_settings(config_class: type[ConfigT]) -> type[ConfigT]:
 
 
 def check(config: Any) -> None:
-    """Raise if a field of a config violates its type or range; call it in ``__post_init__``."""
+    """Raise if a field of a config violates its type or range; call it in ``__post_init__``.
+
+    What equals a value of the type becomes one: numpy's numbers, 50.0, a list for a tuple.
+    """
     owner = type(config).__name__
     kinds = typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if not field.metadata or (value is None and field.default is None):
             continue
-        _check_kind(owner, field.name, _plain_type(kinds[field.name]), value)
+        value = _of_kind(owner, field.name, _plain_type(kinds[field.name]), value)
+        object.__setattr__(config, field.name, value)
         choices = field.metadata["choices"]
         if choices and value not in choices:
             raise SettingError(
@@ -188,14 +192,28 @@ def _plain_type(kind: Any) -> Any:
     return kind
 
 
-def _check_kind(owner: str, name: str, kind: Any, value: Any) -> None:
-    """Raise if a value has the wrong type; an int is accepted as a float."""
+def _of_kind(owner: str, name: str, kind: Any, value: Any) -> Any:
+    """Return a value as one of a type that it equals; raise if there is none."""
     kind = typing.get_origin(kind) or kind
-    right = isinstance(value, (int, float) if kind is float else kind)
-    if not right or (isinstance(value, bool) and kind is not bool):
+    taken = value.item() if hasattr(value, "item") else value  # numpy's numbers
+    number = isinstance(taken, int | float) and not isinstance(taken, bool)
+    if (kind is float and number) or (kind is int and number and taken == taken // 1):
+        taken = kind(taken)
+    elif kind is tuple and isinstance(taken, str | os.PathLike | Sequence):
+        taken = many(taken)
+    elif kind is str and isinstance(taken, os.PathLike | list | tuple):
+        taken = ",".join(map(str, many(taken)))
+    if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
         raise SettingError(
             f"{owner}.{name} must be of type {kind.__name__}, got {value!r}", setting=name
         )
+    return taken
+
+
+def many(values: Any) -> tuple[Any, ...]:
+    """Return several values as a tuple, also if one is given alone."""
+    alone = isinstance(values, str | os.PathLike) or not isinstance(values, Iterable)
+    return (values,) if alone else tuple(values)
 
 
 def _click_option(field: dataclasses.Field[Any], kind: Any, group: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from firth.corpora.artifacts.artifact import refuse_existing
 from firth.corpora.artifacts.kinds import RUN, kind_of
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import config_of
+from firth.corpora.common.options import config_of, many
 from firth.corpora.store.corpus import Corpus
 from firth.embed.change.config import MOST_WORDS, ChangeConfig, refuse_training
 from firth.embed.change.periods import Periods, read_periods, read_texts, two_corpora
@@ -91,7 +91,7 @@ def word_changes(
     if runs:
         remedy = "pass the corpora instead of the runs"
         corpus, other = (Run.open(Path(str(run.path))).corpus(remedy=remedy) for run in runs)
-    chosen = _choose(corpus, other, by, periods)
+    chosen = _choose(corpus, other, by, many(periods))
     training = settings.training
     view = chosen.view(training.boundary, training.punctuation)
     texts = read_texts(chosen, view)
@@ -110,7 +110,7 @@ def word_changes(
     index = {word: row for row, word in enumerate(vocabulary)}
     asked, needed = (
         [compared_row(each, chosen, index, counts, settings.min_count) for each in part]
-        for part in (words or (), require)
+        for part in (many(words or ()), many(require))
     )
     compared = Compared(chosen, texts, vocabulary, counts, rows, [*asked, *needed], settings)
     found = measure(compared, runs, only=bool(asked))

@@ -14,6 +14,7 @@ from firth.corpora.common.console import name_room
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import limited_memory
+from firth.corpora.common.options import many
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import EXAMPLE, CompareConfig
 from firth.embed.compare.intrinsic.measures import Geometry, measure_geometry
@@ -173,7 +174,7 @@ class Compared:
         """
         runs, paths = first_of_seeds(self.opened.vectors, self.opened.groups), self.opened.paths
         shown, unknown = self._words_shown(runs, words)
-        asked = list(dict.fromkeys(examples)) or [EXAMPLE]
+        asked = list(dict.fromkeys(many(examples))) or [EXAMPLE]
         attention = read_attention(runs, asked)
         if examples and not attention:
             note("`example`: no run has an encoder to read it")
@@ -199,7 +200,7 @@ class Compared:
         if not words:
             chosen = choose_words(opened, [task.texts() for task in self.tasks])
             return dict.fromkeys(chosen), []
-        asked = words if isinstance(words, Mapping) else dict.fromkeys(words)
+        asked = words if isinstance(words, Mapping) else dict.fromkeys(many(words))
         found, unknown = find_asked(opened, asked)
         if not found:
             raise SettingError(f"`words`: no run has a vector of {', '.join(unknown)}; pass others")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.embed.explore.chance import Pair, random_pairs, surprise
 from firth.embed.formats.vector_files import load_vectors
@@ -124,7 +125,7 @@ def differ(
     runs = [Run.open(v.path) for v in (first, second) if v.path is not None]
     for place in corpora:
         corpus_at(place, runs)
-    asked = None if words is None else [compared.row(word) for word in dict.fromkeys(words)]
+    asked = None if words is None else [compared.row(word) for word in dict.fromkeys(many(words))]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:
         parts = _Compared.of(one, other, k, min_count, "parts of the text")

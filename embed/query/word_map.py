@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import many
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.neighbors import unit_queries
 
@@ -74,6 +75,7 @@ def map_words(
     Three unit vectors e1, e2, e3 are the corners of a triangle with sides of length √2, which
     lies in a plane: the two components explain all of the variance.
     """
+    words = many(words)
     group_of = dict(zip(reversed(words), reversed(groups or [None] * len(words)), strict=True))
     distinct = list(dict.fromkeys(words))
     if len(distinct) < LEAST:

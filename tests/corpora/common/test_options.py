@@ -3,6 +3,7 @@
 import dataclasses
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -50,12 +51,12 @@ def test_the_docstring_of_a_config_describes_its_settings():
     [
         ({"window": 0}, "BrewConfig.window must be at least 1, got 0"),
         ({"window": 10}, "BrewConfig.window must be at most 9, got 10"),
-        ({"window": 2.0}, "BrewConfig.window must be of type int, got 2.0"),
+        ({"window": 2.5}, "BrewConfig.window must be of type int, got 2.5"),
         ({"window": True}, "BrewConfig.window must be of type int, got True"),
         ({"window": None}, "BrewConfig.window must be of type int, got None"),
         ({"window": "5"}, "BrewConfig.window must be of type int, got '5'"),
         ({"share": 0.0}, "BrewConfig.share must be above 0, got 0.0"),
-        ({"share": 1}, "BrewConfig.share must be below 1, got 1"),
+        ({"share": 1}, "BrewConfig.share must be below 1, got 1.0"),
         ({"share": float("nan")}, "BrewConfig.share must be above 0, got nan"),
         ({"price": float("inf")}, "BrewConfig.price must be a finite number, got inf"),
         ({"tip": float("-inf")}, "BrewConfig.tip must be a finite number, got -inf"),
@@ -63,7 +64,7 @@ def test_the_docstring_of_a_config_describes_its_settings():
         ({"roast": "pale"}, "BrewConfig.roast must be one of dark, light, got 'pale'"),
         ({"limit": 0}, "BrewConfig.limit must be at least 1, got 0"),
         ({"keep_case": 1}, "BrewConfig.keep_case must be of type bool, got 1"),
-        ({"extras": "milk"}, "BrewConfig.extras must be of type tuple, got 'milk'"),
+        ({"extras": 5}, "BrewConfig.extras must be of type tuple, got 5"),
     ],
 )
 def test_a_value_outside_its_range_is_refused(options, message):
@@ -88,6 +89,35 @@ def test_a_value_outside_its_range_is_refused(options, message):
 def test_values_inside_their_range_are_taken(options):
     config = BrewConfig(**options)
     assert {name: getattr(config, name) for name in options} == options
+
+
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [
+        ({"window": np.int64(3)}, 3),
+        ({"window": 3.0}, 3),
+        ({"share": np.float64(0.5)}, 0.5),
+        ({"price": 3}, 3.0),
+        ({"keep_case": np.True_}, True),
+        ({"roast": np.str_("light")}, "light"),
+        ({"extras": ["milk", "sugar"]}, ("milk", "sugar")),
+        ({"extras": "milk"}, ("milk",)),
+    ],
+    ids=[
+        "numpy int",
+        "whole float",
+        "numpy float",
+        "int",
+        "numpy bool",
+        "numpy str",
+        "list",
+        "one",
+    ],
+)
+def test_what_equals_a_value_of_the_type_becomes_one(options, taken):
+    (name,) = options
+    value = getattr(BrewConfig(**options), name)
+    assert (value, type(value)) == (taken, type(taken))
 
 
 @click.command("brew")

@@ -130,7 +130,7 @@ def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
 def test_both_axes_of_the_picture_have_the_same_scale(run, tmp_path):
     pytest.importorskip("matplotlib")
     wide = WordVectors(list("abc"), np.array([[9, 1], [9, -1], [8, 2]], np.float32))
-    figure = _lay_out(map_words(wide, "abc"), "run")
+    figure = _lay_out(map_words(wide, list("abc")), "run")
     axes = figure.axes[0]
     width, height = figure.get_size_inches() * axes.get_position().size
     assert width / np.ptp(axes.get_xlim()) == pytest.approx(height / np.ptp(axes.get_ylim()))

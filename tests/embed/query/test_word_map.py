@@ -40,7 +40,7 @@ def test_coordinates_and_shares_match_the_covariance(random_vectors):
 
 
 def test_three_words_at_right_angles_form_a_flat_triangle():
-    found = map_words(WordVectors(["a", "b", "c"], 2 * np.eye(3, dtype=np.float32)), "abc")
+    found = map_words(WordVectors(["a", "b", "c"], 2 * np.eye(3, dtype=np.float32)), list("abc"))
     sides = np.linalg.norm(found.places - np.roll(found.places, 1, axis=0), axis=1)
     np.testing.assert_allclose(sides, np.sqrt(2))
     np.testing.assert_allclose(found.share, 0.5)
@@ -71,7 +71,7 @@ def test_sparse_and_dense_vectors_give_the_same_map(random_vectors):
 
 def test_one_dimensional_vectors_lie_on_a_line():
     vectors = WordVectors(["a", "b", "c"], np.array([[2], [1], [-3]], np.float32))
-    found = map_words(vectors, "abc")
+    found = map_words(vectors, list("abc"))
     assert found.share == (1.0, 0.0)
     np.testing.assert_allclose(found.places[:, 0], [-2 / 3, -2 / 3, 4 / 3])
     assert not found.places[:, 1].any()
@@ -114,7 +114,7 @@ def test_json_has_groups_only_for_words_with_a_group(random_vectors):
 def test_refusals(rows, words, error, message):
     vectors = WordVectors(["a", "b", "c", "w1"][: len(rows)], np.array(rows, np.float32))
     with pytest.raises(error, match=f"^{message}"):
-        map_words(vectors, words)
+        map_words(vectors, list(words))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -123,7 +123,7 @@ def test_float32_rounding_is_not_a_difference_of_direction(seed):
     direction, lengths = rng.normal(size=50), rng.uniform(0.001, 1000, 4)
     matrix = np.outer(lengths, direction)
     with pytest.raises(SettingError, match="all 4 words have the same direction"):
-        map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+        map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), list("abcd"))
     matrix[0, 7] += 1e-4 * lengths[0]
-    found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), "abcd")
+    found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), list("abcd"))
     assert np.abs(found.places).max() == np.abs(found.places[0]).max()
