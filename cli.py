@@ -177,6 +177,7 @@ def run() -> None:
     Python waits for threads at its end, but after Ctrl-C nobody needs their results. What is
     half-written then is left as by a kill, and so is never taken for complete.
     """
+    os.environ["PYTHONSAFEPATH"] = "1"  # processes that libraries start import nothing from here
     try:
         with _held_messages() if _is_follower() else contextlib.nullcontext():
             main(prog_name="firth")

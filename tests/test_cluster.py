@@ -620,6 +620,19 @@ def test_what_does_not_fit_a_cluster_is_refused(call, message, corpus, encoder, 
         call(corpus, encoder, tmp_path / "out")
 
 
+def test_only_who_started_local_workers_can_connect_to_them():
+    with open_executor("local:1") as executor:
+        address = executor.submit(scheduler_address).result()
+        assert address.startswith("tls://127.0.0.1:")
+        with pytest.raises(OSError, match=r"certificate|Timed out"):  # with another's certificate
+            distributed.Client(address, timeout=1, security=distributed.Security.temporary())
+
+
+def scheduler_address() -> str:
+    """Return the address of a worker's scheduler."""
+    return str(distributed.get_worker().scheduler.address)
+
+
 def test_a_scheduler_without_workers_is_refused():
     message = "the scheduler has no workers; start some with"
     with cluster_of(0) as cluster, pytest.raises(FirthError, match=message):

@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
 from firth.corpora.common.errors import FirthError, SettingError
-from firth.corpora.common.interrupts import interrupts_blocked, main_hidden
+from firth.corpora.common.interrupts import interrupts_blocked, main_hidden, safe_path
 
 _LOCAL = re.compile(r"local:([1-9]\d*)")
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://\S+")
@@ -44,18 +44,24 @@ def open_executor(
         yield cluster
         return
     check_cluster(cluster)
-    from distributed import Client, LocalCluster  # lazy: takes half a second
+    from distributed import Client, LocalCluster, Security  # lazy: takes half a second
     from distributed.scheduler import KilledWorker
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_quiet())
         if local := _LOCAL.fullmatch(cluster):
+            stack.enter_context(safe_path())  # workers may be started again at any time
             with interrupts_blocked(), main_hidden():  # as for worker processes without Dask
                 started = LocalCluster(
                     n_workers=int(local[1]),
                     threads_per_worker=1,
                     memory_limit=0,  # it would count the pages of mapped files
-                    dashboard_address=":0",
+                    # who can connect can run code, as other users of the machine could
+                    security=Security.temporary(),
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
+                    worker_dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
                     silence_logs=logging.CRITICAL,
                 )
             place: Any = stack.enter_context(started)

@@ -1,11 +1,14 @@
 """Ctrl-C: deferred during work that must not be interrupted, and ignored by worker processes."""
 
 import contextlib
+import os
 import signal
 import sys
 import threading
 import types
 from collections.abc import Iterator
+
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 @contextlib.contextmanager
@@ -40,10 +43,31 @@ def interrupts_blocked() -> Iterator[None]:
 
 @contextlib.contextmanager
 def main_hidden() -> Iterator[None]:
-    """Hide the main module, which new workers would otherwise import: a script would run again."""
+    """Hide the main module, which new workers would otherwise import: a script would run again.
+
+    They take no module of the current folder for one of the library either.
+    """
     before = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
-        yield
+        with safe_path():
+            yield
     finally:
         sys.modules["__main__"] = before
+
+
+@contextlib.contextmanager
+def safe_path() -> Iterator[None]:
+    """Let Python processes that start in the block import nothing from the current folder.
+
+    It may be a stranger's, with a ``pickle.py`` beside the texts.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before

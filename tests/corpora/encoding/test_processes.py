@@ -36,6 +36,14 @@ def test_workers_do_not_run_an_unguarded_script_again(root, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
 
 
+def test_workers_import_no_module_of_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text("open('executed', 'w')")  # beside the texts of a stranger
+    monkeypatch.chdir(tmp_path)
+    with worker_processes(1) as pool:
+        assert pool.submit(abs, -3).result() == 3
+    assert not (tmp_path / "executed").exists()
+
+
 def test_a_worker_that_is_killed_is_an_error_of_one_line():
     with pytest.raises(FirthError) as failed, worker_processes(1) as pool:
         pool.submit(os._exit, 1).result()
