@@ -121,11 +121,16 @@ def _refusal(message: str) -> click.ClickException:
     return click.ClickException(message.replace("\n", "\\n").replace("\r", "\\r"))
 
 
-def _use_utf8_streams() -> None:
-    """Print UTF-8 in any locale, and escape file names that are not valid text."""
-    for stream in (sys.stdout, sys.stderr):
+def _prepare_streams() -> None:
+    """Print UTF-8 in any locale; escape what is not valid text, or what a terminal would obey."""
+    from firth.corpora.common.console import Terminal
+
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            if stream.isatty():
+                setattr(sys, name, Terminal.of(stream))
 
 
 @click.group(cls=FirthGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -144,7 +149,7 @@ def main(debug: bool) -> None:
     To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it; see
     docs/tutorial.md.
     """
-    _use_utf8_streams()
+    _prepare_streams()
 
 
 def _is_follower() -> bool:

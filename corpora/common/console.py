@@ -24,6 +24,10 @@ _COLUMNS = 100  # of tables on a narrow terminal; more than a line of progress h
 _SILENT_SECONDS = 3.0
 _UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
+_CLEARED = "\r\x1b[2K"
+# What a terminal would obey: control characters but tab and line end, and overrides of direction.
+# Bold, italic and their end, which tables and marked words have, are let through.
+_CONTROL = re.compile(r"(\x1b\[[013]m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
 
 
 class TerminalReporter:
@@ -60,7 +64,7 @@ class TerminalReporter:
                 return
             last = now
             line = line_of(label, unit, done, total, _rate(first, (now, done)), detail)
-            _write(f"{_cleared()}{line}" if live else f"{line}\n")
+            _write(line if live else f"{line}\n", clear=live)
 
         waiting = threading.Timer(_SILENT_SECONDS, _write_waiting, (label, live, lambda: first))
         waiting.daemon = True
@@ -70,7 +74,7 @@ class TerminalReporter:
         finally:
             waiting.cancel()
             if live and time.monotonic() - started > _QUIET_SECONDS:
-                _write(_cleared())
+                _write("", clear=True)
 
 
 class show_progress:  # noqa: N801 - called like a function, and used as a context manager
@@ -113,12 +117,7 @@ def _write_waiting(label: str, live: bool, begun: Callable[[], object]) -> None:
     """Write a note that kernels are being compiled, which only the first run on a machine does."""
     if begun() is None:
         line = f"{label:<10} ... (the first run compiles kernels, which takes some seconds)"
-        _write(f"{_cleared()}{line}" if live else f"{line}\n")
-
-
-def _cleared() -> str:
-    """Return what clears the line; notebooks have no sequence for it."""
-    return f"\r{' ' * _COLUMNS}\r" if in_notebook() else "\r\x1b[2K"
+        _write(line if live else f"{line}\n", clear=live)
 
 
 def in_notebook() -> bool:
@@ -270,6 +269,28 @@ def _escaped(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
+class Terminal(io.TextIOWrapper):
+    """Writes text to a terminal, which obeys no control sequence of a word, title or file name."""
+
+    @classmethod
+    def of(cls, stream: io.TextIOWrapper) -> "Terminal":
+        """Take over a stream to a terminal."""
+        return cls(stream.detach(), stream.encoding, stream.errors, line_buffering=True)
+
+    def write(self, text: str) -> int:
+        """Write a text with its control characters escaped."""
+        return super().write(_CONTROL.sub(_visible, text))
+
+    def clear_line(self) -> None:
+        """Remove the line that is being written."""
+        super().write(_CLEARED)
+
+
+def _visible(control: re.Match[str]) -> str:
+    """Write a control character as Python does, such as ``\\x1b``."""
+    return control[1] or ascii(control[0])[1:-1]
+
+
 class _Held(io.StringIO):
     """Standard error while its messages are held."""
 
@@ -288,9 +309,13 @@ def release_messages(*, wait: float | None = None) -> None:
             _write(held)
 
 
-def _write(text: str) -> None:
-    """Write to standard error, unless it is closed."""
+def _write(text: str, *, clear: bool = False) -> None:
+    """Write to standard error, unless it is closed; ``clear`` what its line has."""
     if sys.stderr is not None:
+        if clear and isinstance(sys.stderr, Terminal):
+            sys.stderr.clear_line()
+        elif clear:  # a notebook has no sequence for it
+            sys.stderr.write(f"\r{' ' * _COLUMNS}\r" if in_notebook() else _CLEARED)
         sys.stderr.write(text)
         sys.stderr.flush()
 

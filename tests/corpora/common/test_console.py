@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from firth import cli
 from firth.corpora.common import console
 from tests.waiting import wait_for
 
@@ -124,6 +126,43 @@ def test_on_a_terminal_one_line_is_rewritten_and_cleared(clock, monkeypatch):
     assert "\n" not in terminal.getvalue()
     assert "3 tokens" in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[2K")
+
+
+class Tty(io.BytesIO):
+    """A terminal, as the operating system has it."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_obeys_no_control_sequence_of_a_text(monkeypatch):
+    tty = Tty()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(tty, "latin-1"))
+    cli._prepare_streams()
+    print("queen\x1b]0;title\x07\x1b[31m\x9b2J\rking\u202eyawa\tça va")
+    click.echo(f"the {click.style('king', bold=True)}")
+    assert tty.getvalue().decode("utf-8") == (
+        "queen\\x1b]0;title\\x07\\x1b[31m\\x9b2J\\rking\\u202eyawa\tça va\nthe \x1b[1mking\x1b[0m\n"
+    )
+
+
+def test_what_is_piped_stays_as_it_is(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, "latin-1"))
+    cli._prepare_streams()
+    print("queen\x1b[31m", flush=True)
+    assert pipe.getvalue() == b"queen\x1b[31m\n"
+
+
+def test_progress_clears_its_line_on_a_terminal_that_escapes_texts(clock, monkeypatch):
+    tty = Tty()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(tty, "utf-8"))
+    cli._prepare_streams()
+    with console.TerminalReporter().progress("a\x1bb", "tokens") as show:
+        clock[0] += 3.0
+        show(3, 100)
+    assert tty.getvalue().startswith(b"\r\x1b[2Ka\\x1bb ")
+    assert tty.getvalue().endswith(b"\r\x1b[2K")
 
 
 def test_in_a_notebook_one_line_is_rewritten_and_cleared(clock, monkeypatch):
