@@ -249,6 +249,57 @@ def test_without_a_vocab_size_a_table_may_have_more_rows_than_pieces(tmp_path):
     assert np.array_equal(load_vectors(folder).vector("king"), TABLE[WORDPIECES.index("king")])
 
 
+def static_model(folder, **tensors):
+    """A folder as Model2Vec writes it."""
+    config = {"vocab_size": None, "model_type": "model2vec", "architectures": ["StaticModel"]}
+    return write_folder(folder, wordpiece(), tensors, **config)
+
+
+WEIGHTS = np.linspace(0.05, 2, N)
+ROWS = np.arange(N) % 5
+
+
+@pytest.mark.parametrize(
+    ("tensors", "table"),
+    [
+        ({"embeddings": TABLE, "weights": WEIGHTS}, TABLE * WEIGHTS[:, None]),
+        ({"embeddings": TABLE[:5], "mapping": ROWS}, TABLE[ROWS]),
+        (
+            {"embeddings": TABLE[:5].astype(np.float16), "mapping": ROWS.astype(np.int32),
+             "weights": WEIGHTS.astype(np.float32)},
+            TABLE[ROWS] * WEIGHTS[:, None],
+        ),
+        ({"embeddings": (4 * TABLE).astype(np.int8), "weights": WEIGHTS},
+         4 * TABLE * WEIGHTS[:, None]),
+    ],
+    ids=["weights", "shared rows", "both, half precision", "integers"],
+)  # fmt: skip
+def test_pieces_of_model2vec_have_their_rows_and_weights(tensors, table, tmp_path, capsys):
+    vectors = load_vectors(static_model(tmp_path / "x", **tensors))
+    pieces = [WORDPIECES.index(piece) for piece in ("king", "##dom", "##s")]
+    np.testing.assert_allclose(vectors.vector("king"), table[pieces[0]], rtol=1e-6)
+    np.testing.assert_allclose(vectors.vector("kingdoms"), table[pieces].mean(axis=0), rtol=1e-5)
+    assert vectors.vector("king").dtype == np.float32
+    assert capsys.readouterr().err == ""  # it has no states to pool
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {"mapping": np.full(N, 5)}, {"mapping": np.full(N, -1)}, {"mapping": ROWS[:, None]},
+        {"mapping": ROWS, "weights": WEIGHTS[1:]}, {"weights": WEIGHTS},
+    ],
+    ids=["beyond", "negative", "a matrix", "fewer weights", "weights without mapping"],
+)  # fmt: skip
+def test_rows_and_weights_that_do_not_fit_are_refused(tensors, tmp_path):
+    folder = static_model(tmp_path / "x", embeddings=TABLE[:5], **tensors)
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(folder)
+    assert str(refusal.value) == (
+        f"{folder}/model.safetensors: mapping and weights do not fit embeddings; download it again"
+    )
+
+
 def test_tied_copies_are_compared_one_at_a_time(tmp_path, monkeypatch):
     names = ["shared.weight", *(f"{n}.embed_tokens.weight" for n in range(4))]
     folder = write_folder(tmp_path / "t5", wordpiece(), {name: TABLE.copy() for name in names})
