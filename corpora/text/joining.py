@@ -1,10 +1,12 @@
 """Words joined to readable text: the spaces that segmentation removed, as far as can be told."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
 
-_NO_SPACE_BEFORE = frozenset(".,;:!?%…。，、；：！？")
-_NO_SPACE_AFTER = frozenset("$£€¿¡#@")
+# `` and '' are the quotation marks of treebanks
+_NO_SPACE_BEFORE = frozenset([*".,;:!?%…。，、；：！？", "''"])
+_NO_SPACE_AFTER = frozenset([*"$£€¿¡#@", "``"])
 _BOTH = frozenset("-/_")  # no space on either side
 _QUOTES = "\"'"  # that look the same at both ends
 _AFTER_APOSTROPHE = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
@@ -13,6 +15,37 @@ _APOSTROPHES = ("'", "’")
 _UNSPACED = (
     "CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "FULLWIDTH", "IDEOGRAPHIC",
 )  # fmt: skip
+
+
+class SpelledWords(list[str]):
+    """The words of a text, with their places in it."""
+
+    def __init__(self, words: Iterable[str], text: str, spans: Sequence[tuple[int, int]]) -> None:
+        super().__init__(words)
+        self.text = text
+        self.spans = spans  # start and stop of each word in the text
+
+
+def joined_parts(parts: Sequence[list[str]], gaps: Sequence[str]) -> list[str]:
+    """Return the words of the parts of a text, with a gap before each, spelled if all parts are."""
+    words = [word for part in parts for word in part]
+    spelled_parts = [part for part in parts if isinstance(part, SpelledWords)]
+    if len(spelled_parts) < len(parts):
+        return words
+    whole = spelled([part.text for part in spelled_parts], gaps)
+    places = zip(whole.spans, spelled_parts, strict=True)
+    spans = [(first + a, first + b) for (first, _), part in places for a, b in part.spans]
+    return SpelledWords(words, whole.text, spans)
+
+
+def spelled(words: Sequence[str], gaps: Sequence[str] | None = None) -> SpelledWords:
+    """Return words with their text; unless they have one, with gaps, as :func:`gaps_before`."""
+    if isinstance(words, SpelledWords):
+        return words
+    gaps = gaps_before(words) if gaps is None else gaps
+    stops = accumulate(len(gap) + len(word) for gap, word in zip(gaps, words, strict=True))
+    spans = [(stop - len(word), stop) for word, stop in zip(words, stops, strict=True)]
+    return SpelledWords(words, "".join(chain(*zip(gaps, words, strict=True))), spans)
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -24,11 +57,15 @@ def join_words(words: Sequence[str]) -> str:
     >>> join_words('he said , " it \\' s 3 . 5 well - known ( old ) things . "'.split())
     'he said, "it\\'s 3.5 well-known (old) things."'
     """
-    parts: list[str] = []
+    return spelled(words).text
+
+
+def gaps_before(words: Sequence[str]) -> list[str]:
+    """Return what stands before each word in a text, a space or nothing; see :func:`join_words`."""
+    gaps: list[str] = []
     is_open = dict.fromkeys(_QUOTES, False)
     glued = True  # whether the next word follows without a space
-    for number, word in enumerate(words):
-        before, after = ("", *words)[number], (*words[number + 1 :], "")[0]
+    for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
         joins = glued or _follows(before, word)
         glued = word in _BOTH or word in _NO_SPACE_AFTER or _kind(word) in ("Ps", "Pi")
         if word in (".", ",") and before[-1:].isdigit() and after[:1].isdigit():
@@ -36,17 +73,18 @@ def join_words(words: Sequence[str]) -> str:
         suffixed = before[-1:].isalpha() and after.lower() in _AFTER_APOSTROPHE
         if word in _APOSTROPHES and suffixed:
             joins = glued = True
-        elif word in _QUOTES:
+        elif word in is_open:
             glued = not is_open[word]
             joins = joins or is_open[word]
             is_open[word] = not is_open[word]
-        parts += [word] if joins else [" ", word]
-    return "".join(parts)
+        gaps.append("" if joins else " ")
+    return gaps
 
 
 def _follows(before: str, word: str) -> bool:
     """Return whether a word follows another without a space, whatever else is around."""
-    if word in _NO_SPACE_BEFORE or word in _BOTH or _kind(word) in ("Pe", "Pf"):
+    is_clitic = word[:1] in _APOSTROPHES and word[1:].lower() in _AFTER_APOSTROPHE
+    if is_clitic or word in _NO_SPACE_BEFORE or word in _BOTH or _kind(word) in ("Pe", "Pf"):
         return True
     return _is_unspaced(before[-1:]) and _is_unspaced(word[:1])
 

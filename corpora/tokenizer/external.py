@@ -1,6 +1,7 @@
 """Tokenizers of external models: any ``tokenizer.json`` that the ``tokenizers`` library reads."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.joining import SpelledWords, spelled
 
 _SPACE_MARK = "▁"  # SentencePiece's space
+_WORD = re.compile(rf"[^\s{_SPACE_MARK}]+")
 _BATCH_WORDS = 1 << 14
 
 
@@ -37,6 +40,8 @@ class ExternalTokenizer:
         self._library.no_padding()
         self._library.encode_special_tokens = True
         self._unknown = _unknown_piece(described["model"], self._library)
+        self.frame = self._frame()  # the special pieces before and after a sentence
+        self._library.post_processor = None  # it would trim spaces from the places of pieces
 
     def __len__(self) -> int:
         """Return the highest id plus one, counting added and special pieces."""
@@ -62,17 +67,37 @@ class ExternalTokenizer:
             known[np.repeat(np.arange(len(lengths)), lengths)[ids == self._unknown]] = False
         return known
 
+    def split_sentences(self, sentences: Iterable[Sequence[str]]) -> tuple[np.ndarray, ...]:
+        """Return the pieces of sentences as the model's tokenizer reads their text, in groups.
+
+        A group has the pieces of a word and of the white space before it. Words that are part of
+        one piece share a group. Where a word has no piece at all, the words of the sentence are
+        split one by one.
+        """
+        # ids: int64 (n_pieces,); bounds: int64 (n_groups + 1,); offsets: int64 (n_sentences + 1,),
+        # of sentences among the groups; groups: int64 (n_words,)
+        empty = np.zeros(0, dtype=np.int64)
+        parts = [self._split_text(spelled(words)) for words in sentences]
+        offsets = offsets_of(len(lengths) for _, lengths, _ in parts)
+        groups = [first + part for first, (*_, part) in zip(offsets.tolist(), parts, strict=False)]
+        ids, lengths = (np.concatenate([empty, *(part[n] for part in parts)]) for n in (0, 1))
+        return ids, offsets_of(lengths), offsets, np.concatenate([empty, *groups])
+
     def words(self, text: str) -> list[str]:
         """Divide text into words with the tokenizer's own normalizer and pre-tokenizer."""
-        text = self._normalized(self._prefix + text)
+        normalized, places = self._normalized_places(text)
         splitter = self._library.pre_tokenizer
         # offsets, since byte-level pre-tokenizers rewrite the words
-        spans = (
-            [(0, len(text))]
+        parts = (
+            [(0, len(normalized))]
             if splitter is None
-            else [o for _, o in splitter.pre_tokenize_str(text)]
+            else [part for _, part in splitter.pre_tokenize_str(normalized)]
         )
-        return [word for a, b in spans for word in text[a:b].replace(_SPACE_MARK, " ").split()]
+        # without repetitions, since a space that the splitter adds has the place of a word
+        distinct = dict.fromkeys(parts)
+        found = [match for a, b in distinct for match in _WORD.finditer(normalized, a, b)]
+        spans = [(places[match.start()][0], places[match.end() - 1][1]) for match in found]
+        return SpelledWords([match.group() for match in found], text, spans)
 
     def whole_words(self) -> tuple[list[str], np.ndarray]:
         """Return the words that are a single piece, and their ids, int64 (n_words,)."""
@@ -86,9 +111,8 @@ class ExternalTokenizer:
         own[own] = ids[starts[own]] == pieces[own]
         return [names[i] for i in np.flatnonzero(own).tolist()], pieces[own]
 
-    @cached_property
-    def frame(self) -> tuple[list[int], list[int]]:
-        """The special pieces before and after a sentence."""
+    def _frame(self) -> tuple[list[int], list[int]]:
+        """Return the special pieces before and after a sentence."""
         for text in self._candidate_texts():
             try:
                 encoding = self._library.encode([text], is_pretokenized=True)
@@ -121,6 +145,31 @@ class ExternalTokenizer:
         normalized: str = text if normalizer is None else normalizer.normalize_str(text)
         return normalized
 
+    def _normalized_places(self, text: str) -> tuple[str, Sequence[tuple[int, int]]]:
+        """Normalize text; return start and stop in the text of each character as well."""
+        from tokenizers import PreTokenizedString, Regex, pre_tokenizers
+
+        if self._normalized(text) == text:
+            return text, [(place, place + 1) for place in range(len(text))]
+        characters = PreTokenizedString(text)
+        characters.normalize(self._library.normalizer.normalize)
+        pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated").pre_tokenize(characters)
+        found = characters.get_splits("original", "char")
+        return "".join(character for character, *_ in found), [place for _, place, _ in found]
+
+    def _split_text(self, words: SpelledWords) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the pieces of the text of words, the length of each group, and words' groups."""
+        try:
+            encoding = self._library.encode(words.text, add_special_tokens=False)
+        except Exception:  # noqa: BLE001 - as in _split_batch
+            found = None
+        else:
+            found = _grouped(np.array(encoding.offsets), np.array(words.spans))
+        if found is not None:
+            return np.array(encoding.ids, dtype=np.int64), *found
+        ids, bounds = self.split(words)
+        return ids, np.diff(bounds), np.arange(len(words))
+
     def _split(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the pieces of words, and how many each has (0 is possible)."""
         parts = [
@@ -144,6 +193,24 @@ class ExternalTokenizer:
             return np.concatenate(ids), np.concatenate(lengths)
         word_of = np.array(encoding.word_ids, dtype=np.int64)
         return np.array(encoding.ids, dtype=np.int64), np.bincount(word_of, minlength=len(words))
+
+
+def _grouped(pieces: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the length of each group of pieces, and words' groups; None if a word has no piece."""
+    # pieces: int64 (n_pieces, 2) and words: int64 (n_words, 2), starts and stops in a text
+    if not len(pieces) or not len(words):
+        return None
+    # the last word that begins before the end of a piece, or the next one if it ends before it
+    last = np.searchsorted(words[:, 0], pieces[:, 1] - 1, side="right") - 1
+    owners = np.where(pieces[:, 0] < words[last, 1], last, last + 1).clip(0, len(words) - 1)
+    counts = np.bincount(np.maximum.accumulate(owners), minlength=len(words))
+    lengths = counts[counts > 0]
+    groups: np.ndarray = np.cumsum(counts > 0) - (
+        counts > 0
+    )  # of a word without a piece the next one
+    firsts = np.append(pieces[offsets_of(lengths)[:-1], 0], np.iinfo(np.int64).max)[groups]
+    shared = np.maximum(firsts, words[:, 0]) < words[:, 1]
+    return (lengths, groups) if (shared | (counts > 0)).all() else None
 
 
 def _unknown_piece(model: dict[str, Any], library: Any) -> int | None:

@@ -175,7 +175,7 @@ def batches(
     lines: list[list[str]] = []
     n_words = 0
     for line in _lines(source):
-        lines.append(split(line))
+        lines.append(split(line.rstrip("\r\n")))
         n_words += len(lines[-1]) + 1  # count empty lines too
         if n_words >= words_at_once:
             yield lines

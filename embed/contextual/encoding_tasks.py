@@ -20,6 +20,7 @@ from firth.corpora.artifacts.tasks import Task, TaskFolder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.text.joining import SpelledWords
 from firth.corpora.text.trees import ParsedSentence
 from firth.embed.contextual.encoded_text import (
     WORDS_AT_ONCE,
@@ -68,9 +69,9 @@ class EncodingTasks:
         self, blocks: Iterable[Lines], layers: Sequence[int], form: Form, show: Progress
     ) -> Iterator[tuple[Lines, bytes]]:
         """Yield each block of lines with what is written of it, as encoding does here."""
-        made = ((lines, sum(map(len, lines))) for lines in blocks)
+        made = ((_lines_to_json(lines), sum(map(len, lines))) for lines in blocks)
         for path, folder in self._run("encode-lines", encode_block, made, (layers, form), show):
-            yield read_json(path), (folder / _ROWS).read_bytes()
+            yield _lines_from_json(read_json(path)), (folder / _ROWS).read_bytes()
 
     def finish(self) -> dict[str, Any]:
         """Remove the files of all tasks; return what the provenance says about the workers."""
@@ -165,11 +166,23 @@ def _block_from_json(made: dict[str, Any]) -> Block:
     return sentences, np.array(made["words"], np.int32)
 
 
+def _lines_to_json(lines: Lines) -> list[Any]:
+    """Return lines as JSON, with their text if it is known."""
+    return [
+        {"words": line, **vars(line)} if isinstance(line, SpelledWords) else line for line in lines
+    ]
+
+
+def _lines_from_json(made: list[Any]) -> Lines:
+    """Return the lines that were made into JSON."""
+    return [SpelledWords(**line) if isinstance(line, dict) else line for line in made]
+
+
 def encode_block(
     folder: Path, path: Path, encoder: Encoder, layers: Sequence[int], form: Form
 ) -> None:
     """Write what the output contains of some lines."""
-    lines = read_json(path)
+    lines = _lines_from_json(read_json(path))
     with ONE_THREAD:
         states = _opened(*encoder).encode(lines, layers)
     (folder / _ROWS).write_bytes(rows_of(lines, states, form))

@@ -11,6 +11,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.text.joining import joined_parts
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.joined import joined
 from firth.embed.contextual.pooling import MASKING, parse_layers
@@ -192,8 +193,8 @@ def parse_context(text: str, encoder: ContextualEncoder) -> list[Occurrence]:
 
 def split_parts(splitter: WordSplitter, parts: Sequence[str]) -> tuple[list[str], list[int]]:
     """Split each part of a text; return all words and the bounds of the parts among them."""
-    words = [splitter.words(part) for part in parts]
-    return list(itertools.chain(*words)), offsets_of(map(len, words)).tolist()
+    split = [splitter.words(part) for part in parts]
+    return joined_parts(split, [""] * len(parts)), offsets_of(map(len, split)).tolist()
 
 
 def _pooled_layers(run: Path) -> tuple[str, bool]:

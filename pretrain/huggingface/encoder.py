@@ -33,7 +33,8 @@ _SCORED_SLOTS = {"cpu": 512, "cuda": 1 << 13}  # smaller, since each slot has a 
 class HuggingFaceEncoder(PieceEncoder, StaticLayers):
     """A Hugging Face model as a ContextualEncoder, in float32 and without dropout.
 
-    Words have the pieces they have after a space, wherever they are in the sentence.
+    A sentence has the pieces that the model's own tokenizer gives its text; that of a list of words
+    has spaces where they can be expected.
     """
 
     pieces: ExternalTokenizer

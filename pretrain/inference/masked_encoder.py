@@ -34,6 +34,7 @@ class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
         """
         text = PiecedText.split(self.pieces, sentences)
         windows = text.windows(self.max_pieces)
+        tokens = tokens if text.groups is None else text.groups[tokens]
         first = text.words[tokens]
         window = windows.keeping(first)
         # a word that is longer than its window ends with it

@@ -7,8 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder
+from firth.embed.vectors.piece_table import means_of_pieces
 from firth.pretrain.inference.windows import Frame, PiecedText, PieceWindows, Splitter, WindowRows
 
 
@@ -40,7 +42,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
         """
         text = PiecedText.split(self.pieces, sentences)
         words = text.word_means(self._piece_states(text, layers))
-        return np.split(words, text.sentences[1:-1]) if len(sentences) else []
+        return np.split(words, offsets_of(map(len, sentences))[1:-1]) if len(sentences) else []
 
     def n_windows(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Count the windows in which sentences are read; 0 if one is empty."""
@@ -53,8 +55,8 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look up words in the embedding table: no norm, positions or context."""
-        text = PiecedText.split(self.pieces, [words])
-        return text.word_means(self._embeddings(text.ids).numpy())
+        ids, bounds = self.pieces.split(words)
+        return means_of_pieces(self._embeddings(ids.astype(np.int64)).numpy(), bounds)
 
     def static_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Return the input embeddings, where what training started from is unknown."""

@@ -48,10 +48,15 @@ class PiecedText:
     sentences: np.ndarray
     # int64 (2, P), if all sentences have trees: the number of each piece's word, and of its head
     tree: np.ndarray | None = None
+    # int64 (n_words,): where words can share pieces, which of ``words`` each is part of
+    groups: np.ndarray | None = None
 
     @classmethod
     def split(cls, pieces: Splitter, sentences: Sequence[Sequence[str]]) -> "PiecedText":
-        """Split the words of sentences, each distinct word once."""
+        """Split sentences: the text of each for external pieces, else each distinct word once."""
+        if isinstance(pieces, ExternalTokenizer):
+            ids, bounds, offsets, groups = pieces.split_sentences(sentences)
+            return cls(ids, bounds, offsets, groups=groups)
         number: dict[str, int] = {}
         tokens = [number.setdefault(word, len(number)) for words in sentences for word in words]
         ids, bounds = pieces.split(list(number))
@@ -66,7 +71,8 @@ class PiecedText:
     def word_means(self, rows: np.ndarray) -> np.ndarray:
         """Average rows over the pieces of each word."""
         # rows: float32 (P, D); returns float32 (n_words, D)
-        return means_of_pieces(rows, self.words)
+        means = means_of_pieces(rows, self.words)
+        return means if self.groups is None else means[self.groups]
 
     def sentence_sums(self, scores: np.ndarray) -> np.ndarray:
         """Add the scores of the pieces of each sentence, float64 (n_sentences,)."""

@@ -25,14 +25,14 @@ def target_states(
     """Return the state of each target, summed over its words; each context is encoded once."""
     # returns float32 (n_targets, D)
     found = _find(encoder, targets)
-    owners: dict[tuple[str, ...], list[int]] = {}
+    owners: dict[int, list[int]] = {}
     for target, (sentence, _) in enumerate(found):
-        owners.setdefault(sentence, []).append(target)
+        owners.setdefault(id(sentence), []).append(target)
     states: dict[int, np.ndarray] = {}
-    sentences = list(owners)
+    sentences = [found[first][0] for first, *_ in owners.values()]
     for first, block in encode_in_blocks(encoder, sentences, layers, at_once):
         for sentence, of_words in zip(sentences[first:], block, strict=False):
-            for target in owners[sentence]:
+            for target in owners[id(sentence)]:
                 states[target] = of_words[found[target][1]].sum(axis=0)
     return np.array([states[target] for target in range(len(targets))], dtype=np.float32)
 
@@ -56,18 +56,18 @@ def masked_target_states(
 
 def contexts_read(splitter: WordSplitter, targets: Sequence[Target]) -> list[list[str]]:
     """Return the distinct contexts of targets as lists of words."""
-    return [list(words) for words in dict.fromkeys(words for words, _ in _find(splitter, targets))]
+    return list({id(words): words for words, _ in _find(splitter, targets)}.values())
 
 
-def _find(
-    splitter: WordSplitter, targets: Iterable[Target]
-) -> list[tuple[tuple[str, ...], np.ndarray]]:
-    """Return the words of each target's context, and the target's positions among them."""
+def _find(splitter: WordSplitter, targets: Iterable[Target]) -> list[tuple[list[str], np.ndarray]]:
+    """Return the words of each target's context, one list each, and the target's places in it."""
     every = list(targets)
     split = {parts: split_parts(splitter, parts) for parts in {target.parts for target in every}}
+    distinct: dict[tuple[str, ...], list[str]] = {}
     found = []
     for target in every:
         words, bounds = split[target.parts]
         places = [place for mark in target.marks for place in range(*bounds[mark : mark + 2])]
-        found.append((tuple(words), np.array(places, dtype=np.int64)))
+        words = distinct.setdefault((*words, getattr(words, "text", "")), words)
+        found.append((words, np.array(places, dtype=np.int64)))
     return found

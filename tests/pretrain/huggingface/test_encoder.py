@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,14 @@ import torch
 from safetensors import safe_open
 
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import MASK, UNK
+from firth.embed.compare.tasks.sentences.inputs import split_sentence
+from firth.embed.compare.tasks.tagging.inputs import sentences_read
+from firth.embed.contextual.encoded_text import EncodeConfig, encode_file
 from firth.embed.contextual.encoders import open_encoder
+from firth.embed.contextual.encoding_tasks import encode_on
+from firth.embed.contextual.in_context import parse_context
 from firth.embed.protocols import (
     ContextualEncoder,
     InputEmbeddings,
@@ -25,6 +32,7 @@ from firth.pretrain.huggingface.encoder import open_folder
 from firth.pretrain.huggingface.export import write_huggingface
 from firth.pretrain.huggingface.loading import mask_piece
 from firth.pretrain.inference.mlm_encoder import open_run
+from firth.pretrain.inference.windows import PiecedText
 from tests.embed.huggingface_folder import byte_level, roberta, unigram, wordpiece
 from tests.pretrain.small_run import random_run
 
@@ -237,7 +245,7 @@ def stock_states(folder, sentence, layer):
     """Encode one sentence with stock code: states of the whole text, and the word of each piece."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     model = transformers.AutoModel.from_pretrained(folder).eval()
-    text = " " + " ".join(sentence)
+    text = " ".join(sentence)
     encoding = tokenizer(text, return_offsets_mapping=True, return_tensors="pt")
     offsets = encoding.pop("offset_mapping")[0].tolist()
     model = model.get_encoder() if model.config.is_encoder_decoder else model
@@ -245,7 +253,7 @@ def stock_states(folder, sentence, layer):
         inputs = {"input_ids": encoding["input_ids"]}
         states = model(**inputs, output_hidden_states=True).hidden_states[layer][0]
     # the word of a piece is that in which it ends
-    ends = np.cumsum([len(word) + 1 for word in sentence])
+    ends = np.cumsum([len(word) + 1 for word in sentence]) - 1
     owners = np.array([np.searchsorted(ends, b) if b else -1 for _, b in offsets])
     return np.stack([states[owners == word].mean(0).numpy() for word in range(len(sentence))])
 
@@ -261,6 +269,100 @@ def test_states_are_those_of_stock_code_on_the_whole_text(folder):
         for sentence, states in zip(sentences, found, strict=True):
             np.testing.assert_allclose(states, stock_states(folder, sentence, layer), atol=1e-5)
     assert np.abs(found[0]).max() > 0.01  # states that could differ
+
+
+def masked_roberta(folder):
+    """RoBERTa with its head and a mask."""
+    tokenizer = roberta()
+    tokenizer.add_special_tokens(["<mask>"])
+    named = {name: tokenizer.token_to_id(f"<{name}>") for name in ("s", "/s", "mask")}
+    config = transformers.RobertaConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=1,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=99, pad_token_id=0,
+        bos_token_id=named["s"], eos_token_id=named["/s"], initializer_range=0.5,
+    )  # fmt: skip
+    return save(folder, transformers.RobertaForMaskedLM(config), tokenizer)
+
+
+SPELLED = "\"The king isn't (well-known),\" said  it; who's there, Richard?"
+
+
+@pytest.mark.parametrize("folder", [masked_roberta, t5], indirect=True)
+def test_marks_and_contractions_have_the_pieces_of_the_models_own_tokenizer(folder):
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    ids = tokenizer(SPELLED, return_tensors="pt")["input_ids"]
+    encoder = open_folder(folder, "cpu")
+    with torch.no_grad():
+        expected = encoder.model(input_ids=ids).last_hidden_state[0]
+    text = PiecedText.split(encoder.pieces, [encoder.words(SPELLED)])
+    inside = expected[len(encoder.frame.before) : len(expected) - len(encoder.frame.after)]
+    [states] = encoder.encode([encoder.words(SPELLED)], [encoder.n_layers])
+    np.testing.assert_allclose(states, text.word_means(inside.numpy()), atol=1e-5)
+
+
+def stock_score(folder, text, within):
+    """The pseudo-log-likelihood of a text as the model's own tokenizer reads it."""
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), mask_token="<mask>"
+    )
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    encoding = tokenizer(text)
+    ids, words = torch.tensor(encoding["input_ids"]), encoding.word_ids()
+    total = 0.0
+    for place, word in enumerate(words):
+        if word is not None:
+            masked = ids.clone()
+            later = [place + n for n, other in enumerate(words[place:]) if other == word]
+            masked[later if within else place] = tokenizer.mask_token_id
+            with torch.no_grad():
+                logits = model(input_ids=masked[None]).logits[0, place]
+            total += logits.log_softmax(-1)[ids[place]].item()
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", [masked_roberta], indirect=True)
+def test_sentences_are_scored_as_the_models_own_tokenizer_reads_them(folder):
+    encoder = open_folder(folder, "cpu")
+    texts = ["Who isn't there, Richard?", 'the king\'s "cat" (old)', "'s well-known", " the"]
+    for within in (False, True):
+        found = encoder.score([*map(encoder.words, texts)], left_to_right_in_words=within)
+        expected = [stock_score(folder, text, within) for text in texts]
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("folder", [masked_roberta], indirect=True)
+def test_however_a_text_arrives_it_has_the_same_states(folder, tmp_path):
+    encoder = open_folder(folder, "cpu")
+    text = "the king isn't there, (old) cat?"
+    whole = encoder.encode([encoder.words(text)], [1])[0]
+
+    marked = parse_context("the [king] isn't there, (old) [cat]?", encoder)[0].words
+    as_list = TextSettings(keep_case=True).words(text)  # isn ' t
+    by_token = split_sentence(encoder.words, text)
+    [tagged] = sentences_read(
+        encoder, ["the", "king", "isn't", "there", ",", "(old)", "cat", "?"], np.array([0, 8])
+    )
+    for words in (marked, by_token, tagged):
+        np.testing.assert_allclose(encoder.encode([words], [1])[0], whole, atol=1e-5)
+    states = encoder.encode([as_list], [1])[0]
+    places = [as_list.index(word) for word in ("the", "king", "isn", "t", "there", "old", "?")]
+    spelled = [marked.index(word) for word in ("the", "king", "isn", "'t", "there", "old", "?")]
+    np.testing.assert_allclose(states[places], whole[spelled], atol=1e-5)
+    np.testing.assert_array_equal(states[as_list.index("t")], states[as_list.index("'")])
+
+    tokens = np.array(places)
+    found = encoder.encode_masked([as_list], tokens, [1])
+    np.testing.assert_allclose(found, encoder.encode_masked([marked], np.array(spelled), [1]))
+
+    (tmp_path / "text").write_text(f"{text}\r\n{text}")
+    config = EncodeConfig(layers="1")
+    encode_file(encoder, tmp_path / "text", tmp_path / "here.npz", config)
+    with ThreadPoolExecutor(1) as executor:
+        encode_on(executor, folder, tmp_path / "text", tmp_path / "there.npz", config)
+    for place in ("here", "there"):
+        written = np.load(tmp_path / f"{place}.npz")["vectors"]
+        np.testing.assert_allclose(written, [*whole, *whole], atol=1e-5)
 
 
 @pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.joining import joined_parts
 from firth.embed.compare.probes.examples import Bags
 from firth.embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
 from firth.embed.contextual.batches import encode_in_blocks
@@ -46,7 +47,8 @@ def split_sentence(
     ['half', 'way', 'There', 'é', '!']
     """
     if not as_written:
-        return [word for token in text.split() for word in split(token)]
+        tokens = [split(token) for token in text.split()]
+        return joined_parts(tokens, [" " * (number > 0) for number in range(len(tokens))])
     words = []
     for token in text.split():
         parts = split(token) or likely_parts(token)

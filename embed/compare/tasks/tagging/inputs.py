@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.text.joining import gaps_before, joined_parts
 from firth.corpora.text.trees import ParsedSentence, part_heads
 from firth.embed.compare.inputs.lookup import FoundWords, find_words, finite_units, stacked
 from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
-from firth.embed.protocols import ContextualEncoder, StaticVectors
+from firth.embed.protocols import ContextualEncoder, StaticVectors, needs_trees
 
 N_FLAGS = 2  # extra columns after each vector
 _PARTS = re.compile(r"\w+|[^\w\s]")
@@ -86,8 +87,8 @@ def state_inputs(
     parts = _split(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
-    sentences = sentences_of(parts, offsets)
-    if heads is not None:
+    sentences = sentences_of(words, parts, offsets)
+    if heads is not None and needs_trees(encoder):
         bounds = offsets_of(lengths)[offsets[1:-1]]
         sentences = [*map(ParsedSentence, sentences, np.split(part_heads(heads, lengths), bounds))]
     for first, block in encode_in_blocks(encoder, sentences, [layer], at_once, offsets):
@@ -109,15 +110,18 @@ def sentences_read(
 ) -> list[list[str]]:
     """Return the sentences as :func:`state_inputs` encodes them."""
     # offsets: int64 (n_sentences + 1,)
-    return sentences_of(_split(encoder, words), offsets)
+    return sentences_of(words, _split(encoder, words), offsets)
 
 
-def sentences_of(parts: Sequence[Sequence[str]], offsets: np.ndarray) -> list[list[str]]:
-    """Return the parts of all words, sentence by sentence."""
+def sentences_of(
+    words: Sequence[str], parts: Sequence[list[str]], offsets: np.ndarray
+) -> list[list[str]]:
+    """Return the parts of all words, sentence by sentence, spelled if the parts are."""
     # offsets: int64 (n_sentences + 1,)
     bounds = offsets.tolist()
     return [
-        [part for each in parts[start:stop] for part in each] for start, stop in pairwise(bounds)
+        joined_parts(parts[start:stop], gaps_before(words[start:stop]))
+        for start, stop in pairwise(bounds)
     ]
 
 
