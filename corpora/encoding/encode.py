@@ -1,8 +1,10 @@
 """Encodes a block of documents as token ids with sentence, paragraph and document offsets."""
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,12 +13,15 @@ from firth.corpora.encoding.encode_kernels import hash_documents
 from firth.corpora.encoding.keep_text import CompressedText, compress_sentences
 from firth.corpora.encoding.type_table import TypeTable
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
-from firth.corpora.text.characters import (
-    SENTENCE_SEPARATOR,
-    TOKEN_SEPARATOR,
-    character_table,
+from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
+from firth.corpora.text.segment import (
+    TextSettings,
+    characters_of,
+    jieba_cutter,
+    join_divided,
+    split_offsets,
+    strip_accents,
 )
-from firth.corpora.text.segment import TextSettings, jieba_cutter, split_offsets, strip_accents
 from firth.corpora.text.sentences.split import sentence_offsets, split_sentences
 from firth.corpora.text.trees import part_heads
 
@@ -24,6 +29,9 @@ from firth.corpora.text.trees import part_heads
 # where blocks are cut.
 _HASHED_BYTES = 4096
 HELD_OUT_KEY = 0x9AE16A3B2F90404F
+# A soft hyphen or ¬, and the first byte of white space
+_DIVIDERS = (b"\xc2\xad", b"\xc2\xac")
+_MAY_BE_DIVIDED = re.compile(rb"\xc2[\xac\xad][\s\x1c-\x1f\xc2\xe2\xe3]")
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class PreparedBlock:
     original: np.ndarray
     original_sentences: np.ndarray
     heads: np.ndarray | None = None  # as of TextBlock
+    n_joined: int = 0  # words that were divided at the ends of lines
 
 
 @dataclass(frozen=True)
@@ -70,8 +79,13 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     The result is picklable: for jieba this runs in another process.
     """
     keys = document_keys(block)
+    n_joined = 0
+    if not block.pretokenized and _MAY_BE_DIVIDED.search(block.text):
+        joined = _map_documents(block, join_divided)
+        n_joined = sum(block.text.count(each) - joined.text.count(each) for each in _DIVIDERS)
+        block = joined
     if settings.strip_accents:
-        block = _map_documents(block, strip_accents)
+        block = _map_documents(block, partial(strip_accents, dotless=settings.dotless))
     segmenter = "pretokenized" if block.pretokenized else settings.segmenter
     uncut = block
     if segmenter == "jieba":
@@ -91,7 +105,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
             original, original_sentences = uncut_text, offsets
     return PreparedBlock(
         text, sentences, paragraphs, block.documents, segmenter, keys, original,
-        original_sentences, block.heads,
+        original_sentences, block.heads, n_joined,
     )  # fmt: skip
 
 
@@ -99,7 +113,7 @@ def encode(
     prepared: PreparedBlock, settings: TextSettings, table: TypeTable, *, keep_text: bool = False
 ) -> EncodedBlock:
     """Encode a prepared block as token ids, adding unseen types to the table."""
-    characters = character_table(prepared.segmenter, settings.keep_case, settings.fold_digits)
+    characters = characters_of(settings, prepared.segmenter)
     parts, heads = prepared.sentences, prepared.heads
     if heads is not None:  # each token alone, since one whose characters are all dropped vanishes
         parts = split_offsets(prepared.text, TOKEN_SEPARATOR, prepared.sentences)
@@ -118,6 +132,8 @@ def encode(
             "characters": segmented.n_characters,
             "unspaced_characters": segmented.n_unspaced,
             "dropped_bytes": segmented.n_dropped,
+            **segmented.dropped,
+            **({"divided_words": prepared.n_joined} if prepared.n_joined else {}),
         },
         texts=_texts(prepared, offsets) if keep_text else None,
         heads=heads,

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firth.corpora.text.characters import CharacterTable
+from firth.corpora.text.characters import DROPPED, CharacterTable
 from firth.corpora.text.segment_kernels import (
+    FIRST_DROPPED,
     N_BYTES,
     N_CHARACTERS,
     N_DROPPED,
@@ -34,7 +35,8 @@ class Segmented:
     offsets: np.ndarray  # int64 (n_sentences + 1,): token offsets of sentences
     n_characters: int
     n_unspaced: int  # characters of scripts written without spaces
-    n_dropped: int  # bytes of dropped characters (control and unassigned ones)
+    n_dropped: int  # bytes of dropped characters
+    dropped: dict[str, int]  # how many of them there are, by kind
 
 
 class TypeTable:
@@ -82,14 +84,14 @@ class TypeTable:
         state[POSITION] = sentences[0]
         while True:
             segment(
-                text, sentences, table.entries, table.expansions,
+                text, sentences, table.entries, table.neighbors,
                 self._slots, self._starts, self._arena, state, token_ids, offsets,
             )  # fmt: skip
             self._n_types, self._n_bytes = int(state[N_TYPES]), int(state[N_BYTES])
             if state[SENTENCE] >= len(sentences) - 1:
                 break
             self._grow()
-        n_tokens = int(state[N_TOKENS])
+        n_tokens, dropped = int(state[N_TOKENS]), state[FIRST_DROPPED:].tolist()
         self.n_tokens += n_tokens
         return Segmented(
             token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one-byte tokens
@@ -97,6 +99,7 @@ class TypeTable:
             n_characters=int(state[N_CHARACTERS]),
             n_unspaced=int(state[N_UNSPACED]),
             n_dropped=int(state[N_DROPPED]),
+            dropped={kind: n for kind, n in zip(DROPPED, dropped, strict=True) if n},
         )
 
     def _grow(self) -> None:

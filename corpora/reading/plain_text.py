@@ -11,8 +11,9 @@ from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_end
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 
-_SPACES = b" \t\x0b\x0c\n"
-_SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c]+\n")
+_SPACES = b" \t\x0b\x0c\x1c\x1d\x1e\x1f\n"
+_SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c\x1c-\x1f]+\n")
+_DIVIDED = ("\u00ad\n".encode(), "¬\n".encode())  # ends of lines inside a word
 
 
 def text_blocks(
@@ -27,7 +28,7 @@ def text_blocks(
         # without blank lines a document may be as long as the file, so line ends are allowed too
         boundary = _after_blank_line_or_line_end
     else:
-        boundary = after_line_end
+        boundary = _after_undivided_line
     inside = False
     for line, data in cut_blocks(chunks, boundary, block_bytes, stream.limit):
         yield RawBlock(data, stream.name, line, options, parse_text, continues=inside)
@@ -105,6 +106,14 @@ def _without_blank_lines(
     begins, ends = bounds[runs[::2]].tolist(), bounds[runs[1::2]].tolist()
     view = memoryview(data)
     return b"".join(map(view.__getitem__, map(slice, begins, ends))), offsets
+
+
+def _after_undivided_line(data: bytes) -> int:
+    """Return the offset after the last line end that is not inside a word; 0 if there is none."""
+    cut = after_line_end(data)
+    while data.endswith(_DIVIDED, 0, cut):
+        cut = data.rfind(b"\n", 0, cut - 1) + 1
+    return cut
 
 
 def _after_blank_line(data: bytes) -> int:

@@ -29,7 +29,7 @@ FORMATS = {
 }
 BLOCK_BYTES = 4 << 20
 
-_SEPARATORS = re.compile(r"[\x1d-\x1f\r\n]")
+_SEPARATORS = re.compile(r"[\x0b\x0c\x1c-\x1f\x85\r\n]")
 
 
 @describe_settings

@@ -2,21 +2,8 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from firth.corpora.text.characters import (
-    ALONE,
-    CLASS_MASK,
-    CLASS_SHIFT,
-    CODE_POINT_MASK,
-    DROP,
-    EXPANDS,
-    SPACE,
-    START,
-    CharacterTable,
-    character_table,
-)
-from firth.corpora.text.segment import TextSettings, jieba_cutter
+from firth.corpora.text.segment import TextSettings, characters_of, jieba_cutter
+from firth.corpora.text.walk import Piece, walk
 
 
 def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tuple[int, int]] | None:
@@ -43,38 +30,14 @@ def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tupl
     return places if next_piece == len(pieces) else None
 
 
-def _pieces(text: str, settings: TextSettings) -> list[tuple[str, int, int]]:
+def _pieces(text: str, settings: TextSettings) -> list[Piece]:
     """Return the words of a text with their places."""
     if settings.segmenter != "jieba":
-        table = character_table(settings.segmenter, settings.keep_case, settings.fold_digits)
-        return _walk(text, 0, table)
-    table = character_table("pretokenized", settings.keep_case, settings.fold_digits)
-    pieces, start = [], 0
+        return walk(text, characters_of(settings))
+    table, start = characters_of(settings, "pretokenized"), 0
+    pieces: list[Piece] = []
     for token in jieba_cutter()(text):
         if not token.isspace():
-            pieces += _walk(token, start, table)
+            pieces += walk(token, table, start)
         start += len(token)
-    return pieces
-
-
-def _walk(text: str, first: int, table: CharacterTable) -> list[tuple[str, int, int]]:
-    """Segment like the kernel, with places, which are counted from ``first``."""
-    entries = table.entries[np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)].tolist()
-    pieces: list[tuple[str, int, int]] = []
-    inside = False
-    for place, entry in enumerate(entries, first):
-        kind = (entry >> CLASS_SHIFT) & CLASS_MASK
-        if kind in (SPACE, ALONE, START):
-            inside = False
-        if kind in (SPACE, DROP):
-            continue
-        target = entry & CODE_POINT_MASK
-        if entry & EXPANDS:
-            length = table.expansions[target, 0]
-            written = table.expansions[target, 1 : 1 + length].tobytes().decode()
-        else:
-            written = chr(target)
-        word, start = pieces.pop()[:2] if inside else ("", place)
-        pieces.append((word + written, start, place + 1))
-        inside = kind != ALONE
     return pieces

@@ -1,8 +1,9 @@
-"""Lookup table of how segmentation treats each Unicode character.
+"""Lookup tables of how segmentation treats each Unicode character.
 
 The BERT normalizer and pre-tokenizer of the ``tokenizers`` library work character by character
 when accents are kept. So their behavior on each of the 1.1 million code points describes them
-completely, and a kernel can reproduce it by table lookup.
+completely, and a kernel can reproduce it by table lookup. Three things are changed: all white
+space separates, symbols are divided as by UAX #29, and few characters depend on their neighbors.
 """
 
 import contextlib
@@ -27,7 +28,19 @@ CLASS_SHIFT = 21
 CLASS_MASK = 7
 CODE_POINT_MASK = (1 << CLASS_SHIFT) - 1
 UNSPACED = 1 << 24  # in a script without spaces between words
-EXPANDS = 1 << 25  # normalized to several characters; bits 0-20 are a row of the expansions
+SYMBOL = 1 << 25  # alone, but with the marks after it, and joined to others by ZWJ
+CONTEXT = 1 << 26  # normalized by its neighbors: the capital sigma, and the dot above an i
+
+# Flags of a neighbor
+JOINING, VIRAMA, CASED, IGNORABLE, MARK, EXTENDS, PICTURE, REGIONAL = (1 << bit for bit in range(8))
+
+# What is dropped, by name of its count; bits 0-20 of such an entry are the place here.
+DROPPED = (
+    "control_characters", "soft_hyphens", "joiners", "format_characters",
+    "replacement_characters", "private_characters",
+)  # fmt: skip
+ZWNJ, ZWJ = 0x200C, 0x200D
+CAPITAL_SIGMA, SIGMA, FINAL_SIGMA, DOT_ABOVE, DOTLESS = "Σσς\u0307ı"
 
 # Between pre-segmented tokens and sentences (CoNLL-U, jieba); never inside a token.
 TOKEN_SEPARATOR = "\x1f"
@@ -45,94 +58,141 @@ _UNSPACED_RANGES = (
     (0xF900, 0xFAFF),
     (0x20000, 0x323AF),
 )
+# Of Unicode's White_Space those that the library drops, the separators of ASCII, and U+200B.
+_SPACES = (0x0B, 0x0C, *range(0x1C, 0x20), 0x85, 0x200B)
+# Scripts in which joiners between letters change their form: from Arabic to N'Ko, Mandaic,
+# of India, Khmer, Mongolian, the forms of Arabic, Adlam
+_JOINING_RANGES = (
+    (0x0600, 0x07FF),
+    (0x0840, 0x0DFF),
+    (0x1780, 0x18AF),
+    (0xFB50, 0xFEFE),
+    (0x1E900, 0x1E95F),
+)
+_PICTURES = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
+_SKIN_TONES = (0x1F3FB, 0x1F3FF)
+# Symbols that are letters: circled and squared ones, Braille; the fraction slash; skin tones
+_NO_SYMBOLS = (
+    (0x24B6, 0x24E9),
+    (0x2800, 0x28FF),
+    (0x1F130, 0x1F149),
+    (0x1F150, 0x1F169),
+    (0x1F170, 0x1F189),
+    (0x2044, 0x2044),
+    _SKIN_TONES,
+)
 
 
 @dataclass(frozen=True)
 class CharacterTable:
-    """How each character is normalized, and its class."""
+    """How each character is normalized, its class, and what it means to its neighbors."""
 
     # int32 (0x110000,): class, flags and target code point, packed as described above
     entries: np.ndarray[Any, np.dtype[np.int32]]
-    # uint8 (n, 16): entries with EXPANDS name a row here: a length, then UTF-8 bytes
-    expansions: np.ndarray[Any, np.dtype[np.uint8]]
+    # uint8 (0x110000,): flags
+    neighbors: np.ndarray[Any, np.dtype[np.uint8]]
 
 
 @functools.cache
-def character_table(segmenter: str, keep_case: bool, fold_digits: bool) -> CharacterTable:
-    """Return the table for a segmenter and its settings."""
-    library = _library_characters()
-    classes = library["classes"].astype(np.int32)
+def character_table(
+    segmenter: str, keep_case: bool, fold_digits: bool, dotless: bool = False
+) -> CharacterTable:
+    """Return the table for a segmenter and its settings; in Turkish I and ı are ``dotless``."""
+    known = _characters()
+    classes = _segmenter_classes(known, segmenter)
     targets = np.arange(N_CODE_POINTS, dtype=np.int32)
-    expansions = np.zeros((1, 16), dtype=np.uint8)
-    expands = np.zeros(0, dtype=np.int64)
     if not keep_case:
-        targets = library["lowered"].astype(np.int32)
-        expansions, expands = library["expansions"], library["expands"]
+        targets = known["lowered"].copy()
+        targets[[ord("I"), ord("İ")]] = ord(DOTLESS if dotless else "i"), ord("i")
+        targets[ord(CAPITAL_SIGMA)] = ord(CAPITAL_SIGMA)  # small by its neighbors
     if fold_digits:
-        targets[_digits()] = ord("0")
-    classes = _segmenter_classes(classes, segmenter)
-    targets[expands] = np.arange(len(expands))
+        targets[known["digits"]] = ord("0")
+    dropped = classes == DROP
+    targets[dropped] = known["dropped"][dropped]
     entries = targets | (classes << CLASS_SHIFT)
-    entries[expands] |= EXPANDS
     for first, last in _UNSPACED_RANGES:
         entries[first : last + 1] |= UNSPACED
-    return CharacterTable(entries, expansions)
+    if segmenter == "words":
+        entries[known["symbols"]] |= SYMBOL
+    entries[[ord(DOT_ABOVE)] + ([] if keep_case else [ord(CAPITAL_SIGMA)])] |= CONTEXT
+    neighbors = known["neighbors"].copy()
+    for first, last in _JOINING_RANGES if segmenter != "characters" else ():
+        neighbors[first : last + 1] |= (classes[first : last + 1] == WORD) * np.uint8(JOINING)
+    return CharacterTable(entries, neighbors)
 
 
 def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which characters the library splits off as punctuation, bool (0x110000,)."""
-    library = _library_characters()
-    return (library["classes"] == ALONE) & ~library["ideographs"]
+    known = _characters()
+    return (known["classes"] == ALONE) & ~known["ideographs"]
 
 
-def _segmenter_classes(classes: np.ndarray, segmenter: str) -> np.ndarray:
-    """Convert the classes for ``words`` into those for another segmenter."""
-    classes = classes.copy()
+def _segmenter_classes(known: dict[str, np.ndarray], segmenter: str) -> np.ndarray:
+    """Return the classes of the library, changed for a segmenter."""
+    classes = known["classes"].astype(np.int32)
+    classes[[*_SPACES]] = SPACE
+    if segmenter == "words":
+        classes[known["symbols"]] = ALONE
     if segmenter in ("whitespace", "pretokenized"):
         classes[classes == ALONE] = WORD
     if segmenter == "pretokenized":
         classes[classes == SPACE] = WORD
-        classes[ord("\n")] = SPACE
+        classes[[*_SPACES]] = DROP  # as in the library: they separate no tokens
+        classes[[ord(c) for c in ("\n", TOKEN_SEPARATOR, SENTENCE_SEPARATOR)]] = SPACE
     if segmenter == "characters":
         classes[(classes == ALONE) | (classes == WORD)] = START
-        classes[(classes == START) & _marks()] = WORD  # joins the preceding character
-    for separator in (TOKEN_SEPARATOR, SENTENCE_SEPARATOR):
-        classes[ord(separator)] = SPACE if segmenter == "pretokenized" else DROP
+        classes[(classes == START) & (known["neighbors"] & MARK > 0)] = WORD  # joins what precedes
     return classes
 
 
 @functools.cache
-def _digits() -> np.ndarray:
-    """Return the code points of decimal digits."""
-    return code_points_in("Nd")
+def _characters() -> dict[str, np.ndarray]:
+    """Return what the library and Unicode say of every character, cached since it takes a second.
 
-
-@functools.cache
-def _marks() -> np.ndarray:
-    """Return a mask of the combining marks, which join the preceding character."""
-    mask = np.zeros(N_CODE_POINTS, dtype=bool)
-    mask[code_points_in("Mn", "Mc", "Me")] = True
-    return mask
-
-
-def code_points_in(*names: str) -> np.ndarray:
-    """Return the code points in the given Unicode categories."""
-    return np.array([c for c in range(N_CODE_POINTS) if unicodedata.category(chr(c)) in names])
-
-
-@functools.cache
-def _library_characters() -> dict[str, np.ndarray]:
-    """Return the library's behavior on every character, cached since it takes half a second."""
+    ``classes``, ``lowered`` and ``ideographs`` are the library's; ``digits`` and ``symbols`` (bool)
+    and ``neighbors`` (flags) are Unicode's, as is ``dropped``, places in ``DROPPED``.
+    """
     import tokenizers
 
-    path = cache_folder("characters") / f"1-{tokenizers.__version__}.npz"
+    versions = f"{tokenizers.__version__}-{unicodedata.unidata_version}"
+    path = cache_folder("characters") / f"2-{versions}.npz"
     try:
         return load_arrays(path)
     except (*UNREADABLE, KeyError):
-        library = _probe_library()
+        known = _probe_library()
+        known |= _unicode(known["classes"])
         with contextlib.suppress(OSError):  # the cache only saves time
-            write_cached(path, lambda new: _save(new, library))
-        return library
+            write_cached(path, lambda new: _save(new, known))
+        return known
+
+
+def _unicode(classes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return digits, symbols, flags of neighbors and kinds of what is dropped."""
+    names = np.array([unicodedata.category(chr(c)) for c in range(N_CODE_POINTS)])
+    flags = np.zeros(N_CODE_POINTS, dtype=np.uint8)
+    for code in (*np.flatnonzero(~np.isin(names, ("Lo", "Cn", "Co", "Cs"))).tolist(), 0xAA, 0xBA):
+        before, inside = (f"A{CAPITAL_SIGMA}{chr(code)}{end}".lower()[1] for end in ("", "A"))
+        if inside == SIGMA:  # a capital sigma before it is not final, or may be
+            flags[code] = CASED if before == SIGMA else IGNORABLE
+        if unicodedata.combining(chr(code)) == 9:
+            flags[code] |= VIRAMA
+    flags[np.isin(names, ("Mn", "Mc", "Me"))] |= MARK | EXTENDS
+    flags[_SKIN_TONES[0] : _SKIN_TONES[1] + 1] |= EXTENDS
+    flags[0x1F1E6 : 0x1F1FF + 1] |= REGIONAL
+    symbols = np.isin(names, ("So", "Sc", "Sm"))
+    symbols[0x1F000 : 0x1FAFF + 1] = True  # also those of later versions of Unicode
+    for first, last in _NO_SYMBOLS:
+        symbols[first : last + 1] = False
+    symbols &= classes == WORD
+    for first, last in _PICTURES:
+        flags[first : last + 1] |= symbols[first : last + 1] * np.uint8(PICTURE)
+    dropped = np.full(N_CODE_POINTS, DROPPED.index("format_characters"), dtype=np.uint8)
+    dropped[names == "Cc"] = DROPPED.index("control_characters")
+    dropped[names == "Co"] = DROPPED.index("private_characters")
+    dropped[0xAD] = DROPPED.index("soft_hyphens")
+    dropped[0xFFFD] = DROPPED.index("replacement_characters")
+    dropped[[ZWNJ, ZWJ]] = DROPPED.index("joiners")
+    return {"digits": names == "Nd", "symbols": symbols, "neighbors": flags, "dropped": dropped}
 
 
 def _save(path: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -151,7 +211,6 @@ def _probe_library() -> dict[str, np.ndarray]:
     classes = np.full(N_CODE_POINTS, DROP, dtype=np.uint8)
     lowered = np.arange(N_CODE_POINTS, dtype=np.int32)
     ideographs = np.zeros(N_CODE_POINTS, dtype=bool)
-    expansions: dict[int, bytes] = {}
     kept = []
     for code in range(N_CODE_POINTS):
         if code in _SURROGATES:
@@ -164,22 +223,9 @@ def _probe_library() -> dict[str, np.ndarray]:
             ideographs[code] = True
         elif output:
             kept.append(code)
-            if len(output) == 1:
-                lowered[code] = ord(output)
-            else:
-                expansions[code] = output.encode()
+            lowered[code] = ord(output[0])  # only İ has two: an i with a dot
     # One call for all remaining characters: punctuation is returned as separate pieces.
     classes[kept] = WORD
     pieces = split("a".join(map(chr, kept)))
     classes[[ord(text) for text, _ in pieces if len(text) == 1 and text != "a"]] = ALONE
-    rows = np.zeros((len(expansions), 16), dtype=np.uint8)
-    for row, text in zip(rows, expansions.values(), strict=True):
-        row[0] = len(text)
-        row[1 : 1 + len(text)] = list(text)
-    return {
-        "classes": classes,
-        "lowered": lowered,
-        "ideographs": ideographs,
-        "expansions": rows,
-        "expands": np.array(list(expansions), dtype=np.int64),
-    }
+    return {"classes": classes, "lowered": lowered, "ideographs": ideographs}

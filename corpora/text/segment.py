@@ -11,12 +11,25 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
+from firth.corpora.text.characters import CharacterTable, character_table
+from firth.corpora.text.walk import walk
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
 _LONG_WORD = 6
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # how Python decodes non-UTF-8 arguments
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
+DOTLESS_LANGUAGE = re.compile("(?:tr|tur|az|aze)(?![a-z])", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_]\w+)*")
+_ASCII_WORDS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9 ]")
+# a soft hyphen or ¬ at the end of a line, inside a word
+DIVIDED = "[\u00ad¬](?:(?<=\\S\u00ad)|(?<=[^\\W\\d_]¬))[\\s\x1c-\x1f]+(?=[^\\W\\d_])"
+# Letters of Latin, Greek and Cyrillic, and their marks; those of other scripts are no accents
+ACCENTED = "A-Za-z\u00aa-\u02af\u0370-\u0482\u048a-\u052f\u1c80-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f"
+ACCENTED += "\ua640-\ua66e\ua680-\ua69d\ua722-\ua7ff\uab30-\uab6f\uff21-\uff5a"
+ACCENTS = "\u0300-\u036f\u0483-\u0487\u1ab0-\u1abd\u1abf-\u1aff\u1dc0-\u1dff\u20d0-\u20dc"
+ACCENTS += "\u2de0-\u2dff\ua66f\ua674-\ua67d\ua69e\ua69f\ufe20-\ufe2f"
+_ACCENTS = re.compile(f"(?<=[{ACCENTED}])[{ACCENTS}]+")
 
 
 @describe_settings
@@ -24,13 +37,15 @@ SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 class TextSettings:
     """How text is normalized and divided into words; stored with every corpus and run.
 
-    The defaults equal ``BertNormalizer(lowercase=True, strip_accents=False)``
-    followed by ``BertPreTokenizer`` of the ``tokenizers`` library.
+    The defaults are those of ``BertNormalizer(lowercase=True, strip_accents=False)``, followed by
+    ``BertPreTokenizer`` of the ``tokenizers`` library, except that all white space separates,
+    symbols such as emoji and € are words of their own, a final sigma is ς, İ becomes i, and joiners
+    that change the form of letters are kept.
     """
 
     keep_case: bool = setting(False, "Keep capitals instead of lower-casing.", heading="Words")
     strip_accents: bool = rare_setting(
-        False, "Remove accents (hätte becomes hatte); rarely useful."
+        False, "Remove accents of Latin, Greek and Cyrillic (hätte becomes hatte); rarely useful."
     )
     fold_digits: bool = rare_setting(False, "Write every digit as 0.")
     segmenter: str = setting(
@@ -45,6 +60,12 @@ class TextSettings:
         "and the words of evaluation sets are, too.",
         metavar="LANGUAGE",
     )
+    language: str | None = rare_setting(
+        None,
+        "Language of the text, such as en: of tr and az, I is lower-cased to ı (default: detected "
+        "from the text).",
+        metavar="LANGUAGE",
+    )
 
     def __post_init__(self) -> None:
         check(self)
@@ -53,11 +74,21 @@ class TextSettings:
                 "TextSettings.lemmatize needs the words of an alphabet, so segmenter must be words "
                 f"or whitespace, got {self.segmenter!r}"
             )
+        if self.language is not None and not _LANGUAGE.fullmatch(self.language):
+            raise SettingError(
+                f"TextSettings.language must be a code such as tr or en, got {self.language!r}"
+            )
+
+    @property
+    def dotless(self) -> bool:
+        """Whether the small letter of I is ı, and that of İ is i."""
+        language = DOTLESS_LANGUAGE.match(self.language or self.lemmatize or "")
+        return language is not None and not self.keep_case
 
     @cached_property
     def _after_lemmas(self) -> "TextSettings":
         """Settings by which lemmas are normalized."""
-        return replace(self, lemmatize=None)
+        return replace(self, lemmatize=None, language=self.language or self.lemmatize)
 
     @cached_property
     def before_lemmas(self) -> "TextSettings":
@@ -117,18 +148,17 @@ class TextSettings:
             raise SettingError(f"{text!r} is not UTF-8; pass UTF-8")
         if self.lemmatize is not None:
             return [self.lemma(form) for form in self.before_lemmas.words(text)]
+        text = join_divided(text)
+        if self.strip_accents:
+            text = strip_accents(text, self.dotless)
         if self.segmenter == "jieba":
-            tokens = jieba_cutter()(text)
             inner = replace(self, segmenter="whitespace")
-            return [word for token in tokens if (word := " ".join(inner.words(token)))]
-        normalized = bert_normalizer(self).normalize_str(text)
-        if self.fold_digits:
-            normalized = "".join("0" if c.isdecimal() else c for c in normalized)
-        if self.segmenter == "words":
-            return [word for word, _ in _pre_tokenizer().pre_tokenize_str(normalized)]
-        if self.segmenter == "whitespace":
-            return [word for word in normalized.split(" ") if word]
-        return _characters(normalized)
+            tokens = map(inner.words, jieba_cutter()(text))
+            return [" ".join(words) for words in tokens if words]
+        is_plain = self.segmenter == "words" and not (self.fold_digits or self.dotless)
+        if is_plain and text.isascii() and text.isprintable():
+            return _ASCII_WORDS.findall(text if self.keep_case else text.lower())
+        return [word for word, _, _ in walk(text, characters_of(self))]
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object.
@@ -136,17 +166,16 @@ class TextSettings:
         Returns
         -------
         dict
-            One entry per setting; ``lemmatize`` only if it is set.
+            One entry per setting; ``lemmatize`` and ``language`` only if they are set.
 
         Examples
         --------
         >>> TextSettings().to_json()["segmenter"]
         'words'
         """
-        settings = asdict(self)
-        if self.lemmatize is None:  # as written by versions without lemmas
-            del settings["lemmatize"]
-        return settings
+        # as written by versions without lemmas and languages
+        optional = {name for name in ("lemmatize", "language") if getattr(self, name) is None}
+        return {name: value for name, value in asdict(self).items() if name not in optional}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -173,26 +202,23 @@ class TextSettings:
             raise SettingError(f"text settings {value!r} are from another version") from None
 
 
-def bert_normalizer(text: TextSettings) -> Any:
-    """Return the library's normalizer for some settings."""
-    from tokenizers.normalizers import BertNormalizer
-
-    return BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=text.segmenter == "words",
-        strip_accents=text.strip_accents,
-        lowercase=not text.keep_case,
-    )
+def characters_of(settings: TextSettings, segmenter: str | None = None) -> CharacterTable:
+    """Return how a segmenter treats each character, by default that of the settings."""
+    chosen = segmenter or settings.segmenter
+    return character_table(chosen, settings.keep_case, settings.fold_digits, settings.dotless)
 
 
-def strip_accents(text: str) -> str:
-    """Remove accents as the library does, but keep line ends."""
-    from tokenizers.normalizers import BertNormalizer
+def join_divided(text: str) -> str:
+    """Join words that are divided at the ends of lines."""
+    return re.sub(DIVIDED, "", text)
 
-    normalize = BertNormalizer(
-        clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False
-    ).normalize_str
-    return "\n".join(normalize(line) for line in text.split("\n"))
+
+def strip_accents(text: str, dotless: bool = False) -> str:
+    """Remove the accents of Latin, Greek and Cyrillic letters; the result is in NFC."""
+    text = unicodedata.normalize("NFD", text)
+    if dotless:
+        text = text.replace("I\u0307", "i")
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", text))
 
 
 @cache
@@ -240,26 +266,6 @@ def unspaced_advice(
         f"between words, which `segmenter={segmenter}` does not divide well; "
         "use `segmenter=jieba` (Chinese) or `segmenter=characters`"
     )
-
-
-@cache
-def _pre_tokenizer() -> Any:
-    """Return the library's pre-tokenizer."""
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
-    return BertPreTokenizer()
-
-
-def _characters(text: str) -> list[str]:
-    """Return single characters, combining marks joined to the preceding one."""
-    out: list[str] = []
-    for part in text.split(" "):
-        for place, character in enumerate(part):
-            if place and unicodedata.category(character).startswith("M"):
-                out[-1] += character
-            else:
-                out.append(character)
-    return out
 
 
 def split_offsets(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:

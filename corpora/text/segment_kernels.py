@@ -5,14 +5,30 @@ import numpy as np
 from firth.corpora.common.jit import compiled
 from firth.corpora.text.characters import (
     ALONE,
+    CAPITAL_SIGMA,
+    CASED,
     CLASS_MASK,
     CLASS_SHIFT,
     CODE_POINT_MASK,
+    CONTEXT,
+    DOT_ABOVE,
+    DOTLESS,
     DROP,
-    EXPANDS,
+    DROPPED,
+    EXTENDS,
+    FINAL_SIGMA,
+    IGNORABLE,
+    JOINING,
+    PICTURE,
+    REGIONAL,
+    SIGMA,
     SPACE,
     START,
+    SYMBOL,
     UNSPACED,
+    VIRAMA,
+    ZWJ,
+    ZWNJ,
 )
 
 FNV_OFFSET = np.uint64(0xCBF29CE484222325)
@@ -24,13 +40,17 @@ ID_MASK = np.uint64(0xFFFFFFFF)
 PACKED_BYTES = 7  # shorter types are their own key, without a byte comparison
 
 # Indices of the state, with which the pass resumes after the table has grown.
-POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_DROPPED, N_CHARACTERS, N_UNSPACED = range(8)
-STATE_LENGTH = 8
+POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_CHARACTERS, N_UNSPACED, N_DROPPED = range(8)
+FIRST_DROPPED = 8  # of counts of characters by kind, in the order of DROPPED
+STATE_LENGTH = FIRST_DROPPED + len(DROPPED)
+_JOINERS = FIRST_DROPPED + DROPPED.index("joiners")
+_CAPITAL, _SMALL, _FINAL, _DOT = map(ord, (CAPITAL_SIGMA, SIGMA, FINAL_SIGMA, DOT_ABOVE))
+_I, _DOTLESS = ord("i"), tuple(DOTLESS.encode())
 
 
 @compiled
 def segment(
-    text, sentences, entries, expansions, slots, starts, arena, state, token_ids, token_offsets
+    text, sentences, entries, neighbors, slots, starts, arena, state, token_ids, token_offsets
 ):
     """Write the token ids of ``text``, adding unseen types to the table.
 
@@ -38,7 +58,7 @@ def segment(
     its arena is full: call it again with larger ones. Nothing else is bounds-checked.
     """
     # text: uint8 (n_bytes,); sentences: int64 (n_sentences + 1,), byte offsets
-    # entries: int32 (0x110000,); expansions: uint8 (n, 16), of the CharacterTable
+    # entries: int32 (0x110000,); neighbors: uint8 (0x110000,), of the CharacterTable
     # slots: uint64 (capacity, 2), key and id with count; state: int64 (STATE_LENGTH,)
     # starts: int64 (max_types + 1,), of types in arena: uint8 (max_bytes,)
     # token_ids: int32 (n_bytes,); token_offsets: int64 (n_sentences + 1,)
@@ -46,7 +66,7 @@ def segment(
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
     n_types, end = state[N_TYPES], state[N_BYTES]
     n_tokens, position, sentence = state[N_TOKENS], state[POSITION], state[SENTENCE]
-    dropped, characters, unspaced = 0, 0, 0
+    characters, unspaced = 0, 0
     n_sentences = sentences.shape[0] - 1
     while sentence < n_sentences:
         stop = sentences[sentence + 1]
@@ -56,7 +76,7 @@ def segment(
             token_start = position
             # added only when the token is complete: it is read again after growth
             token_dropped, token_characters, token_unspaced = 0, 0, 0
-            length = 0
+            length, in_context = 0, False
             packed, hashed = np.uint64(0), FNV_OFFSET
             while position < stop:
                 code = np.int32(text[position])
@@ -75,31 +95,48 @@ def segment(
                 if kind == SPACE:
                     continue
                 if kind == DROP:
-                    token_dropped += width
-                    continue
+                    if length == 0 or not _joins(
+                        text, position, stop, code, neighbors, arena, end + length
+                    ):
+                        token_dropped += 1
+                        continue
+                    entry = code
                 if entry & UNSPACED:
                     token_unspaced += 1
                 if end + length + 16 > arena.shape[0]:
                     length = -1  # no room for another character
                     break
                 target = entry & CODE_POINT_MASK
-                if target < 0x80 and not entry & EXPANDS:
+                if target < 0x80:
                     arena[end + length] = target
                     packed = packed << np.uint64(8) | np.uint64(target)
                     hashed = (hashed ^ np.uint64(target)) * FNV_PRIME
                     length += 1
                 else:
                     tail = end + length
-                    if entry & EXPANDS:
-                        length += _write_expansion(arena, tail, expansions, target)
-                    else:
-                        length += _write_character(arena, tail, target)
+                    length += _write_character(arena, tail, target)
+                    in_context |= entry & CONTEXT != 0
                     for i in range(tail, end + length):
                         byte = np.uint64(arena[i])
                         packed = packed << np.uint64(8) | byte
                         hashed = (hashed ^ byte) * FNV_PRIME
                 if kind == ALONE:
+                    if entry & SYMBOL:
+                        after = _symbol_end(text, position, stop, code, neighbors)
+                        if end + length + after - position > arena.shape[0]:
+                            length = -1
+                            break
+                        for i in range(position, after):
+                            arena[end + length] = text[i]
+                            length += 1
+                            token_characters += text[i] & 0xC0 != 0x80
+                        in_context = after > position  # for the hashes
+                        position = after
                     break
+            if in_context and length > 0:
+                lowers = entries[_CAPITAL] & CONTEXT != 0
+                length = _normalize_in_context(arena, end, length, neighbors, lowers)
+                packed, hashed = _keys(arena, end, length)
             if length > 0:
                 short = length <= PACKED_BYTES
                 key = packed | np.uint64(length) << np.uint64(56) if short else hashed | HASHED
@@ -126,18 +163,17 @@ def segment(
             if length < 0:
                 state[POSITION], state[SENTENCE], state[N_TOKENS] = token_start, sentence, n_tokens
                 state[N_TYPES], state[N_BYTES] = n_types, end
-                state[N_DROPPED] += dropped
                 state[N_CHARACTERS] += characters
                 state[N_UNSPACED] += unspaced
                 return
-            dropped += token_dropped
+            if token_dropped:
+                _count_dropped(text, token_start, position, entries, token_dropped, state)
             characters += token_characters
             unspaced += token_unspaced
         sentence += 1
     token_offsets[n_sentences] = n_tokens
     state[POSITION], state[SENTENCE], state[N_TOKENS] = position, sentence, n_tokens
     state[N_TYPES], state[N_BYTES] = n_types, end
-    state[N_DROPPED] += dropped
     state[N_CHARACTERS] += characters
     state[N_UNSPACED] += unspaced
 
@@ -157,12 +193,118 @@ def read_character(text, position):
 
 
 @compiled
-def _write_expansion(arena, tail, expansions, row):
-    """Write the expansion of a character; return its length in bytes."""
-    n_written = np.int64(expansions[row, 0])
-    for i in range(n_written):
-        arena[tail + i] = expansions[row, 1 + i]
-    return n_written
+def _joins(text, position, stop, code, neighbors, arena, tail):
+    """Return whether a joiner changes how letters look, or else is dropped.
+
+    It is between two letters of a script with joiners, or ZWJ after a virama. ``position`` is after
+    the joiner; what was written before it ends at ``tail``.
+    """
+    if code != ZWNJ and code != ZWJ:
+        return False
+    before = tail - 1
+    while arena[before] & 0xC0 == 0x80:
+        before -= 1
+    if arena[before] < 0x80:
+        return False
+    character, _ = read_character(arena, before)
+    if not neighbors[character] & JOINING:
+        return False
+    if code == ZWJ and neighbors[character] & VIRAMA:
+        return True
+    if position == stop or text[position] < 0x80:
+        return False
+    following, _ = read_character(text, position)
+    return neighbors[following] & JOINING != 0
+
+
+@compiled
+def _symbol_end(text, position, stop, code, neighbors):
+    """Return the end of what belongs to a symbol that ends at ``position``.
+
+    That is a second letter of a flag, and marks, skin tones and pictures joined by ZWJ.
+    """
+    regional = neighbors[code] & REGIONAL
+    while position < stop and text[position] >= 0x80:
+        following, width = read_character(text, position)
+        if following == ZWJ and neighbors[code] & PICTURE:
+            after = position + width
+            if after == stop or text[after] < 0x80:
+                break
+            following, width = read_character(text, after)
+            if not neighbors[following] & PICTURE:
+                break
+            position = after
+        elif not (neighbors[following] & EXTENDS or regional & neighbors[following]):
+            break
+        regional = 0
+        position += width
+    return position
+
+
+@compiled
+def _normalize_in_context(arena, start, length, neighbors, lowers):
+    """Lower-case each capital sigma of a word by its place, if at all, and drop the dot of an i.
+
+    A sigma is final after a letter, unless a letter follows; characters that are IGNORABLE between
+    do not count (Unicode's Final_Sigma). Returns the new length.
+    """
+    tail, position, end = start, start, start + length
+    after_letter, pending = False, -1  # pending: where a sigma is that may be final
+    while position < end:
+        code, width = np.int32(arena[position]), 1
+        if code >= 0x80:
+            code, width = read_character(arena, position)
+        if code == _DOT and tail > start:
+            if arena[tail - 1] == _DOTLESS[1] and arena[tail - 2] == _DOTLESS[0]:
+                tail -= 1
+                arena[tail - 1] = _I
+            if arena[tail - 1] == _I:
+                position += width
+                continue
+        flags = neighbors[code]
+        if not flags & IGNORABLE:
+            if pending >= 0 and not flags & CASED:
+                _write_character(arena, pending, _FINAL)
+            pending = tail if lowers and code == _CAPITAL and after_letter else -1
+            after_letter = flags & CASED != 0
+        if lowers and code == _CAPITAL:
+            _write_character(arena, tail, _SMALL)
+        else:
+            for i in range(width):
+                arena[tail + i] = arena[position + i]
+        tail += width
+        position += width
+    if pending >= 0:
+        _write_character(arena, pending, _FINAL)
+    return tail - start
+
+
+@compiled
+def _keys(arena, start, length):
+    """Return the bytes of a word as one number, and their hash."""
+    packed, hashed = np.uint64(0), FNV_OFFSET
+    for i in range(start, start + length):
+        packed = packed << np.uint64(8) | np.uint64(arena[i])
+        hashed = (hashed ^ np.uint64(arena[i])) * FNV_PRIME
+    return packed, hashed
+
+
+@compiled
+def _count_dropped(text, start, stop, entries, n_dropped, state):
+    """Count what is dropped of a token, by kind; the rest of its joiners was kept."""
+    n_all = 0
+    while start < stop:
+        code, width = np.int32(text[start]), 1
+        if code >= 0x80:
+            code, width = read_character(text, start)
+        entry = entries[code]
+        if (entry >> CLASS_SHIFT) & CLASS_MASK == DROP:
+            state[FIRST_DROPPED + (entry & CODE_POINT_MASK)] += 1
+            state[N_DROPPED] += width
+            n_all += 1
+        start += width
+    state[_JOINERS] -= n_all - n_dropped
+    state[N_DROPPED] -= 3 * (n_all - n_dropped)
 
 
 @compiled

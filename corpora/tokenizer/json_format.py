@@ -1,5 +1,6 @@
 """``tokenizer.json``: reading and writing pieces in the format of the ``tokenizers`` library."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,26 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.text.characters import code_points_in
-from firth.corpora.text.segment import TextSettings, bert_normalizer
+from firth.corpora.text.characters import (
+    CAPITAL_SIGMA,
+    CLASS_MASK,
+    CLASS_SHIFT,
+    DOT_ABOVE,
+    DOTLESS,
+    DROP,
+    EXTENDS,
+    FINAL_SIGMA,
+    JOINING,
+    MARK,
+    PICTURE,
+    REGIONAL,
+    SPACE,
+    SYMBOL,
+    VIRAMA,
+    ZWJ,
+    ZWNJ,
+)
+from firth.corpora.text.segment import ACCENTED, ACCENTS, DIVIDED, TextSettings, characters_of
 from firth.corpora.tokenizer.pieces import (
     CLS,
     CONTINUATION,
@@ -20,7 +39,7 @@ from firth.corpora.tokenizer.pieces import (
     Pieces,
 )
 
-# BertNormalizer removes U+FFFD from all text, so it is never a piece, and its word is [UNK].
+# The normalizer removes U+FFFD from all text, so it is never a piece, and its word is [UNK].
 _UNKNOWN_CHARACTER = "\ufffd"
 # of the model in the file
 _SETTINGS = {
@@ -48,8 +67,8 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
     """Write ``tokenizer.json``, as the ``tokenizers`` library reads it.
 
     If the library can segment as the corpus does, the file encodes raw text to the same ids as
-    ``text.words`` and ``pieces.split``, between [CLS] and [SEP]. One difference remains: names of
-    special pieces in raw text become those pieces.
+    ``text.words`` and ``pieces.split``, between [CLS] and [SEP]. Two differences remain: names of
+    special pieces in raw text become those pieces, and dropped characters divide no emoji.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, processors
 
@@ -89,16 +108,61 @@ def open_pieces(path: Path) -> Pieces:
 
 def _normalizer(text: TextSettings) -> Any:
     """Return the corpus's normalization, which also replaces words that must become [UNK]."""
-    from tokenizers import Regex, normalizers
+    from tokenizers import normalizers
 
-    steps = [bert_normalizer(text)]
+    steps = [_replaced(pattern, new) for pattern, new in _replacements(text)]
+    if text.strip_accents:
+        decomposed = [_replaced("I\u0307", "i")] if text.dotless else []
+        accents = _replaced(f"(?<=[{ACCENTED}])[{ACCENTS}]+", "")
+        steps[1:1] = [normalizers.NFD(), *decomposed, accents, normalizers.NFC()]
+    steps.append(
+        normalizers.BertNormalizer(
+            clean_text=False,
+            handle_chinese_chars=text.segmenter == "words",
+            strip_accents=False,
+            lowercase=not text.keep_case,
+        )
+    )
     if text.fold_digits:
-        digits = _code_point_ranges(code_points_in("Nd"))
-        steps.append(normalizers.Replace(Regex(f"[{digits}]"), "0"))
+        steps.append(_replaced(r"\p{Nd}", "0"))
     if text.segmenter == "whitespace":  # a word that begins with ## would be a continuation
         unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
-        steps.append(normalizers.Replace(Regex(unknown), _UNKNOWN_CHARACTER))
-    return steps[0] if len(steps) == 1 else normalizers.Sequence(steps)
+        steps.append(_replaced(unknown, _UNKNOWN_CHARACTER))
+    return normalizers.Sequence(steps)
+
+
+def _replaced(pattern: str, new: str) -> Any:
+    """Return the library's step that replaces what a regular expression matches."""
+    from tokenizers import Regex, normalizers
+
+    return normalizers.Replace(Regex(pattern), new)
+
+
+def _replacements(text: TextSettings) -> Iterator[tuple[str, str]]:
+    """Yield patterns and what replaces them, in the order in which the corpus does so."""
+    table, by_words = characters_of(text), text.segmenter == "words"
+    kinds = table.entries >> CLASS_SHIFT & CLASS_MASK
+    yield DIVIDED.replace(r"[^\W\d_]", r"\p{L}"), ""  # \w has marks, other than in Python
+    yield f"[{_ranges(kinds == SPACE)}]", " "
+    dropped = kinds == DROP
+    if text.segmenter != "characters":
+        joining, virama = _ranges(table.neighbors & JOINING), _ranges(table.neighbors & VIRAMA)
+        joined = joining + _ranges(table.neighbors & PICTURE) if by_words else joining
+        after_picture = "\ufe0f\U0001f3fb-\U0001f3ff" if by_words else ""
+        yield f"(?<![{joined}{after_picture}])[\u200c\u200d]", ""
+        yield f"\u200c(?![{joining}])|(?<![{virama}])\u200d(?![{joined}])", ""
+        dropped[[ZWNJ, ZWJ]] = False
+    yield f"[{_ranges(dropped)}]+", ""
+    yield f"[i{DOTLESS}]{DOT_ABOVE}+", "i"
+    if not text.keep_case:
+        yield f"İ{DOT_ABOVE}*|I{DOT_ABOVE}+", "i"
+        if text.dotless:
+            yield "I", DOTLESS
+        if text.segmenter != "characters":
+            divides = r"\p{P}\^`" if by_words else " "  # what is no part of a word
+            ignorable = rf"[\p{{Case_Ignorable}}&&[^{divides}]]"
+            after = rf"[\p{{Cased}}&&[^\p{{Case_Ignorable}}]]{ignorable}*\K"
+            yield rf"{after}{CAPITAL_SIGMA}(?!{ignorable}*+\p{{Cased}})", FINAL_SIGMA
 
 
 def _pre_tokenizer(text: TextSettings) -> Any:
@@ -106,18 +170,23 @@ def _pre_tokenizer(text: TextSettings) -> Any:
     from tokenizers import Regex, pre_tokenizers
 
     if text.segmenter == "words":
-        return pre_tokenizers.BertPreTokenizer()
+        table = characters_of(text)
+        symbols, regional = _ranges(table.entries & SYMBOL), _ranges(table.neighbors & REGIONAL)
+        marks, pictures = (_ranges(table.neighbors & flag) for flag in (EXTENDS, PICTURE))
+        pattern = f"(?:[{regional}]{{2}}|[{symbols}])[{marks}]*(?:\u200d[{pictures}][{marks}]*)*"
+        isolated = pre_tokenizers.Split(Regex(pattern), "isolated")
+        return pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), isolated])
     spaces = pre_tokenizers.Split(" ", "removed")
     if text.segmenter == "whitespace":
         return spaces
-    marks = np.append(code_points_in("Mn", "Mc", "Me"), ord(_UNKNOWN_CHARACTER))
-    pattern = Regex(f"[^ ][{_code_point_ranges(marks)}]*")
-    characters = pre_tokenizers.Split(pattern, "isolated")
+    pattern = f"[^ ][{_ranges(characters_of(text).neighbors & MARK)}{_UNKNOWN_CHARACTER}]*"
+    characters = pre_tokenizers.Split(Regex(pattern), "isolated")
     return pre_tokenizers.Sequence([spaces, characters])
 
 
-def _code_point_ranges(codes: np.ndarray) -> str:
-    """Return code points as ranges for the inside of a character class."""
-    codes = np.sort(codes)
-    ranges = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
-    return "".join(f"\\x{{{each[0]:x}}}-\\x{{{each[-1]:x}}}" for each in ranges)
+def _ranges(mask: np.ndarray) -> str:
+    """Return characters as ranges for the inside of a character class."""
+    codes = np.flatnonzero(mask)
+    ends = np.flatnonzero(np.diff(codes) > 1)
+    pairs = zip(codes[[0, *ends + 1]], codes[[*ends, -1]], strict=True)
+    return "".join(f"\\x{{{a:x}}}-\\x{{{b:x}}}" for a, b in pairs)

@@ -145,7 +145,7 @@ def character_classes() -> np.ndarray[Any, np.dtype[np.uint8]]:
     classes = np.zeros(N_CLASSED, dtype=np.uint8)
     for code in range(N_CLASSED):
         classes[code] = _BY_CATEGORY.get(unicodedata.category(chr(code)), OTHER)
-    classes[[9, 10, 11, 12, 13, 0x85]] = SPACE
+    classes[[*range(9, 14), *range(0x1C, 0x20), 0x85, 0x200B]] = SPACE
     for first, last, kind in _RANGES:
         classes[first : last + 1] = kind
     for kind, characters in (_SPELLED_OUT | TERMINATORS).items():

@@ -420,12 +420,36 @@ def test_replaced_and_dropped_bytes_are_counted_once_and_reported(tmp_path, stri
     corpus = encode_corpus(
         request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
     )
-    assert corpus.advice()[:2] == [
+    assert corpus.advice()[:3] == [
         "1 bytes invalid in the encoding were replaced by U+FFFD",
-        "4 bytes of control and unassigned characters (including U+FFFD) were dropped",
+        "1 control characters were dropped",
+        "1 replacement characters (U+FFFD) were dropped",
     ]
     # three bytes of U+FFFD and one control character; stripped accents change no length here
     assert describe(corpus)["unknown_bytes"] == 4 / 116
+
+
+def test_each_kind_of_what_is_dropped_has_a_note(tmp_path):
+    text = "a\u00adb Po\u00ad\nlitik\x01 \u200dc\ufeff d\ue000e e\ufffd\n" + "e " * 50
+    corpus = build(tmp_path, text)
+    assert list(corpus.vocabulary) == ["e", "ab", "c", "de", "politik"]
+    assert corpus.advice()[:7] == [
+        "1 control characters were dropped",
+        "1 soft hyphens were dropped",
+        "1 words with a soft hyphen or ¬ at the end of a line were joined",
+        "1 zero-width joiners were dropped where they change no letter",
+        "1 invisible format characters, such as U+200E or U+FEFF, were dropped",
+        "1 replacement characters (U+FFFD) were dropped",
+        "1 private-use characters were dropped",
+    ]
+
+
+@pytest.mark.parametrize("block_bytes", [30, 1 << 20])
+def test_words_are_joined_at_the_ends_of_lines_of_any_block(tmp_path, block_bytes):
+    lines = "".join(f"wort{n} Wissen\u00ad\nschaft und lang¬\nsam\n" for n in range(200))
+    corpus = build(tmp_path, lines, sizes={"block_bytes": block_bytes})
+    assert list(corpus.vocabulary)[:3] == ["langsam", "und", "wissenschaft"]
+    assert corpus.manifest["tally"]["divided_words"] == 400
 
 
 def test_describe_returns_the_statistics_of_a_corpus(tmp_path):

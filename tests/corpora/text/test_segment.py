@@ -11,24 +11,62 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from firth.corpora.artifacts.arrays import read_strings
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.type_table import TypeTable
-from firth.corpora.text.characters import N_CODE_POINTS, character_table, punctuation_characters
-from firth.corpora.text.segment import TextSettings, strip_accents, unspaced_advice
+from firth.corpora.encoding.type_table import Segmented, TypeTable
+from firth.corpora.text.characters import (
+    DROPPED,
+    N_CODE_POINTS,
+    SYMBOL,
+    character_table,
+    punctuation_characters,
+)
+from firth.corpora.text.segment import (
+    TextSettings,
+    characters_of,
+    join_divided,
+    strip_accents,
+    unspaced_advice,
+)
 
+# What is not treated as by the library: white space that it drops, symbols that it joins, and
+# characters that depend on their neighbors.
+CHANGED = set("\x0b\x0c\x1c\x1d\x1e\x1f\x85\u200b\u200c\u200dİΣ\u0307\u00ad¬")
+CHANGED |= set(map(chr, np.flatnonzero(character_table("words", False, False).entries & SYMBOL)))
 ARBITRARY = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-# Short words over few letters repeat; the others cover every character class.
+# Short words over few letters repeat; the others cover every character class, and neighbors on
+# which characters depend.
 TEXTS = st.lists(
-    st.one_of(ARBITRARY, st.text("abAB .,'\u0301ÄİǅßΣ中か한क्ที\u00ad\ufffd\t", max_size=40)),
+    st.one_of(
+        ARBITRARY,
+        st.text("abAB .,'\u0301ÄİǅßΣ中か한क्ที\u00ad\ufffd\t", max_size=40),
+        st.text("aiIİı\u0307\u0301Σσ'ʰ.\u00ad 1", max_size=20),
+        st.text("یخa\u200c\u200d\u0dc1\u0dca\u0d4d\u00ad 1", max_size=20),
+        st.text("👩❤€🇩🇪🏴\U0001f3fd\ufe0f\u0301\u200d\u00ada 1", max_size=20),
+    ),
     max_size=8,
 ).map(" ".join)
+SETTINGS = st.builds(
+    TextSettings,
+    segmenter=st.sampled_from(["words", "whitespace", "characters"]),
+    keep_case=st.booleans(),
+    fold_digits=st.booleans(),
+    strip_accents=st.booleans(),
+    language=st.sampled_from([None, "tr", "de"]),
+)
+
+
+def segmented(text: str, settings: TextSettings, table: TypeTable) -> Segmented:
+    """Segment a text with the kernel, after what is done to a block beforehand."""
+    text = join_divided(text)
+    if settings.strip_accents:
+        text = strip_accents(text, settings.dotless)
+    raw = np.frombuffer(text.encode(), dtype=np.uint8)
+    return table.segment(raw, np.array([0, len(raw)]), characters_of(settings))
 
 
 def by_kernel(text: str, settings: TextSettings) -> list[str]:
     """Segment a text with the kernel and a fresh type table."""
-    raw = np.frombuffer(text.encode(), dtype=np.uint8)
     table = TypeTable()
-    characters = character_table(settings.segmenter, settings.keep_case, settings.fold_digits)
-    done = table.segment(raw, np.array([0, len(raw)]), characters)
+    done = segmented(text, settings, table)
     types = read_strings(table.text, table.offsets, 0, len(table))
     assert table.counts().sum() == len(done.token_ids)
     return [types[i] for i in done.token_ids.tolist()]
@@ -41,21 +79,14 @@ def by_library(text: str) -> list[str]:
 
 
 @given(TEXTS)
-def test_default_segmentation_equals_the_librarys(text):
+def test_default_segmentation_equals_the_librarys_but_for_what_is_changed(text):
+    text = "".join(character for character in text if character not in CHANGED)
     assert by_kernel(text, TextSettings()) == by_library(text)
-    assert TextSettings().words(text) == by_library(text)
 
 
-@given(TEXTS, st.sampled_from(["words", "whitespace", "characters"]), st.booleans(), st.booleans())
-def test_kernel_and_query_path_agree(text, segmenter, keep_case, fold_digits):
-    settings = TextSettings(segmenter=segmenter, keep_case=keep_case, fold_digits=fold_digits)
+@given(TEXTS, SETTINGS)
+def test_kernel_and_query_path_agree(text, settings):
     assert by_kernel(text, settings) == settings.words(text)
-
-
-@given(TEXTS)
-def test_corpora_and_queries_strip_accents_alike(text):
-    settings = TextSettings(strip_accents=True)
-    assert by_kernel(strip_accents(text), settings) == settings.words(text)
 
 
 @pytest.mark.slow
@@ -67,6 +98,7 @@ def test_every_assigned_character_is_treated_as_by_the_library():
         for c in range(N_CODE_POINTS)
         if (kind := unicodedata.category(chr(c))) != "Cs"
         and (kind not in ("Cn", "Co") or c % 41 == 0)
+        and chr(c) not in CHANGED
     ]
     text = "".join(f" x{character}y" for character in characters)
     assert by_kernel(text, TextSettings()) == by_library(text)
@@ -85,6 +117,136 @@ def test_every_assigned_character_is_treated_as_by_the_library():
 def test_scripts_keep_their_marks(text, words):
     assert TextSettings().words(text) == words
     assert by_kernel(text, TextSettings()) == words
+
+
+TURKISH, CASED = TextSettings(language="tr"), TextSettings(keep_case=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text", "words"),
+    [
+        pytest.param(
+            TextSettings(),
+            "a\x0bb\x0cc\x1cd\x1de\x1ef\x1fg\x85h\u2028i\u2029j\u200bk",
+            list("abcdefghijk"),
+            id="white space",
+        ),
+        pytest.param(
+            TextSettings(segmenter="whitespace"),
+            "a\x0bb!\x85c\x1fd",
+            ["a", "b!", "c", "d"],
+            id="white space of tokens",
+        ),
+        pytest.param(
+            TextSettings(),
+            "glad😊😊 €3 20°C x™",
+            ["glad", "😊", "😊", "€", "3", "20", "°", "c", "x", "™"],
+            id="emoji and currency",
+        ),
+        pytest.param(
+            TextSettings(),
+            "👩\u200d👩\u200d👧x👍🏽ok ❤\ufe0f",
+            ["👩\u200d👩\u200d👧", "x", "👍🏽", "ok", "❤\ufe0f"],
+            id="emoji sequences",
+        ),
+        pytest.param(
+            TextSettings(), "🇩🇪🇫🇷🇪 🫨🪿", ["🇩🇪", "🇫🇷", "🇪", "🫨", "🪿"], id="flags and new emoji"
+        ),
+        pytest.param(
+            TextSettings(), "∞!¬ Ⓐb ⠃⠗", ["∞", "!", "¬", "ⓐb", "⠃⠗"], id="signs and letters"
+        ),
+        pytest.param(
+            TextSettings(segmenter="whitespace"),
+            "glad😊 €3",
+            ["glad😊", "€3"],
+            id="tokens as they are",
+        ),
+        pytest.param(
+            TextSettings(),
+            "ΟΔΟΣ ΣΟΦΟΣ, Σ ΣΣ ΑΣ\u0301",
+            ["οδος", "σοφος", ",", "σ", "σς", "ας\u0301"],
+            id="final sigma",
+        ),
+        pytest.param(
+            TextSettings(segmenter="characters"), "ΑΣ", ["α", "σ"], id="single characters"
+        ),
+        pytest.param(CASED, "ΟΔΟΣ I\u0307 İ", ["ΟΔΟΣ", "I\u0307", "İ"], id="capitals kept"),
+        pytest.param(
+            TextSettings(),
+            "İyi I\u0307yi i\u0307yi IŞIK",
+            ["iyi", "iyi", "iyi", "işik"],
+            id="dot above i",
+        ),
+        pytest.param(
+            TURKISH,
+            "İyi I\u0307yi i\u0307yi IŞIK Işık",
+            ["iyi", "iyi", "iyi", "ışık", "ışık"],
+            id="Turkish",
+        ),
+        pytest.param(
+            TextSettings(lemmatize="tr")._after_lemmas, "IŞIK", ["ışık"], id="Turkish lemmas"
+        ),
+        pytest.param(
+            TextSettings(language="tr", strip_accents=True),
+            "İI\u0307Iğ",
+            ["iiıg"],
+            id="Turkish without accents",
+        ),
+        pytest.param(
+            TextSettings(),
+            "می\u200cخواهم نمی\u200c می\u200c\u200cخورم",
+            ["می\u200cخواهم", "نمی", "می\u200cخورم"],
+            id="Persian",
+        ),
+        pytest.param(
+            TextSettings(),
+            "ශ\u0dca\u200dරී അവന\u0d4d\u200d, र\u094d\u200dय",
+            ["ශ\u0dca\u200dරී", "അവന\u0d4d\u200d", ",", "र\u094d\u200dय"],
+            id="Sinhala and Malayalam",
+        ),
+        pytest.param(TextSettings(), "ex\u200cam\u200dple", ["example"], id="joiners in Latin"),
+        pytest.param(
+            TextSettings(),
+            "Po\u00ad\nlitik lang¬\n fristig a¬b",
+            ["politik", "langfristig", "a", "¬", "b"],
+            id="divided words",
+        ),
+        pytest.param(
+            TextSettings(strip_accents=True),
+            "hätte Ό й ё हिन्दी ที่ בּ 한글",
+            ["hatte", "ο", "и", "е", "हिन्दी", "ที่", "בּ", "한글"],
+            id="accents of three scripts",
+        ),
+        pytest.param(TURKISH, "İ\u0307\u0307 ı\u0307\u0307", ["i", "i"], id="two dots above i"),
+        pytest.param(CASED, "aΣ\u0307", ["aΣ\u0307"], id="capitals with dots"),
+    ],
+)
+def test_characters_have_their_meaning_in_unicode(settings, text, words):
+    assert settings.words(text) == words
+    assert by_kernel(text, settings) == words
+
+
+@given(st.text("AbΣσs\u0301ʰ'.:", max_size=12))
+def test_a_capital_sigma_is_final_as_in_python(text):
+    words = by_kernel(text, TextSettings(segmenter="whitespace"))
+    assert words == [text.lower()][: len(text)]
+
+
+def test_what_is_dropped_is_counted_once_by_kind_while_the_table_grows():
+    word = "a\u00ad\u200dی\u200cخ\x01\ufeff\ufffd\ue000"
+    text = " ".join(f"{word}{n}" for n in range(40_000)) + f" {word}" + "y" * 3_000_000
+    done = segmented(text, TextSettings(), TypeTable())
+    assert done.dropped == dict.fromkeys(DROPPED, 40_001)
+    assert done.n_dropped == (2 + 3 + 1 + 3 + 3 + 3) * 40_001
+    assert done.n_characters == len(text)
+    symbols = segmented("\u00ad👩\u200d👧🏴\u200d", TextSettings(), TypeTable())
+    assert symbols.dropped == {"soft_hyphens": 1, "joiners": 1}
+    assert symbols.n_characters == 6
+
+
+def test_a_symbol_with_a_megabyte_of_marks_is_a_word():
+    text = "❤" + "\ufe0f" * 400_000 + "\u200d" * 400_000 + "ی" + "\u200c" * 400_000
+    assert by_kernel(text, TextSettings()) == TextSettings().words(text)
 
 
 @pytest.mark.parametrize(
@@ -128,10 +290,27 @@ def test_punctuation_is_unicode_p_and_ascii_symbols():
 
 
 def test_settings_survive_json():
-    settings = TextSettings(keep_case=True, segmenter="characters")
+    settings = TextSettings(keep_case=True, segmenter="characters", language="tr")
     assert TextSettings.from_json(settings.to_json()) == settings
+    assert "language" not in TextSettings().to_json()
     with pytest.raises(SettingError, match="are from another version"):
         TextSettings.from_json({"lowercase": True})
+
+
+def test_unknown_segmenter_is_refused():
+    with pytest.raises(SettingError) as refusal:
+        TextSettings(segmenter="word")
+    assert str(refusal.value) == (
+        "TextSettings.segmenter must be one of words, whitespace, characters, jieba, got 'word'"
+    )
+
+
+def test_a_language_is_a_code():
+    with pytest.raises(SettingError) as refusal:
+        TextSettings(language="turkish")
+    assert str(refusal.value) == (
+        "TextSettings.language must be a code such as tr or en, got 'turkish'"
+    )
 
 
 @pytest.mark.parametrize("segmenter", ["words", "whitespace", "characters", "jieba"])

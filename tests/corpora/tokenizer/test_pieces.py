@@ -44,6 +44,8 @@ MIXED = """Die Bücher hätten's GRÖSSER gemacht; Straße Nº 42.
 東京は大きい。我喜欢读书，你呢？ 한국어 문장 हिन्दी में।
 I don't, Zoë! e-mail: a_b@c.org $3.50 (x^2 + y) <tag> ~`|
 naïve café e\u0301te\u0301 \u0301 ½ ¼ \u00ad soft ٣٤٥ ４２ \ufffd \u200d 🙂👍🏽 ## ##a a##b"""
+IN_CONTEXT = """ΣΟΦΟΣ ΟΔΟΣ, Σ, İyi IŞIK i\u0307yi I\u0307 glad😊😊 €3 👩\u200d👧 👍🏽! 🇩🇪🇫🇷 ∞
+می\u200cخواهم نمی\u200c ශ\u0dca\u200dරී a\u200cb a\x0bb\x85c\u200bd Po\u00ad\nlitik la¬\nng \ue000"""
 
 
 def learnable(counts: dict[str, int]) -> dict[str, int]:
@@ -314,16 +316,18 @@ TEXTS = [
     TextSettings(),
     TextSettings(keep_case=True, fold_digits=True),
     TextSettings(strip_accents=True),
-    TextSettings(segmenter="whitespace"),
+    TextSettings(segmenter="whitespace", language="tr"),
     TextSettings(segmenter="characters", fold_digits=True),
+    TextSettings(language="tr", strip_accents=True),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=str)
 def test_the_file_encodes_raw_text_to_our_ids(text, tmp_path):
-    counts = Counter(text.words(MIXED))
+    counts = Counter(text.words(f"{MIXED} {IN_CONTEXT}"))
     raw = [MIXED, *MIXED.splitlines(), "", " ", MIXED[::-1], *MIXED.split()]
+    raw += [IN_CONTEXT, *IN_CONTEXT.splitlines(), *IN_CONTEXT.split()]
     draw = random.Random(3)
     raw += ["".join(draw.choices(MIXED + "#  \t\u0301Ωж", k=40)) for _ in range(200)]
     for pieces in (learn_some(counts, 0), learn_some(counts, 60, 0.8)):
