@@ -30,6 +30,13 @@ _ABOUT = ("source", "fields", "continues", "pretokenized", "counts")  # of a Tex
 _TYPES = ("text", "offsets", "counts")  # arrays of a table
 
 
+def refuse_pipes(files: Sequence[SourceFile]) -> None:
+    """Raise for a pipe, which a cluster cannot read."""
+    for file in files:
+        if file.size is None and file.url is None:
+            raise SourceError(f"{file.name}: a cluster cannot read from a pipe; pass a file")
+
+
 def encode_parts(
     tasks: TaskFolder,
     files: Sequence[SourceFile],
@@ -66,9 +73,6 @@ def _divide(
     files: Sequence[SourceFile], request: Request, part_bytes: int, block_bytes: int
 ) -> list[Task]:
     """Divide files into parts of a size that does not depend on the workers."""
-    for file in files:
-        if file.size is None and file.url is None:
-            raise SourceError(f"{file.name}: a cluster cannot read from a pipe; pass a file")
     sizes = offsets_of(file.size or 0 for file in files)
     first_of_part = np.unique(sizes[:-1] // part_bytes, return_index=True)[1].tolist()
     # a file alone in its part may be empty; a relative path means another file to a worker

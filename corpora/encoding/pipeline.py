@@ -34,7 +34,8 @@ from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import worker_threads
 from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
-from firth.corpora.encoding.parts import PART_BYTES, encode_parts
+from firth.corpora.encoding.language import with_language
+from firth.corpora.encoding.parts import PART_BYTES, encode_parts, refuse_pipes
 from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
 from firth.corpora.encoding.processes import worker_processes
 from firth.corpora.encoding.readable import check_readable
@@ -177,15 +178,21 @@ class _Builder:
         self, tasks: TaskFolder | None, part_bytes: int, threads: ThreadPoolExecutor
     ) -> None:
         """Encode the sources, by tasks or else on threads, and write their blocks in order."""
+        blocks = iter(self.blocks)
+        if tasks:
+            refuse_pipes(self.files)
+            blocks = read(self.files, self.request.read, block_bytes=self.block_bytes)
+        blocks, self.text = with_language(blocks, self.text)
+        request = replace(self.request, text=self.text)
         with worker_processes(self.options.n_threads) as parsers:
             if tasks:
                 encoded = encode_parts(
-                    tasks, self.files, self.request, self.runs, threads, self.records,
-                    part_bytes, self.block_bytes,
+                    tasks, self.files, request, self.runs, threads, self.records, part_bytes,
+                    self.block_bytes,
                 )  # fmt: skip
             else:
                 encoded = encode_blocks(
-                    self.blocks, self.request, self.runs, threads, parsers, self.block_bytes
+                    blocks, request, self.runs, threads, parsers, self.block_bytes
                 )
             for block in encoded:
                 self._write(block)

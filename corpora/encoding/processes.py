@@ -25,17 +25,17 @@ class LazyProcesses(Executor):
 
     def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
         """Run a module-level function with picklable arguments in another process."""
-        if self._pool is None:
-            # spawned, not forked: this process has threads
-            self._pool = ProcessPoolExecutor(
-                self._n_processes,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_exit_with_parent,
-                initargs=(os.getpid(),),
-            )
         # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
         # half-started worker would print a traceback
         with defer_interrupts(), interrupts_blocked(), main_hidden():
+            if self._pool is None:
+                # spawned, not forked: this process has threads
+                self._pool = ProcessPoolExecutor(
+                    self._n_processes,
+                    mp_context=multiprocessing.get_context("spawn"),
+                    initializer=_exit_with_parent,
+                    initargs=(os.getpid(),),
+                )
             return self._pool.submit(function, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:

@@ -256,6 +256,12 @@ class Corpus:
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")
         if self.manifest["settings"]["held_out"] != 0 and not self.manifest["held_out_tokens"]:
             lines.append("too little text for a held-out slice: all of it is used for training")
+        asked = self.manifest["settings"].get("text", ())
+        if "language" in self.manifest["text"] and "language" not in asked:
+            lines.append(
+                "the text is Turkish or Azerbaijani, so I is lower-cased to ı and İ to i, in "
+                "queries, too; `language=en` makes both i"
+            )
         if decomposed := sum(not unicodedata.is_normalized("NFC", w) for w in self.vocabulary):
             lines.append(
                 f"{decomposed:,} types have combining accents (Unicode NFD), so they differ from "
