@@ -1,6 +1,5 @@
 """Find words and phrases in a corpus, and say where they stand."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +36,15 @@ class Hits:
         return self[np.sort(np.random.default_rng(seed).choice(len(self), n, replace=False))]
 
 
+@dataclass(frozen=True)
+class Slot:
+    """Words ``start`` to ``stop - 1`` of a query, as one token."""
+
+    start: int
+    stop: int
+    types: np.ndarray | None  # int64 (n,), of which the token may be; None for any
+
+
 class Search:
     """Finds queries in all documents of a corpus."""
 
@@ -55,24 +63,19 @@ class Search:
         alone for any word. A phrase lies within a sentence; words that the corpus joined into one
         are found, too.
         """
-        found = [self._phrase(slots, limit) for slots in self._readings(query)]
-        if len(found) == 1:
-            return found[0]
-        starts = np.concatenate([hits.starts for hits in found])
-        stops = np.concatenate([hits.stops for hits in found])
-        order = np.argsort(starts, kind="stable")[:limit]
-        return Hits(starts[order], stops[order])
+        return self._phrase(self._slots(query), limit)
 
     def count(self, query: str) -> int | None:
         """Return how often a word occurs, without looking for it; None for phrases."""
-        readings = self._readings(query)
-        if any(len(slots) > 1 for slots in readings):
+        slots = self._slots(query)
+        whole = [slot for slot in slots if slot.stop == slots[-1].stop and not slot.start]
+        if len(whole) < len(slots):
             return None
-        return sum(self._n_tokens(types) for [types] in readings if types is not None)
+        return sum(self._n_tokens(slot.types) for slot in whole if slot.types is not None)
 
     def of_word(self, word: str) -> Hits:
         """Return the occurrences of a word of the vocabulary, as it is spelled there."""
-        return self._phrase([self._types_of(word)], None)
+        return self._phrase([Slot(0, 1, self._types_of(word))], None)
 
     def near(self, hits: Hits, others: Hits, within: int, unit: str = "document") -> Hits:
         """Return the hits that have others within some tokens, in the same document or sentence."""
@@ -172,10 +175,10 @@ class Search:
             raise SettingError(f"no document has {name}={value}; values are, for example, {some}")
         return chosen
 
-    def _readings(self, query: str) -> list[list[np.ndarray | None]]:
-        """Return the ways to read a query: for each place the types that may stand there.
+    def _slots(self, query: str) -> list[Slot]:
+        """Return the tokens of which a query may consist, in order of their last words.
 
-        None is any word. There are several ways if the corpus joined words of the query.
+        There are several ways to put them together if the corpus joined words of the query.
         """
         parts: list[tuple[str, np.ndarray | None]] = []  # a word, or "" of a pattern; its types
         for part in query.split():
@@ -188,26 +191,29 @@ class Search:
                 parts += [(word, self._types_of(word)) for word in words or [part]]
         if all(types is None for _, types in parts):
             raise SettingError(f"{query!r}: expected a word or phrase, such as sea or 'the * sea'")
-        found = list(self._joined(parts))
-        known = [all(types is None or len(types) for types in slots) for slots in found]
-        if not any(known):
+        slots = _on_paths([*self._single(parts), *self._joined(parts)], len(parts))
+        if not slots:
             self._refuse_unknown(query, parts)
-        return [slots for slots, one in zip(found, known, strict=True) if one]
+        return slots
 
-    def _joined(
-        self, parts: Sequence[tuple[str, np.ndarray | None]]
-    ) -> Iterator[list[np.ndarray | None]]:
-        """Yield the types of each place, with and without words joined into one."""
-        if not parts:
-            yield []
-        for stop in range(1, len(parts) + 1):
-            words, types = [word for word, _ in parts[:stop]], parts[0][1]
-            if stop > 1:
-                types = self._types_of(_JOINED.join(words))
-                if "" in words or not len(types):
-                    continue
-            for rest in self._joined(parts[stop:]):
-                yield [types, *rest]
+    def _single(self, parts: Sequence[tuple[str, np.ndarray | None]]) -> Iterator[Slot]:
+        """Yield the words that the corpus has."""
+        for start, (_, types) in enumerate(parts):
+            if types is None or len(types):
+                yield Slot(start, start + 1, types)
+
+    def _joined(self, parts: Sequence[tuple[str, np.ndarray | None]]) -> Iterator[Slot]:
+        """Yield the words of a query that the corpus joined into one."""
+        longest = int(np.diff(self.corpus.vocabulary.offsets).max())  # bytes
+        for start in range(len(parts)):
+            joined = parts[start][0]
+            for stop in range(start + 1, len(parts)):
+                word = parts[stop][0]
+                joined = f"{joined}{_JOINED}{word}"
+                if not word or not parts[start][0] or len(joined) > longest:
+                    break
+                if len(types := self._types_of(joined)):
+                    yield Slot(start, stop + 1, types)
 
     def _types_of(self, word: str) -> np.ndarray:
         """Return the type of a word, int64 (1,), or none."""
@@ -217,29 +223,78 @@ class Search:
     def _matching(self, pattern: str) -> np.ndarray:
         """Return the types that match a pattern with ``*``, int64 (n,)."""
         parts = ["".join(self.corpus.text.words(part)) for part in pattern.split(_ANY)]
-        matches = re.compile(".*".join(map(re.escape, parts)), re.DOTALL).fullmatch
-        found = [n for n, word in enumerate(self.corpus.vocabulary) if matches(word)]
+        found = [n for n, word in enumerate(self.corpus.vocabulary) if _matches(word, parts)]
         return np.array(found, dtype=np.int64)
 
-    def _phrase(self, slots: Sequence[np.ndarray | None], limit: int | None) -> Hits:
-        """Return where types of the slots follow each other in a sentence."""
-        sizes = [np.inf if types is None else self._n_tokens(types) for types in slots]
+    def _phrase(self, slots: Sequence[Slot], limit: int | None) -> Hits:
+        """Return where slots, from the first word of a query to the last, follow each other.
+
+        They lie in a sentence. The search begins with the rarest slots that every hit passes.
+        """
+        n_words = max(slot.stop for slot in slots)
+        sizes = np.zeros(n_words)
+        for slot in slots:
+            size = np.inf if slot.types is None else self._n_tokens(slot.types)
+            sizes[slot.start : slot.stop] += size
         rarest = int(np.argmin(sizes))
-        types = slots[rarest]
-        assert types is not None
-        if len(slots) == 1:
-            starts = self._positions(types, limit)
+        hits = [
+            self._around(slot, slots, n_words, limit)
+            for slot in slots
+            if slot.start <= rarest < slot.stop
+        ]
+        starts = np.concatenate([each.starts for each in hits])
+        order = np.argsort(starts, kind="stable")[:limit] if len(hits) > 1 else slice(limit)
+        return Hits(starts[order], np.concatenate([each.stops for each in hits])[order])
+
+    def _around(self, slot: Slot, slots: Sequence[Slot], n_words: int, limit: int | None) -> Hits:
+        """Return the hits in which a slot takes part."""
+        assert slot.types is not None
+        is_whole = slot.stop - slot.start == n_words
+        starts = self._positions(slot.types, limit if is_whole else None)
+        if is_whole:
             return Hits(starts, starts + 1)
-        starts = self._positions(types, None) - rarest
-        stops = starts + len(slots)
-        sentences = self.sentences_of(starts + rarest)
-        inside = self.sentence_starts[sentences] <= starts
-        inside &= self.sentence_starts[sentences + 1] >= stops
-        starts = starts[inside]
-        for place, wanted in enumerate(slots):
-            if place != rarest and wanted is not None:
-                starts = starts[np.isin(self.take(starts + place), wanted)]
-        return Hits(starts[:limit], starts[:limit] + len(slots))
+        sentences = self.sentences_of(starts)
+        firsts, lasts = self.sentence_starts[sentences], self.sentence_starts[sentences + 1]
+        edges = [(each.start, each.stop, each.types) for each in slots]
+        hits, stops = self._follow(edges, slot.stop, n_words, starts + 1, lasts, 1)
+        backward = [(stop, start, types) for start, stop, types in edges]
+        rest, starts = self._follow(backward, slot.start, 0, starts[hits], firsts[hits], -1)
+        return Hits(starts, stops[rest])
+
+    def _follow(
+        self,
+        edges: Sequence[tuple[int, int, np.ndarray | None]],
+        node: int,
+        goal: int,
+        ends: np.ndarray,
+        limits: np.ndarray,
+        step: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Go on from the ends of hits to the goal, along edges between the words of a query.
+
+        Return which hits arrive, ascending, and their ends. A token fits one edge at most.
+        """
+        # ends: int64 (n,); limits: int64 (n,), where their sentences end
+        none = np.zeros(0, dtype=np.int64)
+        reached = {node: [(np.arange(len(ends)), ends)]}
+        for source, target, types in sorted(edges, key=lambda edge: step * edge[0]):
+            if len(reached.get(source, ())) > 1:
+                hits, ends = (
+                    np.concatenate(arrays) for arrays in zip(*reached[source], strict=True)
+                )
+                reached[source] = [(hits, ends)]
+            for hits, ends in reached.get(source, ()):
+                fits = ends != limits[hits]
+                if types is not None:
+                    fits[fits] = np.isin(self.take(ends[fits] - (step < 0)), types)
+                if fits.any():
+                    reached.setdefault(target, []).append((hits[fits], ends[fits] + step))
+        hits, ends = (
+            np.concatenate([none, *arrays])
+            for arrays in zip(*reached.get(goal, [(none, none)]), strict=True)
+        )
+        order = np.argsort(hits)
+        return hits[order], ends[order]
 
     def _positions(self, types: np.ndarray, limit: int | None) -> np.ndarray:
         """Return the first positions of some types, ascending, int64 (n,)."""
@@ -296,3 +351,29 @@ def kept_field(corpus: Corpus, name: str) -> list[str]:
         n_documents = len(shard.documents) - 1
         values += shard.field(name) if name in shard.field_names else [""] * n_documents
     return values
+
+
+def _on_paths(slots: Sequence[Slot], n_words: int) -> list[Slot]:
+    """Return the slots that lie on a way from the first word of a query to the last."""
+    begun, ended = {0}, {n_words}
+    for slot in sorted(slots, key=lambda slot: slot.start):
+        if slot.start in begun:
+            begun.add(slot.stop)
+    for slot in sorted(slots, key=lambda slot: -slot.stop):
+        if slot.stop in ended:
+            ended.add(slot.start)
+    return [slot for slot in slots if slot.start in begun and slot.stop in ended]
+
+
+def _matches(word: str, parts: Sequence[str]) -> bool:
+    """Return whether a word begins and ends with the outer parts, and has the others between."""
+    first, *inner, last = parts
+    at, stop = len(first), len(word) - len(last)
+    if at > stop or not (word.startswith(first) and word.endswith(last)):
+        return False
+    for part in inner:
+        found = word.find(part, at, stop)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

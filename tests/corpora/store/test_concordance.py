@@ -1,6 +1,7 @@
 """The index of occurrences, queries, and lines of text around what they find."""
 
 import csv
+import fnmatch
 import io
 import json
 import os
@@ -79,6 +80,65 @@ def test_queries_find_what_the_definition_does(corpus, documents, query, phrases
     assert len(expected) > 1
     first = Search(corpus).find(query, limit=2)
     assert first.starts.tolist() == Search(corpus).find(query).starts[:2].tolist()
+
+
+def test_every_way_to_join_the_words_of_a_long_query_is_found_without_trying_each(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = ["ha ha ha", "ha ha", "ha", "we said ha", "oh ha ha said we"]
+    (tmp_path / "a.txt").write_text("\n".join(" ".join(rng.choice(lines, 40)) for _ in range(20)))
+    (tmp_path / "phrases.txt").write_text("ha ha\nha ha ha\nwe said\nsaid we\n")
+    corpus = build_corpus(
+        tmp_path / "a.txt", tmp_path / "out",
+        read=ReadOptions(documents="line"),
+        phrases=PhraseOptions(phrases_from=str(tmp_path / "phrases.txt")),
+    )  # fmt: skip
+    documents = documents_of(corpus)
+    assert {"ha", "ha_ha", "ha_ha_ha", "we_said"} <= set(corpus.vocabulary)
+    for query in ("ha ha ha ha", "we said ha ha", "* ha ha said we", "said we s* ha"):
+        ways = divisions(query.split())
+        expected = {each for words in ways for each in star_occurrences(documents, words)}
+        assert found_by(corpus, query) == sorted(expected)
+    assert len(Search(corpus).find("ha ha ha ha")) > 1
+    for n_words in (60, 2000):
+        assert len(Search(corpus).find("ha " * n_words)) == 0
+        assert Search(corpus).count("ha " * n_words) is None
+    with pytest.raises(UnknownWordError, match="does not contain 'nowhere'"):
+        Search(corpus).find("ha " * 60 + "nowhere")
+
+
+def divisions(words):
+    """Yield all ways to join neighbors among some words."""
+    if not words:
+        yield []
+    for stop in range(1, len(words) + 1):
+        if stop == 1 or not any("*" in word for word in words[:stop]):
+            yield from (["_".join(words[:stop]), *rest] for rest in divisions(words[stop:]))
+
+
+def star_occurrences(documents, words):
+    """Yield (document, first token in it) of words that may have a star at their end."""
+    for number, sentences in enumerate(documents):
+        before = 0
+        for sentence in sentences:
+            for start in range(len(sentence) - len(words) + 1):
+                pairs = zip(words, sentence[start:], strict=False)
+                if all(fnmatch.fnmatchcase(token, word) for word, token in pairs):
+                    yield number, before + start
+            before += len(sentence)
+
+
+def test_stars_match_as_a_shell_does_in_a_word_of_any_length(tmp_path):
+    rng = np.random.default_rng(2)
+    words = ["".join(rng.choice(list("ab"), rng.integers(1, 8))) for _ in range(300)]
+    corpus = build_corpus([" ".join([*words, "x" * 200_000])], tmp_path / "out")
+    for query in ("a*b", "*a*b*", "ab*ba", "*aa*aa*", "a**b", "*b*b*a"):
+        expected = sorted(word for word in set(words) if fnmatch.fnmatchcase(word, query))
+        hits = Search(corpus).find(query)
+        found = {word for [word] in Search(corpus).words(hits.starts, hits.stops)}
+        assert sorted(found) == expected
+    for query in ("*x" * 50 + "*y", "*" + "x" * 1000 + "*y*x*"):
+        with pytest.raises(UnknownWordError):
+            Search(corpus).find(query)
 
 
 def test_words_near_another_are_in_the_same_document_and_within_reach(corpus, documents):
