@@ -9,8 +9,9 @@ from typing import Any
 
 from firth.corpora.common.errors import UnreadableError, one_line
 
-# Bounds the memory of one step: bzip2 and zstd can expand 1 KB to some 40 MB, the others to less.
+# Bounds the memory of one step: zstd can expand 1 KB to some 40 MB, gzip to 1 MB.
 _STEP_BYTES = 1 << 10
+_MOST_BYTES = 4 << 20  # at once of bzip2 and xz: a block of bzip2 holds any number of equal bytes
 
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b"),
@@ -39,16 +40,25 @@ def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[byte
                     break
                 decoder, errors = _decoder(kind)
             try:
-                expanded = decoder.decompress(step)
+                yield from _expand(decoder, step)
             except errors as error:
                 raise UnreadableError(
                     f"{source}: the {kind} data is corrupt ({one_line(error)}); download the file "
                     "again"
                 ) from error
-            yield expanded
             step = decoder.unused_data if decoder.eof else b""
     if not decoder.eof:
         raise UnreadableError(f"{source}: the {kind} data is truncated; download the file again")
+
+
+def _expand(decoder: Any, step: bytes) -> Iterator[bytes]:
+    """Yield what a step expands to, in pieces if the decoder can divide it."""
+    if not hasattr(decoder, "needs_input"):
+        yield decoder.decompress(step)
+        return
+    yield decoder.decompress(step, _MOST_BYTES)
+    while not (decoder.eof or decoder.needs_input):
+        yield decoder.decompress(b"", _MOST_BYTES)
 
 
 def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -150,6 +150,8 @@ def _is_json_lines(head: bytes) -> bool:
         return False
     try:
         return isinstance(json.loads(line), dict)
+    except RecursionError:  # which its reader reports with the line
+        return True
     except ValueError:
         return not end and re.match(rb'\{\s*"[^"\n]*"\s*:', line) is not None
 

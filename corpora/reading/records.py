@@ -146,7 +146,8 @@ def _json_record(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{where}: malformed JSON ({error}); fix the line") from None
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise SourceError(f"{where}: malformed JSON ({reason}); fix the line") from None
     if not isinstance(record, dict):
         raise SourceError(
             f"{where}: {_json_kind(record)}, not an object; each line must be one JSON object"

@@ -13,6 +13,7 @@ import sys
 import pytest
 
 from firth.corpora.common.errors import SourceError
+from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
@@ -255,3 +256,13 @@ def test_the_error_without_pyarrow_names_the_extra(write, read_all, monkeypatch)
     assert _error_of(read_all, "a.parquet") == (
         "a.parquet: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
     )
+
+
+@pytest.mark.parametrize("before", ["", '{"text": "x"}\n'])
+def test_json_nested_too_deeply_is_refused_with_its_line(before, tmp_path):
+    path = tmp_path / "deep.jsonl"
+    path.write_text(before + '{"text": "a", "b": ' + "[" * 500_000 + "]" * 500_000 + "}\n")
+    with pytest.raises(SourceError) as refusal:
+        build_corpus(path, tmp_path / "out")
+    line = 1 + before.count("\n")
+    assert str(refusal.value) == f"{path}:{line}: malformed JSON (nested too deeply); fix the line"
