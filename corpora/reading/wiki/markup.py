@@ -5,7 +5,10 @@ Each function removes one kind of markup and keeps the text that the rendered pa
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
+
+from firth.corpora.reading.wiki.namespaces import NAMES
 
 # Elements whose content is not prose and is removed.
 _HIDDEN_NAMES = (
@@ -38,16 +41,6 @@ _TAG = re.compile(
 )
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,31});")
 
-_FILE_NAMESPACES = (
-    "file image media bild datei archivo imagen fichier immagine imagem ficheiro arquivo bestand "
-    "afbeelding plik grafika fil файл изображение картинка зображення 文件 ファイル 画像 파일 그림 "
-    "चित्र tập dosya soubor fájl"
-)
-_CATEGORY_NAMESPACES = (
-    "category kategorie categoría catégorie categoria categorie kategoria kategori категория "
-    "категорія 分类 カテゴリ 분류 श्रेणी κατηγορία kategória"
-)
-_HIDDEN_NAMESPACES = frozenset((_FILE_NAMESPACES + " " + _CATEGORY_NAMESPACES).split())
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 _EXTERNAL = re.compile(r"\[(?:(?:https?:|ftp:|irc:)?//|mailto:)[^\s\[\]]*+[ \t]*+([^\[\]\n]*+)\]")
 _LINK = re.compile(r"\[\[([^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*)\]\]")
@@ -60,13 +53,14 @@ _MAX_NESTING = 8  # links in captions, templates in templates
 
 _EMPTY_WORDS = r"(?:\s*\b(?:or|and)\b)*"
 _OPENING = re.compile(rf"\({_EMPTY_WORDS}(?:\s*[,;](?=[\s),;\"]))+\s*")
-_CLOSING = re.compile(r"(\([^()]*?)(?:(?:\s+[,;])+|(?:[,;]\s+)+|;)\)")
+_PARENTHESES = re.compile(r"\([^()]*\)")
+_REVERSED_END = re.compile(r"\)(?:(?:[,;]\s++)++|(?:\s++[,;])++|;)")
 _EMPTY_PARENTHESES = rf"\({_EMPTY_WORDS}\s*\)"
 _EMPTY = re.compile(
     rf"(?:(?<=\s)|^){_EMPTY_PARENTHESES}(?:\s+|$)|\s{_EMPTY_PARENTHESES}(?=[^\s\w(])"
 )
 _BRACKET = re.compile(r"[\[\]]")
-_STRAY = re.compile(r"(?:\s*(?:[,;]\s*)?\x00)+")
+_STRAY = re.compile(r"(?<!\s)(?:\s*(?:[,;]\s*)?\x00)+")
 
 
 def untag(text: str, block: str = "\n\n") -> str:
@@ -76,7 +70,8 @@ def untag(text: str, block: str = "\n\n") -> str:
     """
     if "<" not in text:
         return text
-    text = _EMPTY_ELEMENT.sub("", _COMMENT.sub("", text))
+    closed = text.rfind("-->") + 3  # past it, each opening would be sought to the end
+    text = _EMPTY_ELEMENT.sub("", _COMMENT.sub("", text[:closed]) + text[closed:])
     text = _HIDDEN.sub("", text)
     return _TAG.sub("", _BREAK.sub(" ", _BLOCK.sub(block, text)))
 
@@ -86,15 +81,15 @@ def unescape(text: str) -> str:
     return _ENTITY.sub(_character, text) if "&" in text else text
 
 
-def unlink(text: str) -> str:
+def unlink(text: str, hidden: Collection[str] = NAMES) -> str:
     """Replace links by their visible text: ``[[Mars|the planet]]`` becomes ``the planet``.
 
-    Files, categories and interwiki links are removed.
+    Links to pages of the hidden namespaces (in lower case) and interwiki links are removed.
     """
     if "[" not in text:
         return text
     text = _EXTERNAL.sub(r"\1", text)
-    return _innermost_first(_LINK, _link_text, text)
+    return _innermost_first(_LINK, partial(_link_text, hidden), text)
 
 
 def untemplate(text: str) -> str:
@@ -121,9 +116,14 @@ def tidy(line: str) -> str:
     if "]" in line:
         line = _without_stray_brackets(line)
     if "(" in line:
-        line = _CLOSING.sub(r"\1)", _OPENING.sub("(", line))
+        line = _PARENTHESES.sub(_without_end, _OPENING.sub("(", line))
         line = _EMPTY.sub("", line)
     return line
+
+
+def _without_end(parentheses: re.Match[str]) -> str:
+    """Remove ``,`` and ``;`` with spaces from the end of parentheses; read backwards, once."""
+    return _REVERSED_END.sub(")", parentheses[0][::-1], count=1)[::-1]
 
 
 def _without_stray_brackets(line: str) -> str:
@@ -159,16 +159,16 @@ def _innermost_first(
     return text
 
 
-def _link_text(link: re.Match[str]) -> str:
+def _link_text(hidden: Collection[str], link: re.Match[str]) -> str:
     """Return the visible text of a link."""
     target, bar, label = link[1].partition("|")
     namespace, colon, _ = target.partition(":")
     if colon:
-        namespace = namespace.strip()
-        if namespace.lower() in _HIDDEN_NAMESPACES or (not bar and _LANGUAGE.fullmatch(namespace)):
+        namespace = " ".join(namespace.replace("_", " ").split())
+        if namespace.lower() in hidden or (not bar and _LANGUAGE.fullmatch(namespace)):
             return ""
     if bar:
-        return label or re.sub(r"^[^:]*:|\s*\([^()]*\)$", "", target)
+        return label or re.sub(r"^[^:]*:|(?<!\s)\s*\([^()]*\)$", "", target)
     return target.lstrip(": ")
 
 

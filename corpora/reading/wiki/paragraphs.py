@@ -1,6 +1,8 @@
 """Converts wiki text to plain paragraphs: leftovers in extracted text, and whole pages."""
 
 import re
+from bisect import bisect_left
+from collections.abc import Collection
 
 import numpy as np
 
@@ -22,30 +24,36 @@ from firth.corpora.reading.wiki.markup_kernels import (
     TAG,
     flag_lines,
 )
+from firth.corpora.reading.wiki.namespaces import NAMES
 
 # A table row, a template argument or a gallery picture.
 _DEBRIS = re.compile(
-    r"\s*(?:"
+    r"\s*+(?:"
     r"\|(?:$|\s|[-+}|,.:;&{]|[\w ()-]+=|\w+$|.*\{\{\s*$)"
     r"|\{\||!.*\w=\""
     r"|\#if\w*:"
     r"|\}\}\s*(?:$|[{|}#&])|\{\{\s*$|.*\brft(?:_val_fmt|_id|\.\w+)="
-    r"|\w*\"?\s*(?:[\w-]+=\"[^\"]*\"\s*)+>?$|\w*\"?\s*style=\"[^<>\"]*$"
+    r"|(?:\w*+(?:\"\s*+|\s++))?(?:[\w-]++=\"[^\"]*\"\s*)+>?$|\w*\"?\s*style=\"[^<>\"]*$"
     r"|(?:File|Image):[^|\[\]]+\.\w{2,4}\s*(?:\||$)"
     r")"
 )
 _MARKS = re.compile(r"(?:BULLET::::|Section::::|::::+)[-#*.]?\s*|__[A-Z]{3,}__")
 _THUMB = re.compile(r"(?:\b(?:thumb|thumbnail|frame|frameless|left|right|center|upright|\d+px)\|)+")
-_QUOTED = re.compile(r"(?<![\w'])('{2,3}|'{5})(?=[^\s'])(.+?)(?<=[^\s'])\1(?![\w'])")
+_OPENING = re.compile(r"(?<![\w'])('{2,3}|'{5})(?=[^\s'])")
+_CLOSING = re.compile(r"(?<=[^\s'])('{2,3}|'{5})(?![\w'])")
 _UPDATE = re.compile(r"\s?\[\s*\[?update\]?\]")
 _LOST_LETTER = re.compile(r"(^|[.!?\"] )s of (?=[\w ,]{4,20}\[\s*\[update\])")
 _SINGLE_LINK = re.compile(r"(?<!\w)\[\[|\]\](?!\])")
 
-_REDIRECT = re.compile(r"\s*#\s?\w+\s*:?\s*\[\[[^\]\n]*\]\]")
+# In all languages: a word, perhaps with combining marks, or one of these pairs.
+_REDIRECT = re.compile(
+    r"\s*#(?:\s?\w+|đổi hướng|رجوع مکرر|[^\W\d_][^\s!-,./:-@[-^`{-~]*+)\s*+:?\s*+\[\[[^\]\n]*\]\]",
+    re.IGNORECASE,
+)
 _NOWIKI = re.compile(r"<nowiki>(.*?)</nowiki>", re.DOTALL | re.IGNORECASE)
+_NOWIKI_END = re.compile(r"</nowiki>", re.IGNORECASE)
 _RUN_OF_QUOTES = re.compile(r"'{2,}")
-_MAGIC = re.compile(r"__[A-Z]{3,}__")
-_HEADING = re.compile(r"(={1,6})\s*(.+?)\s*=+\s*$")
+_MAGIC = re.compile(r"__(?:[^\s\d_!-/:-@[-`{-~]|_(?!_)){3,}+__")
 _LIST = re.compile(r"[*#:;]+\s*")
 _SPACE_BEFORE = re.compile(r" (?=[,.](?:\s|$))")
 _GAP_SIGNS = re.compile(r"\([\s),;\]]|[\s,;\]]\)|[\s,;(]\]")
@@ -95,27 +103,31 @@ def clean_line(line: str, kinds: int = 255) -> str:
     if kinds & LINK:
         line = _without_links(line)
     if kinds & QUOTES:
-        line = _QUOTED.sub(r"\2", line)
+        line = _without_quotes(line)
     if kinds & GAP or line != before:
         line = tidy(line)
     # unchanged lines keep their spaces
     return line.strip(" ") if line != before else line
 
 
-def page_text(wikitext: str) -> str:
+def page_text(wikitext: str, hidden: Collection[str] = NAMES) -> str:
     """Convert the source of a wiki page to plain paragraphs, one per line; empty for a redirect.
 
     Headings and list items become paragraphs. Tables, references, formulas, code, pictures,
     categories, interwiki links and empty sections are removed, and so are templates, except
-    those that show an argument (``lang``, ``convert``, ``quote`` and others).
+    those that show an argument (``lang``, ``convert``, ``quote`` and others). ``hidden`` has the
+    names of the namespaces of pictures and categories, in lower case.
     """
     if _REDIRECT.match(wikitext):
         return ""
-    text = _NOWIKI.sub(_literal, wikitext)
-    text = untemplate(unlink(untag(text)))
+    # past the last end, each opening would be sought to the end of the page
+    closed = max((end.end() for end in _NOWIKI_END.finditer(wikitext)), default=0)
+    text = _NOWIKI.sub(_literal, wikitext[:closed]) + wikitext[closed:]
+    text = untemplate(unlink(untag(text), hidden))
     text = _RUN_OF_QUOTES.sub("", text)
     if "__" in text:
-        text = _MAGIC.sub("", text)
+        # magic words of all languages, not __init__
+        text = _MAGIC.sub(lambda word: "" if word[0].upper() == word[0] else word[0], text)
     return "\n".join(_paragraphs(_without_tables(text.split("\n"))))
 
 
@@ -127,6 +139,22 @@ def _without_links(line: str) -> str:
     if "]]" in line and line.count("[") != line.count("]"):
         line = _SINGLE_LINK.sub("", line)
     return line
+
+
+def _without_quotes(line: str) -> str:
+    """Remove pairs of quotes around italic and bold text."""
+    ends: dict[int, list[int]] = {2: [], 3: [], 5: []}  # offsets of closing quotes, by length
+    for closing in _CLOSING.finditer(line):
+        ends[len(closing[1])].append(closing.start())
+    pieces, done = [], 0
+    for opening in _OPENING.finditer(line):
+        size = len(opening[1])
+        after = bisect_left(ends[size], opening.end() + 1)
+        if opening.start() >= done and after < len(ends[size]):
+            stop = ends[size][after]
+            pieces += (line[done : opening.start()], line[opening.end() : stop])
+            done = stop + size
+    return "".join([*pieces, line[done:]])
 
 
 def _literal(nowiki: re.Match[str]) -> str:
@@ -145,24 +173,33 @@ def _without_tables(lines: list[str]) -> list[str]:
         elif depth and bare.startswith("|}"):
             depth -= 1
             line = bare[2:]
-        elif depth and _HEADING.match(line):
+        elif depth and _heading(line):
             depth = 0
         visible = not depth and not bare.startswith(("|", "!"))
         kept.append(line if visible else "")  # blank: text before and after a table must not join
     return kept
 
 
+def _heading(line: str) -> tuple[int, str] | None:
+    """Return the level and the text of a heading such as ``== History ==``."""
+    line = line.rstrip()
+    if len(line) < 3 or line[0] != "=" or line[-1] != "=":
+        return None
+    level = min(6, len(line) - len(line.lstrip("=")), len(line) - 2)
+    return level, line[level:].rstrip("=").strip()
+
+
 def _paragraphs(lines: list[str]) -> list[str]:
     """Join adjacent lines into paragraphs, and drop headings of empty sections."""
-    paragraphs: list[str] = []
+    paragraphs: list[list[str]] = []  # each in pieces
     headings: list[tuple[int, str]] = []
     joins = False
     for line in lines:
         line = line.rstrip()
-        if heading := _HEADING.match(line):
-            level = len(heading[1])
+        if heading := _heading(line):
+            level, text = heading
             headings = [(other, text) for other, text in headings if other < level]
-            headings.append((level, _plain(heading[2])))
+            headings.append((level, _plain(text)))
             joins = False
             continue
         item = _LIST.match(line)
@@ -170,15 +207,15 @@ def _paragraphs(lines: list[str]) -> list[str]:
         if not any(map(str.isalnum, plain)):
             joins = False
             continue
-        paragraphs += [text for _, text in headings if text]
+        paragraphs += [[text] for _, text in headings if text]
         joins = joins and not headings and not item
         headings = []
         if joins:
-            paragraphs[-1] += plain if plain[0] in ",.;" else " " + plain
+            paragraphs[-1].append(plain if plain[0] in ",.;" else " " + plain)
         else:
-            paragraphs.append(plain)
+            paragraphs.append([plain])
         joins = not item
-    return paragraphs
+    return list(map("".join, paragraphs))
 
 
 def _plain(line: str) -> str:

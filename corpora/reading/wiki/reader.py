@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,15 +19,17 @@ from firth.corpora.reading.text_blocks import (
     keep_fields,
     text_block,
 )
+from firth.corpora.reading.wiki.namespaces import NAMES
 
 _HEADER = re.compile(rb'(?m:^)<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
-_ATTRIBUTE = re.compile(r'(\w+)="(.*?)"(?=\s+\w+="|\s*$)')
+_BETWEEN = re.compile(r'"\s+(?=\w+=")')  # attributes, whose values may have quotes
 _DOCUMENT_END = b"</doc>"
 # A marker line after each document, so that all documents can be cleaned in one call.
 _MARKER = b"\x1d\n"
 
 _PAGE_END = b"</page>"
-_NAMESPACE = re.compile(rb'<namespace key="([^"]+)"[^>]*>([^<]+)</namespace>')
+_HIDDEN_KEYS = ("-2", "6", "14")  # of the namespaces of media, files and categories
+_NAMESPACE = re.compile(rb'<namespace key="([^"<>]+)"[^<>]*>([^<>]+)</namespace>')
 
 
 def wikiextractor_blocks(
@@ -74,9 +76,11 @@ def mediawiki_blocks(
     for line, data in cut_blocks(chunks, _after_page, block_bytes, stream.limit):
         if namespaces is None:
             found = _NAMESPACE.findall(data[: data.find(b"<page>")])
-            namespaces = frozenset(
-                name.decode("utf-8", "replace") for key, name in found if key != b"0"
-            )
+            namespaces = {
+                html.unescape(name.decode("utf-8", "replace")): key.decode("utf-8", "replace")
+                for key, name in found
+                if key != b"0"
+            }
         opened = data.rfind(b"<page>")
         if opened > data.rfind(_PAGE_END):
             line += data.count(b"\n", 0, opened)
@@ -94,6 +98,7 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
     from firth.corpora.reading.wiki.paragraphs import page_text
 
     data, counts = raw.checked()
+    hidden = NAMES.union(name.lower() for name, key in raw.state.items() if key in _HIDDEN_KEYS)
     parts: list[bytes] = []
     starts: list[int] = []
     fields: dict[str, list[str]] = {"id": [], "title": []}
@@ -104,7 +109,7 @@ def parse_mediawiki(raw: RawBlock) -> TextBlock:
         starts.append(start)
         for name, values in fields.items():
             values.append(page.findtext(name, ""))
-        parts.append(with_line_end(page_text(_wikitext(page)).encode()))
+        parts.append(with_line_end(page_text(_wikitext(page), hidden).encode()))
     positions = raw.first_line + np.searchsorted(line_ends(data), starts)
     return text_block(raw, parts, positions, fields, counts)
 
@@ -161,7 +166,10 @@ def _remove_markers(text: bytes) -> tuple[bytes, NDArray[np.int64]]:
 
 def _fields(headers: list[str], raw: RawBlock) -> dict[str, list[str]]:
     """Return the attributes of the tags; empty for a document continued from the previous block."""
-    attributes = [dict(_ATTRIBUTE.findall(header)) for header in headers]
+    attributes = [
+        {name: value for name, _, value in (each.partition('="') for each in _BETWEEN.split(h))}
+        for h in (header.rstrip().removesuffix('"') for header in headers)
+    ]
     names = ("id", "url", "title")
     available = {name: [html.unescape(a.get(name, "")) for a in attributes] for name in names}
     return keep_fields(raw.options, available, raw.source)
@@ -184,7 +192,7 @@ def _pages(data: bytes, raw: RawBlock) -> Iterator[tuple[int, ElementTree.Elemen
         start = data.find(b"<page>", end)
 
 
-def _skip_reason(page: ElementTree.Element, namespaces: frozenset[str]) -> str | None:
+def _skip_reason(page: ElementTree.Element, namespaces: Collection[str]) -> str | None:
     """Return why a page is skipped, or None; dumps before 2012 lack <ns>, so use the title."""
     namespace = page.findtext("ns")
     if namespace is None:

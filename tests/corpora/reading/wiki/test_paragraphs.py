@@ -247,3 +247,36 @@ def test_deep_and_unclosed_markup_takes_linear_time() -> None:
     for piece in ("[[", "{{", "{|", "<ref>", "[http://x ", "''", "(", "<!--", "{{a|", "[[a|[b"):
         page_text(piece * 3000)
         clean_lines((piece * 3000).encode())
+
+
+WORST = [
+    "<!-- a ", "<nowiki>a", "<ref>a", "<ref><math>", "{{a|", "{|\n", "[[a|", "[[File:a|", "''a ",
+    "= a ", "=", "a\n", "__AA_", "(", " ,", "( ;", "a", " ", 'a="b', "[[[", "&#", "*",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", WORST)
+@pytest.mark.parametrize(
+    ("before", "after"), [("", ""), ("(", ")x"), ("[[", " x|]]"), ("#a", "]x")]
+)
+def test_text_without_its_ends_is_read_once(piece, before, after):
+    """Anything quadratic in the length would take minutes."""
+    text = before + piece * (60_000 // len(piece)) + after
+    page_text(text)
+    clean_line(text.replace("\n", " "))
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    ["#WEITERLEITUNG [[A]]", "#अनुप्रेषित [[A]]", "#đổi hướng [[A]]", "#Đổi hướng: [[A]]",
+     "#перенаправление [[A]]"],
+)  # fmt: skip
+def test_redirects_and_magic_words_of_other_languages_are_no_text(redirect):
+    assert page_text(redirect + "\n") == ""
+    assert page_text("__БЕЗ_ОГЛАВЛЕНИЯ__Слово __目次非表示__ __init__") == "Слово __init__"
+
+
+def test_names_of_namespaces_are_those_of_all_languages_and_of_the_dump():
+    text = "[[Luokka:A]][[Tập_tin:B|C]][[thể  loại:D]]x [[Meine Bilder:E|F]]"
+    assert page_text(text) == "x F"
+    assert page_text(text, {"meine bilder"}) == "Luokka:AC" + "thể loại:D" + "x"

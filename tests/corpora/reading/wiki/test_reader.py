@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from firth.corpora.common.errors import SourceError
+from firth.corpora.encoding.build import build_corpus
 
 EXTRACTED = """\
 <doc id="12" url="http://x?curid=12" title="Anarchism">
@@ -149,3 +150,14 @@ def test_real_dump_excerpts_are_read(read_all):
         "Anarchism is a political philosophy that advocates self-governed societies based on "
         "voluntary institutions. These are often described as stateless societies, although"
     )
+
+
+def test_a_dump_declares_the_names_of_its_files_and_categories(tmp_path):
+    (tmp_path / "dump.xml").write_text(
+        '<mediawiki><siteinfo><namespaces><namespace key="0" /><namespace key="6">Meine Bilder'
+        '</namespace><namespace key="14">Q&amp;A</namespace></namespaces></siteinfo><page><title>T'
+        "</title><ns>0</ns><revision><text>[[Meine_Bilder:a.jpg|A [[cat]]]]A word.[[Q&amp;A:b]]"
+        "</text></revision></page></mediawiki>"
+    )
+    corpus = build_corpus(tmp_path / "dump.xml", tmp_path / "out")
+    assert sorted(corpus.vocabulary) == [".", "a", "word"]
