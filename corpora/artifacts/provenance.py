@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import firth
+from firth.corpora.common.urls import public
 
 PROVENANCE = "provenance.json"
 _PACKAGES = (
@@ -23,7 +24,7 @@ _PACKAGES = (
 def provenance(started: datetime.datetime, **about: Any) -> dict[str, Any]:
     """Return the provenance of an artifact that was started at ``started``."""
     return {
-        "command": sys.argv,
+        "command": list(map(public, sys.argv)),
         "git": _git_state(),
         "python": platform.python_version(),
         "packages": _package_versions(),

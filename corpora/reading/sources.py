@@ -9,13 +9,14 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from firth.corpora.artifacts.artifact import artifact_paths
 from firth.corpora.artifacts.kinds import kind_of, with_article
 from firth.corpora.common.errors import SourceError, UnreadableError
+from firth.corpora.common.urls import public
 from firth.corpora.reading.compression import compression_of, decompress
 from firth.corpora.reading.decoding import (
     Recoder,
@@ -41,7 +42,7 @@ class SourceFile:
     mtime_ns: int | None  # None for standard input and pipes
     named: bool = True  # False if found in a folder
     start: int = 0  # byte in or at the end of the line before the first one to read
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)  # with what must not be published
     etag: str | None = None  # of a URL or text in memory: changes with its contents
 
     def __str__(self) -> str:
@@ -68,7 +69,7 @@ def source_files(
         elif is_url(source):
             for file in remote_files(str(source)):
                 marks, named = asdict(file), file.url == source
-                files.append(SourceFile(file.url, None, named=named, **marks))
+                files.append(SourceFile(public(file.url), None, named=named, **marks))
         elif os.path.isdir(source):
             files.extend(_folder_files(Path(source), exclude))
         else:
