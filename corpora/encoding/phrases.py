@@ -202,10 +202,11 @@ def _join_shard(
 
 def write_joined(
     directory: Path, runs: TypeRuns, trie: Trie, n_joined: np.ndarray, max_types: int | None
-) -> np.ndarray:
-    """Replace the vocabulary by that of the joined text; return the new id of each node.
+) -> tuple[np.ndarray, str]:
+    """Replace the vocabulary by that of the joined text.
 
     Types that occur only in phrases are dropped; a phrase that was a type already is one with it.
+    Return the new id of each node, and the phrases as lines of ``TextSettings.joined_phrases``.
     """
     vocabulary = Vocabulary(directory)
     n_types, found = len(vocabulary), np.flatnonzero(n_joined)
@@ -219,8 +220,9 @@ def write_joined(
         runs.add(first, *_gather(vocabulary, kept), counts[kept])
         nodes_of_runs[first] = kept
     spelled = _spelled(vocabulary, [paths[edge] for edge in found.tolist()])
-    text = np.frombuffer(b"".join(spelled), dtype=np.uint8)
-    runs.add(n_types, text, offsets_of(map(len, spelled)), n_joined[found])
+    types = [phrase.replace("\t", "_").encode() for phrase in spelled]
+    text = np.frombuffer(b"".join(types), dtype=np.uint8)
+    runs.add(n_types, text, offsets_of(map(len, types)), n_joined[found])
     nodes_of_runs[n_types] = n_types + found
     written = directory.with_name("joined")
     new_ids = np.zeros(n_types + len(paths), dtype=np.int32)
@@ -229,15 +231,15 @@ def write_joined(
         new_ids[nodes] = ids[first]
     shutil.rmtree(directory)
     os.replace(written, directory)
-    return new_ids
+    return new_ids, "\n".join(spelled)
 
 
-def _spelled(vocabulary: Vocabulary, paths: Sequence[tuple[int, ...]]) -> list[bytes]:
-    """Return phrases as words, in UTF-8."""
+def _spelled(vocabulary: Vocabulary, paths: Sequence[tuple[int, ...]]) -> list[str]:
+    """Return phrases, their words separated by tabs."""
     ids = np.unique(np.array([word for path in paths for word in path], dtype=np.int64))
     words = read_strings(*_gather(vocabulary, ids), 0, len(ids))
     spelling = dict(zip(ids.tolist(), words, strict=True))
-    return ["_".join(spelling[word] for word in path).encode() for path in paths]
+    return ["\t".join(spelling[word] for word in path) for path in paths]
 
 
 def _gather(vocabulary: Vocabulary, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -148,6 +148,7 @@ class _Builder:
         self.source_numbers: dict[str, int] = {}
         self.pretokenized: bool | None = None
         self.phrases: list[dict[str, int]] = []  # types and tokens that each pass joined
+        self.joined_phrases: list[str] = []  # as of TextSettings
         self.held_out: dict[str, Any] = {}  # what the manifest says about the held-out slice
 
     def run(self, tasks: TaskFolder | None = None, part_bytes: int = PART_BYTES) -> dict[str, Any]:
@@ -301,16 +302,17 @@ class _Builder:
         sizes, n_joined = join_phrases(directories, trie, len(vocabulary), threads)
         self.runs = TypeRuns(self.directory / SCRATCH / "phrases")
         max_types = self.options.max_types if last else None
-        new_ids = write_joined(words, self.runs, trie, n_joined, max_types)
+        new_ids, joined = write_joined(words, self.runs, trie, n_joined, max_types)
         for shard, entry, size in zip(self.shards, self.entries, sizes, strict=True):
             shard.segments, entry["tokens"] = [(0, size, 0)], size
         self._renumber(threads, {0: new_ids}, None)
         types, tokens = int(np.count_nonzero(n_joined)), int(n_joined.sum())
         self.phrases.append({"types": types, "tokens": tokens})
+        self.joined_phrases += [joined] if joined else []
 
     def _manifest(self) -> dict[str, Any]:
         """Return the manifest: settings, sizes, sources and arrays."""
-        text = self.text.to_json()
+        text = replace(self.text, joined_phrases=tuple(self.joined_phrases)).to_json()
         if self.pretokenized:
             text["segmenter"] = "whitespace"  # segments queries the way the tokens are separated
         settings = self.request.settings()

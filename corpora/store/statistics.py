@@ -60,7 +60,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         "held_out_units": corpus.held_out_units,
         "held_out_documents": manifest["held_out_documents"],
         "held_out_tokens": manifest["held_out_tokens"],
-        "text": manifest["text"],
+        "text": corpus.text.shown,
         "keeps_text": corpus.keeps_text,
         "share_with_heads": corpus.share_with_heads,
         "tally": tally,

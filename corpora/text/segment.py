@@ -2,9 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -41,6 +42,12 @@ class TextSettings:
     ``BertPreTokenizer`` of the ``tokenizers`` library, except that all white space separates,
     symbols such as emoji and € are words of their own, a final sigma is ς, İ becomes i, and joiners
     that change the form of letters are kept.
+
+    Attributes
+    ----------
+    joined_phrases : tuple of str
+        For each pass over the corpus the phrases that it joined, one per line, with tabs between
+        words. Settings that differ only in this are equal.
     """
 
     keep_case: bool = setting(False, "Keep capitals instead of lower-casing.", heading="Words")
@@ -66,6 +73,7 @@ class TextSettings:
         "from the text).",
         metavar="LANGUAGE",
     )
+    joined_phrases: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check(self)
@@ -88,14 +96,48 @@ class TextSettings:
     @cached_property
     def _after_lemmas(self) -> "TextSettings":
         """Settings by which lemmas are normalized."""
-        return replace(self, lemmatize=None, language=self.language or self.lemmatize)
+        return replace(
+            self, lemmatize=None, language=self.language or self.lemmatize, joined_phrases=()
+        )
 
     @cached_property
     def before_lemmas(self) -> "TextSettings":
         """Settings of the forms that are lemmatized: capitals and accents help to find lemmas."""
         if self.lemmatize is None:
             return self
-        return replace(self, lemmatize=None, keep_case=True, strip_accents=False)
+        return replace(self._after_lemmas, keep_case=True, strip_accents=False)
+
+    @cached_property
+    def _phrases(self) -> list[dict[tuple[str, ...], bool]]:
+        """Of each pass the beginnings of phrases, and whether a phrase ends there."""
+        passes: list[dict[tuple[str, ...], bool]] = []
+        for lines in self.joined_phrases:
+            phrases = [tuple(line.split("\t")) for line in lines.split("\n")]
+            begun = {words[:n]: False for words in phrases for n in range(1, len(words))}
+            passes.append(begun | dict.fromkeys(phrases, True))
+        return passes
+
+    def join_phrases(self, words: Sequence[str]) -> tuple[list[str], list[int]]:
+        """Join the phrases of a sentence as in the corpus, the longest first.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The words of a sentence, normalized.
+
+        Returns
+        -------
+        joined : list of str
+            With ``new_york`` for ``new`` and ``york`` if the corpus joined them.
+        lengths : list of int
+            How many words each of these was.
+        """
+        joined, lengths = list(words), [1] * len(words)
+        for phrases in self._phrases:
+            joined, joins = _joined(joined, phrases)
+            following = iter(lengths)
+            lengths = [sum(islice(following, n)) for n in joins]
+        return joined, lengths
 
     def lemma(self, form: str) -> str:
         """Look up the lemma of a form in the language of ``lemmatize``.
@@ -121,7 +163,7 @@ class TextSettings:
         return form
 
     def words(self, text: str) -> list[str]:
-        """Normalize and divide a text in the same way as the corpus.
+        """Normalize and divide a text, and join phrases, in the same way as the corpus.
 
         Parameters
         ----------
@@ -146,13 +188,17 @@ class TextSettings:
         """
         if LONE_SURROGATE.search(text):
             raise SettingError(f"{text!r} is not UTF-8; pass UTF-8")
+        return self.join_phrases(self._single_words(text))[0]
+
+    def _single_words(self, text: str) -> list[str]:
+        """Normalize and divide a text."""
         if self.lemmatize is not None:
             return [self.lemma(form) for form in self.before_lemmas.words(text)]
         text = join_divided(text)
         if self.strip_accents:
             text = strip_accents(text, self.dotless)
         if self.segmenter == "jieba":
-            inner = replace(self, segmenter="whitespace")
+            inner = replace(self, segmenter="whitespace", joined_phrases=())
             tokens = map(inner.words, jieba_cutter()(text))
             return [" ".join(words) for words in tokens if words]
         is_plain = self.segmenter == "words" and not (self.fold_digits or self.dotless)
@@ -166,16 +212,23 @@ class TextSettings:
         Returns
         -------
         dict
-            One entry per setting; ``lemmatize`` and ``language`` only if they are set.
+            One entry per setting; ``lemmatize``, ``language`` and ``joined_phrases`` only if set.
 
         Examples
         --------
         >>> TextSettings().to_json()["segmenter"]
         'words'
         """
-        # as written by versions without lemmas and languages
-        optional = {name for name in ("lemmatize", "language") if getattr(self, name) is None}
-        return {name: value for name, value in asdict(self).items() if name not in optional}
+        # as written by versions without lemmas, languages and phrases
+        optional = ("lemmatize", "language", "joined_phrases")
+        return {
+            name: value for name, value in asdict(self).items() if value or name not in optional
+        }
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What is shown of the settings: all but the phrases, which may be many."""
+        return replace(self, joined_phrases=()).to_json()
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Self:
@@ -197,7 +250,8 @@ class TextSettings:
             An entry is not a setting of this version, or is out of range.
         """
         try:
-            return cls(**value)
+            settings = cls(**value)
+            return replace(settings, joined_phrases=tuple(map(str, settings.joined_phrases)))
         except TypeError:
             raise SettingError(f"text settings {value!r} are from another version") from None
 
@@ -206,6 +260,22 @@ def characters_of(settings: TextSettings, segmenter: str | None = None) -> Chara
     """Return how a segmenter treats each character, by default that of the settings."""
     chosen = segmenter or settings.segmenter
     return character_table(chosen, settings.keep_case, settings.fold_digits, settings.dotless)
+
+
+def _joined(
+    words: Sequence[str], phrases: dict[tuple[str, ...], bool]
+) -> tuple[list[str], list[int]]:
+    """Join phrases from left to right, the longest first; also return their lengths."""
+    joined, lengths, start = [], [], 0
+    while start < len(words):
+        stop = end = start + 1
+        while end <= len(words) and (begun := phrases.get(tuple(words[start:end]))) is not None:
+            stop = end if begun else stop
+            end += 1
+        joined.append("_".join(words[start:stop]))
+        lengths.append(stop - start)
+        start = stop
+    return joined, lengths
 
 
 def join_divided(text: str) -> str:

@@ -60,6 +60,11 @@ def why_not_exportable(text: TextSettings) -> str | None:
             "the words of the corpus are lemmas, which tokenizer.json cannot represent; build it "
             "without `lemmatize`"
         )
+    if text.joined_phrases:
+        return (
+            "the corpus has words joined into phrases, which tokenizer.json cannot represent; "
+            "build it without `phrases` and `phrases_from`"
+        )
     return None
 
 

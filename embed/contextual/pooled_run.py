@@ -15,6 +15,7 @@ from firth.corpora.artifacts.artifact import (
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
+from firth.corpora.text.segment import TextSettings
 from firth.embed.contextual.encoders import (
     ENCODER,
     POOLED,
@@ -131,11 +132,16 @@ def _refuse_other_text(corpus: "Corpus", run: Path) -> None:
     """Raise if the corpus splits text into words differently than the encoder expects."""
     if is_huggingface(run):  # splits any word into pieces
         return
-    expected, given = Run.open(run).text, corpus.text.to_json()
+    expected, given = TextSettings.from_json(Run.open(run).text or {}), corpus.text
     if expected != given:
         raise ArtifactError(
-            f"{corpus.path}: splits text into words by {given}, but {run} by {expected}; "
-            "build the corpus again with the same options"
+            f"{corpus.path}: splits text into words by {given.shown}, but {run} by "
+            f"{expected.shown}; build the corpus again with the same options"
+        )
+    if expected.joined_phrases not in ((), given.joined_phrases):
+        raise ArtifactError(
+            f"{corpus.path}: does not join the phrases that the corpus of {run} joined; pool from "
+            "that corpus"
         )
 
 

@@ -99,6 +99,7 @@ def _note_text_differences(init: WordVectors, corpus: "Corpus") -> None:
     if init.text is None or init.text == corpus.text:
         return
     first, new = asdict(init.text), asdict(corpus.text)
+    del new["joined_phrases"]
     differences = "; ".join(
         f"{name} {first[name]}, here {new[name]}" for name in new if first[name] != new[name]
     )

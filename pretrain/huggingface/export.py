@@ -15,6 +15,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import open_pieces, why_not_exportable
 from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
+from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import TOKENIZER
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
@@ -120,7 +121,9 @@ def _segmentation_problem(run: Path) -> str | None:
     """Return why Hugging Face cannot segment raw text like the run's corpus, or None."""
     if read_json(run / TOKENIZER).get("pre_tokenizer") is not None:
         return None
-    return why_not_exportable(TextSettings(segmenter="jieba"))  # all others have one
+    text = TextSettings.from_json(Run.open(run).text or {})
+    # a run without settings that it can represent lost them, and jieba is the likeliest
+    return why_not_exportable(text) or why_not_exportable(TextSettings(segmenter="jieba"))
 
 
 def _tokenizer_config(shape: EncoderConfig) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class WithEncoder:
         """Word counts, int64 (V,); None if unknown."""
         return getattr(self.vectors, "counts", None)
 
+    @property
+    def text(self) -> Any:
+        """The text settings of the vectors; None if unknown."""
+        return getattr(self.vectors, "text", None)
+
     def row(self, word: str) -> int | None:
         """Return the row of a word, as :meth:`StaticVectors.row`."""
         return self.vectors.row(word)

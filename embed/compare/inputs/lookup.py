@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.segment import TextSettings
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import nonzero_rows, unit_length, unit_rows
@@ -62,6 +64,26 @@ def find_words(
     return FoundWords(
         rows, list(search.unseen), stacked([vectors.matrix[:0], *composed]), search.n_words
     )
+
+
+def join_phrases(source: Any, words: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Join phrases as the corpus of vectors or of an encoder did: ``TextSettings.join_phrases``."""
+    text = getattr(source, "text", None)
+    if isinstance(text, TextSettings) and text.joined_phrases:
+        return text.join_phrases(words)
+    # a list may also have the text that it was read from
+    return words if isinstance(words, list) else list(words), [1] * len(words)
+
+
+def join_written(vectors: Any, words: Sequence[str]) -> tuple[list[str], list[int]]:
+    """Join phrases of words as they are written; the other words stay as they are."""
+    if not getattr(getattr(vectors, "text", None), "joined_phrases", ()):
+        return list(words), [1] * len(words)
+    read = [cut[0] if len(cut) == 1 else word for word in words for cut in [vectors.words(word)]]
+    joined, lengths = join_phrases(vectors, read)
+    starts = offsets_of(lengths)[:-1].tolist()
+    written = zip(joined, lengths, starts, strict=True)
+    return [phrase if n > 1 else words[start] for phrase, n, start in written], lengths
 
 
 def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:

@@ -139,7 +139,9 @@ def read_facts(runs: Mapping[str, Path]) -> dict[str, RunFacts]:
     for name, path in runs.items():
         run = Run.open(path)
         if run.method is not None:
-            config = {"method": run.method, **run.options, "text": run.text}
+            # all but the phrases, which may be many
+            text = {name: of for name, of in (run.text or {}).items() if name != "joined_phrases"}
+            config = {"method": run.method, **run.options, "text": text or None}
             facts[name] = RunFacts(config, run.provenance)
     return facts
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import json
 import math
 from collections import Counter
 
@@ -17,8 +18,10 @@ from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import why_not_exportable
 from tests.corpora.small_corpora import arrays, words_of
 from tests.corpora.small_corpora import build as build_one
+from tests.corpora.store.searched import documents_of
 
 SPACES = TextSettings(segmenter="whitespace")
 STOP_WORDS = ["w0", "w3"]
@@ -356,3 +359,37 @@ def test_the_command_joins_and_refuses_lemmas(tmp_path):
     done = CliRunner().invoke(cli.main, command)
     assert done.stdout.splitlines()[-1] == f"{tmp_path}/out: joined 1 phrase, 40 times"
     assert "new_york" in Corpus.open(tmp_path / "out").vocabulary.words()
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("threshold", [0.01, 20])
+def test_later_texts_get_the_phrases_of_the_corpus(passes, threshold, tmp_path):
+    text = random_text(3)
+    corpus = build(
+        tmp_path, text, phrases="ratio", phrase_passes=passes, phrase_threshold=threshold
+    )
+    settings = TextSettings.from_json(json.loads(json.dumps(corpus.text.to_json())))
+    assert settings.joined_phrases == corpus.text.joined_phrases
+    assert len(settings.joined_phrases) == (passes if threshold < 1 else 1)
+    lines = [line for line in text.split("\n") if line]
+    # the sentences of the corpus end where the text has no mark, so each line is one
+    assert [settings.words(line) for line in lines] == [
+        [word for sentence in document for word in sentence] for document in documents_of(corpus)
+    ]
+    assert settings == corpus.text == SPACES
+    assert "joined_phrases" not in settings.shown
+    assert "joined_phrases" not in repr(settings)
+
+
+def test_listed_phrases_are_joined_in_texts_the_longest_first(tmp_path):
+    (tmp_path / "list.txt").write_text("new york\nnew york city hall\nnot there\n")
+    corpus = build_one(
+        tmp_path, "In New York City Hall. To new york city.\n", "out",
+        phrases=PhraseOptions(phrases_from=str(tmp_path / "list.txt")),
+    )  # fmt: skip
+    assert corpus.text.joined_phrases == ("new\tyork\nnew\tyork\tcity\thall",)
+    words = corpus.text.words("New York city; NEW YORK CITY HALL, not there new-york new")
+    assert " ".join(words) == "new_york city ; new_york_city_hall , not there new - york new"
+    assert corpus.text.join_phrases(["new", "york", "new"]) == (["new_york", "new"], [2, 1])
+    assert corpus.text.before_lemmas == TextSettings()
+    assert why_not_exportable(corpus.text).startswith("the corpus has words joined into phrases")

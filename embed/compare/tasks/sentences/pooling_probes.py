@@ -11,6 +11,7 @@ import numpy as np
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.compare.datasets.parts import DEV, TRAIN
 from firth.embed.compare.inputs.encoder_access import encoder_of
+from firth.embed.compare.inputs.lookup import join_phrases, join_written
 from firth.embed.compare.probes.attention_pooling import (
     LabeledBags,
     TrainedAttention,
@@ -80,7 +81,11 @@ def pool_sentences(
     """
     encoder, texts = encoder_of(vectors), folds[0].texts
     look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts))
-    every = [] if encoder is None else [split_sentence(encoder.words, text) for text in texts]
+    every = (
+        []
+        if encoder is None
+        else [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
+    )
     tried = input_sources(encoder, static_too=static_too)
     means: list[dict[str, MeanProbe]] = [{} for _ in folds]
     progress(0)
@@ -117,9 +122,12 @@ def _look_up(
     encoder = encoder_of(vectors)
     layer = input_sources(encoder, static_too=True)[source]
     if encoder is None or layer is None:
-        words = [split_sentence(vectors.words, text, as_written=True) for text in texts]
+        words = [
+            join_written(vectors, split_sentence(vectors.words, text, as_written=True))[0]
+            for text in texts
+        ]
         return words, static_sentences(vectors, words)
-    words = [split_sentence(encoder.words, text) for text in texts]
+    words = [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
     return words, state_sentences(encoder, words, layer)
 
 

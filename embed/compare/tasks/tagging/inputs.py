@@ -11,7 +11,14 @@ import numpy as np
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.joining import gaps_before, joined_parts
 from firth.corpora.text.trees import ParsedSentence, part_heads
-from firth.embed.compare.inputs.lookup import FoundWords, find_words, finite_units, stacked
+from firth.embed.compare.inputs.lookup import (
+    FoundWords,
+    find_words,
+    finite_units,
+    join_phrases,
+    join_written,
+    stacked,
+)
 from firth.embed.contextual.batches import WORDS_AT_ONCE, encode_in_blocks
 from firth.embed.protocols import ContextualEncoder, StaticVectors, needs_trees
 
@@ -87,7 +94,8 @@ def state_inputs(
     parts = _split(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
-    sentences = sentences_of(words, parts, offsets)
+    joined = [join_phrases(encoder, sentence) for sentence in sentences_of(words, parts, offsets)]
+    sentences = [sentence for sentence, _ in joined]
     if heads is not None and needs_trees(encoder):
         bounds = offsets_of(lengths)[offsets[1:-1]]
         sentences = [*map(ParsedSentence, sentences, np.split(part_heads(heads, lengths), bounds))]
@@ -98,7 +106,10 @@ def state_inputs(
         own = slice(int(offsets[first]), int(offsets[first + len(block)]))
         owners = np.repeat(np.arange(own.stop - own.start), lengths[own])
         shape = own.stop - own.start, len(states)
-        table[own, :-N_FLAGS] = _means(owners, np.arange(len(states)), shape) @ states
+        n_parts = [n for _, each in joined[first : first + len(block)] for n in each]
+        table[own, :-N_FLAGS] = (
+            _means(owners, np.repeat(np.arange(len(states)), n_parts), shape) @ states
+        )
     assert table is not None
     table[:, -N_FLAGS:] = _flags(words, lengths, lengths)
     empty = lengths == 0
@@ -110,7 +121,18 @@ def sentences_read(
 ) -> list[list[str]]:
     """Return the sentences as :func:`state_inputs` encodes them."""
     # offsets: int64 (n_sentences + 1,)
-    return sentences_of(words, _split(encoder, words), offsets)
+    sentences = sentences_of(words, _split(encoder, words), offsets)
+    return [join_phrases(encoder, sentence)[0] for sentence in sentences]
+
+
+def phrase_of_each(vectors: StaticVectors, words: Sequence[str], offsets: np.ndarray) -> list[str]:
+    """Return for each word the phrase that the corpus of the vectors joined it to, or itself."""
+    # offsets: int64 (n_sentences + 1,)
+    read: list[str] = []
+    for start, stop in pairwise(offsets.tolist()):
+        joined, lengths = join_written(vectors, words[start:stop])
+        read += np.repeat(np.array(joined, dtype=object), lengths).tolist()
+    return read
 
 
 def sentences_of(

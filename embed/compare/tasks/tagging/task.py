@@ -32,6 +32,7 @@ from firth.embed.compare.tasks.tagging.inputs import (
     N_FLAGS,
     Inputs,
     likely_parts,
+    phrase_of_each,
     sentences_read,
     state_inputs,
     static_inputs,
@@ -156,7 +157,7 @@ class TaggingTask(Task):
         predictions: dict[str, np.ndarray] = {}
         for source, layer in steps(list(input_sources(encoder, static_too=self.layers).items())):
             if encoder is None or layer is None:
-                inputs = static_inputs(vectors, words.words)
+                inputs = static_inputs(vectors, phrase_of_each(vectors, words.words, words.offsets))
             else:
                 inputs = state_inputs(encoder, words.words, words.offsets, layer, heads=words.heads)
             tried = self._train_source(source, inputs)

@@ -8,13 +8,19 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.segment import TextSettings
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
 from firth.embed.compare.datasets.tagged_words import read_parts
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
-from firth.embed.compare.tasks.tagging.inputs import state_inputs, static_inputs
+from firth.embed.compare.tasks.tagging.inputs import (
+    phrase_of_each,
+    sentences_read,
+    state_inputs,
+    static_inputs,
+)
 from firth.embed.compare.tasks.tagging.items import TaggingSet
 from firth.embed.compare.tasks.tagging.task import TaggingTask
 from firth.embed.vectors.word_vectors import WordVectors
@@ -288,6 +294,23 @@ def test_the_state_of_a_split_word_is_the_mean_of_its_parts():
     assert found.table[:, :4].tolist() == [[0.5, 0, 0.5, 0], [0] * 4, [1, 0, 0, 0], [0] * 4]
     assert found.table[:, 4].tolist() == [0, 1, 0, 1]
     assert found.zero.tolist() == [False, True, False]
+
+
+def test_words_of_a_phrase_have_its_state_and_its_vector():
+    class Joining(Positions):
+        text = TextSettings(joined_phrases=("the\tthey",))
+
+    words, offsets = ["the", "they", "saw", "the", "they-saw"], np.array([0, 3, 5])
+    found = state_inputs(Joining(), words, offsets, 1)
+    # [the_they saw] [the_they saw]: the last word is half of each
+    assert found.table[:, 0].tolist() == [1, 1, 0, 1, 0.5, 0]
+    assert sentences_read(Joining(), words, offsets) == [["the_they", "saw"]] * 2
+    vectors = WordVectors(
+        ["the", "they", "the_they"], np.eye(3, dtype=np.float32), text=Joining.text
+    )
+    read = phrase_of_each(vectors, ["The", "they", "the", "saw", "they"], np.array([0, 4, 5]))
+    assert read == ["the_they", "the_they", "the", "saw", "they"]
+    assert phrase_of_each(Positions(), words, offsets) == words
 
 
 def test_states_do_not_depend_on_block_size():
