@@ -4,7 +4,9 @@ Unpickling can run any code. We therefore write a word list beside the pickle, a
 that list and the matrix, a plain ``.npy``.
 """
 
+import json
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +30,7 @@ def read_gensim(path: Path) -> WordVectors:
     if not words.is_file() or not matrix.is_file():
         raise ArtifactError(
             f"{path}: a Python pickle (gensim saves these) is never opened because it can run "
-            f'any code; convert it: python -c "from gensim.models import KeyedVectors; '
-            f"KeyedVectors.load('{path.name}').save_word2vec_format('{path.stem}.txt')\""
+            f"any code; convert it: {_conversion(path)}"
         )
     vocabulary = StoredVocabulary(words)
     values = map_array(matrix, again="export it again", missing="no such file")
@@ -71,6 +72,18 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
             for companion in _companions(out):
                 companion.unlink(missing_ok=True)
         raise
+
+
+def _conversion(path: Path) -> str:
+    """Return a command that writes the vectors of a model or of KeyedVectors to a new file."""
+    out, number = Path(f"{path}.vec"), 1
+    while os.path.lexists(out):
+        out, number = Path(f"{path}.{number}.vec"), number + 1
+    code = (
+        f"from gensim.models import KeyedVectors; m = KeyedVectors.load({json.dumps(str(path))}); "
+        f'getattr(m, "wv", m).save_word2vec_format({json.dumps(str(out))})'
+    )
+    return f"python -c {shlex.quote(code)}"
 
 
 def _companions(path: Path) -> tuple[Path, Path]:

@@ -44,7 +44,10 @@ def read_text(
         rows = rows or GrowingMatrix(dim, expected, path)
         rows.append(len(words))[:] = numbers
     if n_words is not None and n_words != len(cells):
-        raise ArtifactError(f"{path}:1: the header says {n_words} words, the file has {len(cells)}")
+        raise ArtifactError(
+            f"{path}:1: the header says {n_words} words, the file has {len(cells)}; if it is "
+            "complete, delete the first line"
+        )
     matrix = np.empty((0, dim), np.float32) if rows is None else rows.matrix()
     return assemble(decode_words(cells, path), matrix, path)
 
@@ -111,14 +114,21 @@ def is_number(token: bytes) -> bool:
     return _NUMBER.fullmatch(token) is not None
 
 
+def not_a_number(token: bytes) -> str:
+    """Return the error of a column that is no finite number."""
+    shown = token[:_LONGEST_TOKEN].decode(errors="backslashreplace")
+    if is_number(token.replace(b",", b".")) and b"," in token:
+        return f"{shown!r} is not a number (a decimal comma?); write it with a decimal point"
+    return f"{shown!r} is not a finite number"
+
+
 def _floats(rows: Sequence[Sequence[bytes]], dim: int, line: int, path: Path) -> np.ndarray:
     """Return rows of tokens as numbers, float32 (n, D); raise at the first that is not finite."""
     values = [[float(token) if is_number(token) else np.nan for token in row] for row in rows]
     with np.errstate(over="ignore"):
         numbers = np.array(values, np.float32).reshape(len(rows), dim)
     for row, column in np.argwhere(~np.isfinite(numbers))[:1].tolist():
-        shown = rows[row][column][:_LONGEST_TOKEN].decode(errors="backslashreplace")
-        raise ArtifactError(f"{path}:{line + row}: {shown!r} is not a finite number")
+        raise ArtifactError(f"{path}:{line + row}: {not_a_number(rows[row][column])}")
     return numbers
 
 

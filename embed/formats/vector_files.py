@@ -3,6 +3,7 @@
 import codecs
 import os
 import re
+import shlex
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from firth.embed.formats.projector import (
     write_projector,
 )
 from firth.embed.formats.reading import open_source
-from firth.embed.formats.text import is_number, read_text, write_text
+from firth.embed.formats.text import is_number, not_a_number, read_text, write_text
 from firth.embed.formats.word2vec_binary import read_binary, write_binary
 from firth.embed.vectors.int8_rows import CODES
 from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
@@ -37,6 +38,11 @@ _PEEK = 1 << 20
 _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GAPS = re.compile(rb"[ \t\r\n]+")
+_WIDE = re.compile(
+    rb"(?P<UTF_32>\xff\xfe\0\0|\0\0\xfe\xff)|(?P<UTF_16>\xff\xfe|\xfe\xff)"
+    rb"|(?P<UTF_16LE>(?:[\t\n\r -~]\0){4})|(?P<UTF_16BE>(?:\0[\t\n\r -~]){4})"
+)
+_TEXT_BYTES = 64  # of floats, of which some bytes are surely not those of text
 
 _SAFETENSORS = re.compile(rb'[\x00-\xff]{5}\x00{3}\{"')  # length of a JSON header, then the header
 _ZIP = b"PK\x03\x04"
@@ -152,6 +158,8 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
         numbers += 1
     if numbers and numbers == len(tokens) and (b"\t" in start or metadata_of(path)):
         return "projector", None, numbers
+    if numbers < len(tokens) - 1 and all(is_number(t.replace(b",", b".")) for t in tokens[1:]):
+        raise ArtifactError(f"{path}:1: {not_a_number(tokens[-1 - numbers])}")
     dim = min(numbers, len(tokens) - 1)
     if dim < 1:
         raise ArtifactError(
@@ -234,20 +242,33 @@ _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
 
 
 def _looks_like_text(records: bytes) -> bool:
-    """Return whether decimal numbers follow the first word; raw floats rarely look like them."""
+    """Return whether decimal numbers follow the first word, or anything is text; floats are not."""
+    if len(records) >= _TEXT_BYTES and _CONTROL.search(records[:4096]) is None:
+        try:
+            codecs.getincrementaldecoder("utf-8")().decode(records[:4096])
+        except UnicodeDecodeError:
+            pass
+        else:
+            return True
     tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
     if len(tokens) < 2:  # a short line of text, or binary whose first float contains a newline
         others = _GAPS.split(records[:4096].strip())[1:]
         plain = _CONTROL.search(records[:4096]) is None
         return plain and (not others or any(map(is_number, others)))
     plain = not any(map(_CONTROL.search, tokens[1:]))
-    return plain and (is_number(tokens[1]) or is_number(tokens[-1]))
+    return plain and any(is_number(tokens[n].replace(b",", b".")) for n in (1, -1))
 
 
 def _refuse_unsupported(start: bytes, path: Path) -> None:
     """Raise for known kinds of files that contain no readable vectors."""
     if not start.strip():
         raise ArtifactError(f"{path}: empty file")
+    if wide := _WIDE.match(start):
+        name = str(wide.lastgroup).replace("_", "-")
+        command = shlex.join(["iconv", "-f", name, "-t", "UTF-8", str(path)])
+        raise ArtifactError(
+            f"{path}: is {name}, not UTF-8; convert it: {command} > {shlex.quote(f'{path}.utf8')}"
+        )
     if _SAFETENSORS.match(start):
         raise ArtifactError(f"{path}: tensors without words; pass the folder that contains it")
     if start.startswith(_ZIP) and _TORCH in start:

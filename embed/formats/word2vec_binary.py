@@ -17,6 +17,10 @@ from firth.embed.vectors.word_vectors import WordVectors
 
 _LONGEST_WORD = 1 << 16
 _FLOAT_BYTES = 4
+# float32 bits of 1e-15 and 1e15: numbers read at a wrong byte are soon outside
+_LEAST, _MOST = np.array([1e-15, 1e15], np.float32).view(np.uint32)
+_LONGEST_PHRASE = 256  # bytes
+_CACHED = 1 << 16  # numbers that are tested at a time
 
 
 def read_binary(
@@ -31,7 +35,7 @@ def read_binary(
             f"bytes, but the file has only {source.limit}; truncated or not a word2vec binary"
         )
     rows = GrowingMatrix(dim, n_words, path)
-    cells: list[bytes] = []
+    cells: list[bytes] = []  # with the line end of the vector before, if there is one
     rest = b""
     while len(cells) < n_words and (chunk := source.read(chunk_bytes)):
         rest = _take_records(rest + chunk, rows, cells, n_words - len(cells), path)
@@ -42,7 +46,8 @@ def read_binary(
         )
     if (rest + source.read(chunk_bytes)).strip():
         raise ArtifactError(f"{path}: has data after the {n_words} words that the header says")
-    return assemble(decode_words(cells, path), rows.matrix(), path)
+    _refuse_mixed_ends(cells, path)
+    return assemble(decode_words([cell.lstrip(b"\n") for cell in cells], path), rows.matrix(), path)
 
 
 def write_binary(vectors: WordVectors, path: Path) -> None:
@@ -66,6 +71,7 @@ def _take_records(
     """Parse complete records into ``rows`` and ``cells``; return the unparsed rest."""
     width = rows.dim * _FLOAT_BYTES
     vectors: list[memoryview] = []
+    starts: list[int] = []
     view = memoryview(data)
     position = 0
     while len(vectors) < most:
@@ -77,10 +83,66 @@ def _take_records(
                     "is the file a word2vec binary with float32 vectors?"
                 )
             break
-        cells.append(data[position:space].lstrip(b"\n"))
+        cells.append(data[position:space])
+        starts.append(position)
         vectors.append(view[space + 1 : space + 1 + width])
         position = space + 1 + width
     fresh = rows.append(len(vectors))
     fresh[:] = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), rows.dim)
+    for row in _unreasonable(fresh).tolist():
+        word = rows.n - len(fresh) + row + 1
+        if _is_phrase(data, starts[row], width) or (word < len(cells) and _is_raw(cells[word])):
+            raise ArtifactError(_lost(path, word))
     refuse_not_finite(fresh, rows.n - len(fresh), path)
     return data[position:]
+
+
+def _lost(path: Path, word: int) -> str:
+    """Return the error of a file of which a word was read at a wrong byte."""
+    return (
+        f"{path}: word {word} or {word + 1}: the words contain spaces, or the data are damaged; "
+        "save it as text, or replace the spaces"
+    )
+
+
+def _unreasonable(block: np.ndarray) -> np.ndarray:
+    """Return which rows have a number, other than 0, that vectors hardly have."""
+    # block: float32 (n, D); returns int64 (m,)
+    step = max(1, _CACHED // block.shape[1])
+    rows: list[np.ndarray] = []
+    for start in range(0, len(block), step):
+        bits = block[start : start + step].view(np.uint32) & np.uint32(0x7FFFFFFF)
+        far = bits - _LEAST > _MOST - _LEAST  # 0 wraps around
+        if far.any():
+            rows.append(start + np.flatnonzero((far & (bits != 0)).any(axis=1)))
+    return np.concatenate(rows) if rows else np.empty(0, np.int64)
+
+
+def _is_phrase(data: bytes, start: int, width: int) -> bool:
+    """Return whether a vector of usual numbers follows a later space of a record."""
+    space = data.find(b" ", start)
+    while (space := data.find(b" ", space + 1, start + _LONGEST_PHRASE)) >= 0:
+        phrase = data[start:space].lstrip(b"\n")
+        if space + 1 + width > len(data) or min(phrase) < ord(" ") or _is_raw(phrase):
+            return False
+        vector = np.frombuffer(data, "<f4", width // _FLOAT_BYTES, space + 1)
+        if not len(_unreasonable(vector[None])):
+            return True
+    return False
+
+
+def _is_raw(cell: bytes) -> bool:
+    """Return whether a word is not UTF-8."""
+    try:
+        cell.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _refuse_mixed_ends(cells: list[bytes], path: Path) -> None:
+    """Raise if a line end follows some vectors only: programs write it after all or none."""
+    ended = np.array([cell.startswith(b"\n") for cell in cells[1:]], bool)
+    odd = np.flatnonzero(ended != (2 * ended.sum() > len(ended)))
+    if len(odd):
+        raise ArtifactError(_lost(path, int(odd[0]) + 1))

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import pickle
+import shlex
 import struct
 
 import numpy as np
@@ -141,6 +142,45 @@ def test_binary_files_without_newlines_after_vectors_are_read(tmp_path):
     assert vectors.matrix.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize("dim", [4, 25, 100])
+@pytest.mark.parametrize("end", [b"", b"\n"], ids=["none", "lines"])
+@pytest.mark.parametrize("phrase", ["a b", "is it", "new york", "in the end", "k\u00f6ln am rhein"])
+def test_a_binary_whose_words_contain_spaces_is_refused(tmp_path, dim, end, phrase):
+    matrix = np.random.default_rng(dim).normal(size=(9, dim)).astype("<f4")
+    for row in range(9):
+        words = [f"w{n}" if n != row else phrase for n in range(9)]
+        records = [
+            w.encode() + b" " + v.tobytes() + end for w, v in zip(words, matrix, strict=True)
+        ]
+        (tmp_path / "v.bin").write_bytes(b"9 %d\n" % dim + b"".join(records))
+        with pytest.raises(ArtifactError) as refusal:
+            load_vectors(tmp_path / "v.bin")
+        assert str(refusal.value) == (
+            f"{tmp_path / 'v.bin'}: word {row + 1} or {row + 2}: the words contain spaces, or the "
+            "data are damaged; save it as text, or replace the spaces"
+        )
+
+
+def test_a_word_outside_utf8_beside_usual_numbers_is_still_read(tmp_path):
+    (tmp_path / "v.bin").write_bytes(b"2 2\na " + FLOAT * 2 + b"\n\xc3 " + FLOAT * 2 + b"\n")
+    assert load_vectors(tmp_path / "v.bin").vocabulary == ["a", "\\xc3"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_vectors_in_utf16_are_refused_with_a_command_that_converts_them(tmp_path, encoding):
+    path = tmp_path / "my vectors.vec"
+    path.write_bytes("2 2\nk\u00f6ln 1 2\nb 3 4\n".encode(encoding))
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(path)
+    command = str(refusal.value).partition("convert it: ")[2]
+    args, _, out = command.partition(" > ")
+    name = shlex.split(args)[2]
+    content = path.read_bytes().decode(name)  # as iconv does
+    [converted] = shlex.split(out)
+    (tmp_path / converted).write_text(content, encoding="utf-8")
+    assert load_vectors(converted).vocabulary == ["k\u00f6ln", "b"]
+
+
 def test_a_float_that_starts_with_a_newline_byte_is_binary(tmp_path):
     vectors = b"\n\0\0\0" + struct.pack("<f", 1)
     (tmp_path / "v.bin").write_bytes(b"1 2\na " + vectors)
@@ -207,6 +247,8 @@ WHAT_WE_READ = (
     "unknown format; expected a run directory, word2vec text or binary, GloVe, "
     "fastText .vec or .bin, or an Embedding Projector pair; to train on text: `train_svd()`"
 )
+DELETE = "; if it is complete, delete the first line"
+COMMA = "'0,5' is not a number (a decimal comma?); write it with a decimal point"
 FLOAT = struct.pack("<f", 1.5)
 MALFORMED = {
     "empty": (b"", ": empty file"),
@@ -220,11 +262,19 @@ MALFORMED = {
     "blank line": (b"a 1 2\n\nb 3 4\n", ":2: has 0 columns, expected a word and 2 numbers"),
     "letter": (b"2 2\na 1 2\nb 3 x\n", ":3: 'x' is not a finite number"),
     "number and letter": (b"2 2\na 1 2x\nb 3 4\n", ":2: '2x' is not a finite number"),
+    "decimal commas": (b"2 2\na 0,5 1,5\nb 1,5 2,5\n", f":2: {COMMA}"),
+    "one decimal comma": (b"2 2\na 1 2\nb 3 0,5\n", f":3: {COMMA}"),
+    "decimal commas of glove": (b"a 1,5 0,5\nb 1,5 2,5\n", f":1: {COMMA}"),
+    "decimal commas beside whole numbers": (b"a 1,5 0,5 1\nb 1,5 2,5 1\n", f":1: {COMMA}"),
+    "brackets": (
+        b"3 2\n" + b"a [1.25, 0.3333333]\nb [1.25, 0.3333333]\nc [1.25, 0.3333333]\n" * 2,
+        ":2: '[1.25,' is not a finite number",
+    ),
     "nan": (b"a 1 2\nb nan 4\n", ":2: 'nan' is not a finite number"),
     "infinity": (b"a 1 2\nb 3 -inf\n", ":2: '-inf' is not a finite number"),
     "too large": (b"a 1 2\nb 3 1e99\n", ":2: '1e99' is not a finite number"),
-    "fewer words": (b"3 2\na 1 2\nb 3 4\n", ":1: the header says 3 words, the file has 2"),
-    "more words": (b"1 2\na 1 2\nb 3 4\n", ":1: the header says 1 words, the file has 2"),
+    "fewer words": (b"3 2\na 1 2\nb 3 4\n", ":1: the header says 3 words, the file has 2" + DELETE),
+    "more words": (b"1 2\na 1 2\nb 3 4\n", ":1: the header says 1 words, the file has 2" + DELETE),
     "great header": (
         b"1000000000000 300\na 1 2\n",
         ":1: the header says 1000000000000 words of 300 dimensions, which do not fit in 24 bytes",
@@ -297,6 +347,9 @@ def test_lines_are_numbered_across_chunks(tmp_path):
     )
 
 
+BUCKETS = {"FastText": {"bucket": 10}}
+
+
 class Bomb:
     """An object that runs code when it is unpickled."""
 
@@ -311,11 +364,35 @@ def test_a_pickle_is_never_opened(tmp_path, protocol, pack):
     path.write_bytes(pack(pickle.dumps(Bomb(), protocol=protocol)))
     with pytest.raises(ArtifactError) as refusal:
         load_vectors(path)
-    assert str(refusal.value) == (
+    assert str(refusal.value).startswith(
         f"{path}: a Python pickle (gensim saves these) is never opened because it can run "
-        'any code; convert it: python -c "from gensim.models import KeyedVectors; '
-        "KeyedVectors.load('model.kv').save_word2vec_format('model.txt')\""
+        "any code; convert it: python -c 'from gensim.models import KeyedVectors; "
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["Word2Vec", "FastText", "Doc2Vec", "KeyedVectors"])
+def test_the_conversion_of_a_gensim_file_runs_and_overwrites_nothing(tmp_path, kind):
+    models = pytest.importorskip("gensim.models")
+    path = tmp_path / 'it\'s my "model".bin'
+    if kind == "Doc2Vec":
+        documents = [models.doc2vec.TaggedDocument(["a", "b", "c"], [0])]
+        model = models.Doc2Vec(documents, vector_size=4, min_count=1, epochs=1)
+    else:
+        model = getattr(models, kind.replace("KeyedVectors", "Word2Vec"))(
+            [["a", "b", "c"]], vector_size=4, min_count=1, epochs=1, **BUCKETS.get(kind, {})
+        )
+    (model.wv if kind == "KeyedVectors" else model).save(str(path))
+    texts = [tmp_path / f"{path.name}.vec", tmp_path / f"{path.stem}.txt"]
+    for text in texts:
+        text.write_text("my text")
+    with pytest.raises(ArtifactError) as refusal:
+        load_vectors(path)
+    command = shlex.split(str(refusal.value).partition("convert it: ")[2])
+    assert command[:2] == ["python", "-c"]
+    exec(command[2], {})
+    assert set(load_vectors(f"{path}.1.vec").vocabulary) == {"a", "b", "c"}
+    assert [text.read_text() for text in texts] == ["my text"] * 2
 
 
 def test_an_export_for_gensim_is_read_back_without_its_pickle(tmp_path, vectors):
