@@ -89,11 +89,13 @@ def _take_records(
         position = space + 1 + width
     fresh = rows.append(len(vectors))
     fresh[:] = np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), rows.dim)
-    for row in _unreasonable(fresh).tolist():
+    odd = _unreasonable(fresh).tolist()
+    for row in odd:
         word = rows.n - len(fresh) + row + 1
         if _is_phrase(data, starts[row], width) or (word < len(cells) and _is_raw(cells[word])):
             raise ArtifactError(_lost(path, word))
-    refuse_not_finite(fresh, rows.n - len(fresh), path)
+    if odd:
+        refuse_not_finite(fresh, rows.n - len(fresh), path)
     return data[position:]
 
 

@@ -24,7 +24,12 @@ from firth.embed.nplm.network import Network
 from firth.embed.nplm.windows import Noise, batches, unit_starts, windows
 from firth.embed.runs.writer import new_run, training_maker
 from firth.embed.vectors.dry_run import estimate_training
-from firth.embed.vectors.training import open_trained, run_folder, torch_threads
+from firth.embed.vectors.training import (
+    open_trained,
+    require_contexts,
+    run_folder,
+    torch_threads,
+)
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import Tuning
 from firth.embed.word2vec.loop import held_out_batch
@@ -119,6 +124,7 @@ def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
         punctuation="drop",
         boundary="paragraph",
     )
+    require_contexts(view, view.words, corpus.path)
     return TrainingText(view, view.words, view.counts)
 
 

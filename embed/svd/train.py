@@ -26,7 +26,7 @@ from firth.corpora.artifacts.metrics import METRICS, Metrics
 from firth.corpora.artifacts.tasks import TaskFolder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.device import DEVICES
-from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.options import check, config_of, describe_settings, rare_setting, setting
 from firth.corpora.common.reporting import note, progress
@@ -44,7 +44,12 @@ from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.window_weights import WEIGHTINGS
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
-from firth.embed.vectors.training import open_trained, run_folder
+from firth.embed.vectors.training import (
+    NothingCountedError,
+    nothing_together,
+    open_trained,
+    run_folder,
+)
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
@@ -55,10 +60,6 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 METHOD = "svd"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
-
-
-class NothingCountedError(FirthError):
-    """A text is too short: no words occur together, or no more often than by chance."""
 
 
 @describe_settings
@@ -436,10 +437,7 @@ def count_words(
                 directory=directory, progress=show,
             )  # fmt: skip
     if not counts.starts[-1]:
-        raise NothingCountedError(
-            f"{name}: no two of the {n_words} words occur in the same {config.boundary}; pass a "
-            "wider `boundary` or a smaller `min_count`"
-        )
+        raise nothing_together(name, n_words, config.boundary)
     return counts
 
 

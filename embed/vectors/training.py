@@ -3,20 +3,70 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors, some_words
 
 if TYPE_CHECKING:  # imports numba
-    from firth.corpora.store.corpus import Corpus
+    from firth.corpora.store.corpus import Corpus, View
 
 _ENOUGH_TOKENS = 100_000  # of which docs/tutorial.md measures scores hardly above chance
+_PARTS = 1 << 12  # of text that are looked at together
+
+
+class NothingCountedError(FirthError):
+    """A text is too short: no words occur together, or no more often than by chance."""
+
+
+def nothing_together(name: object, n_words: int, boundary: str) -> NothingCountedError:
+    """Return the error of a text without contexts."""
+    return NothingCountedError(
+        f"{name}: no two of the {n_words} words occur in the same {boundary}; pass a wider "
+        "`boundary` or a smaller `min_count`"
+    )
+
+
+def require_contexts(
+    view: "View", words: Sequence[str], name: object, *, keep: np.ndarray | None = None,
+    subsample: float = 0, passes: int = 1,
+) -> None:  # fmt: skip
+    """Raise if no two words occur together; report the words that never have a context.
+
+    ``keep`` has the probabilities, float64 (V,), that subsampling keeps an occurrence.
+    """
+    occurs, has_context = np.zeros((2, len(words)), bool)
+    pairs = 0.0  # that subsampling is expected to keep
+    for rows, offsets in view.shards():
+        for first in range(0, len(offsets) - 1, _PARTS):
+            bounds = offsets[first : first + _PARTS + 1]
+            part, lengths = rows[bounds[0] : bounds[-1]], np.diff(bounds)
+            occurs[part] = True
+            has_context[part[np.repeat(lengths > 1, lengths)]] = True
+            if keep is not None and pairs < 1:
+                kept, starts = keep[part], bounds[:-1] - bounds[0]
+                squares = np.add.reduceat(kept, starts) ** 2 - np.add.reduceat(kept**2, starts)
+                pairs += passes * float(squares.sum()) / 2
+    if not has_context.any():
+        raise nothing_together(name, len(words), view.boundary)
+    if keep is not None and pairs < 1:
+        raise NothingCountedError(
+            f"`subsample={subsample:g}` leaves no two words of a {view.boundary} of {name} to "
+            "learn from; pass a larger `subsample`"
+        )
+    alone = np.flatnonzero(occurs & ~has_context)
+    if len(alone):
+        note(
+            f"{name}: {len(alone):,} of {len(words):,} words are never in a {view.boundary} with "
+            f"another, so nothing is learned of them: {some_words(words, alone)}"
+        )
 
 
 def warn_of_little_text(corpus: "Corpus") -> None:

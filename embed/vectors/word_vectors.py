@@ -567,9 +567,15 @@ def note_zeros(vectors: WordVectors, where: str) -> None:
     zero = np.flatnonzero(~nonzero_rows(vectors.matrix))
     if not len(zero):
         return
-    shown = ", ".join(vectors.vocabulary[row] for row in zero[:_SHOWN_WORDS].tolist())
-    more = f", and {len(zero) - _SHOWN_WORDS:,} more" if len(zero) > _SHOWN_WORDS else ""
     note(
         f"{where}: {len(zero):,} of {len(vectors):,} words have a zero vector, of which gensim "
-        f"computes no cosine without a warning: {shown}{more}"
+        f"computes no cosine without a warning: {some_words(vectors.vocabulary, zero)}"
     )
+
+
+def some_words(words: Sequence[str], rows: np.ndarray) -> str:
+    """Return the first words of some rows as a list, and how many more there are."""
+    # rows: int64 (n,)
+    shown = ", ".join(words[row] for row in rows[:_SHOWN_WORDS].tolist())
+    more = f", and {len(rows) - _SHOWN_WORDS:,} more" if len(rows) > _SHOWN_WORDS else ""
+    return shown + more

@@ -14,10 +14,12 @@ from typing import Any, overload
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.reporting import note
 
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
+_FEW_SHARED = 0.1  # share of words in a join, below which the vectors hardly fit the text
 _LINES_AT_ONCE = 1 << 14
 _DIGITS = 18  # any count of so many digits fits int64
 
@@ -220,6 +222,15 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
         for row in range(len(words) - 1, -1, -1):
             index[words[row]] = row
     return index
+
+
+def note_join(n_shared: int, n_words: int, name: str) -> None:
+    """Report how many words of a text have a vector of that name; say so if they are few."""
+    few = n_shared < _FEW_SHARED * n_words
+    note(
+        f"{n_shared:,} of the {n_words:,} words of the text start from {name}"
+        + "; it may be of another language, or its words have other capitals" * few
+    )
 
 
 def shared_rows(a: Sequence[str], b: Sequence[str]) -> np.ndarray:

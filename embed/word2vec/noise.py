@@ -10,7 +10,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 
-_TWO_32 = 1 << 32  # both halves of a 64-bit random number are fractions of this
+WHOLE = 1 << 32  # both halves of a 64-bit random number are fractions of this
 # A center is never its own negative, so the kernel draws again; if one word were nearly all of
 # the noise, that could take forever.
 _MIN_REST = 1e-6
@@ -48,10 +48,10 @@ def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
     if np.count_nonzero(weights) < 2 or _rest(weights) < _MIN_REST:
         raise SettingError(_noise_error(weights, exponent))
     # number of the 2^32 upper halves that select each column; the first is ceil(j * 2^32 / V)
-    firsts = -(-np.arange(len(weights) + 1, dtype=np.int64) * _TWO_32 // len(weights))
-    limits = np.where(weights > 0, _TWO_32 - 1, 0).astype(np.uint32)
+    firsts = -(-np.arange(len(weights) + 1, dtype=np.int64) * WHOLE // len(weights))
+    limits = np.where(weights > 0, WHOLE - 1, 0).astype(np.uint32)
     others = np.where(weights > 0, np.arange(len(weights)), weights.argmax()).astype(np.int32)
-    fill_columns(weights * (_TWO_32 / weights.sum()), np.diff(firsts), limits, others)
+    fill_columns(weights * (WHOLE / weights.sum()), np.diff(firsts), limits, others)
     return NoiseTable(limits, others)
 
 
@@ -65,10 +65,10 @@ def keep_limits(counts: np.ndarray, threshold: float) -> np.ndarray:
     """
     # counts: int64 (V,); returns uint64 (V,)
     if threshold == 0:
-        return np.full(len(counts), _TWO_32, np.uint64)
+        return np.full(len(counts), WHOLE, np.uint64)
     share = np.maximum(counts, 1) / max(1, int(counts.sum()))  # words with count 0 are kept
     ratio = threshold / share
-    limits: np.ndarray = np.rint(np.minimum(1.0, np.sqrt(ratio) + ratio) * _TWO_32)
+    limits: np.ndarray = np.rint(np.minimum(1.0, np.sqrt(ratio) + ratio) * WHOLE)
     return limits.astype(np.uint64)
 
 

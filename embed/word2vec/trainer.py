@@ -8,11 +8,13 @@ from typing import Any
 
 from firth.corpora.common.threads import thread_count
 from firth.corpora.store.corpus import Corpus
+from firth.embed.vectors.training import require_contexts
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import TUNING, Tuning, Word2VecConfig, default_epochs
 from firth.embed.word2vec.initial import init_fingerprint, open_init
 from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from firth.embed.word2vec.kernels.rounds import Plan
+from firth.embed.word2vec.noise import WHOLE, keep_limits
 from firth.embed.word2vec.schedule import Batch, learning_rate
 from firth.embed.word2vec.tables import Tables, make_tables, require_tables
 from firth.embed.word2vec.training_text import TrainingText, open_text
@@ -111,6 +113,10 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
     init = open_init(config)
     text = open_text(corpus, config, init)
     epochs = config.epochs or default_epochs(text.n_tokens)
+    keep = keep_limits(text.counts, config.subsample) / WHOLE if config.subsample else None
+    require_contexts(
+        text.view, text.words, corpus.path, keep=keep, subsample=config.subsample, passes=epochs
+    )
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(

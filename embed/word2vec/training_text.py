@@ -9,7 +9,7 @@ import numpy as np
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import index_words
+from firth.embed.vectors.wordlist import index_words, note_join
 from firth.embed.word2vec.config import Word2VecConfig
 
 if TYPE_CHECKING:  # it imports numba
@@ -74,14 +74,16 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
             f"{corpus.path}: has no word of {init.name}, and no word occurs {config.min_count} "
             "times or more; pass a smaller `min_count`"
         )
-    return _grow_vocabulary(view, init)
+    return _grow_vocabulary(view, init, config.min_count)
 
 
-def _grow_vocabulary(view: "View", init: WordVectors) -> TrainingText:
+def _grow_vocabulary(view: "View", init: WordVectors, min_count: int) -> TrainingText:
     """Add up the counts and sort the rows by them."""
     place = index_words(init.vocabulary)
     places = np.array([place.get(word, -1) for word in view.words], dtype=np.int64)
     counts = view.counts.copy()
+    frequent = counts >= min_count  # others are in the vocabulary only because ``init`` has them
+    note_join(int((places[frequent] >= 0).sum()), int(frequent.sum()), init.name)
     if init.counts is not None:
         old = places >= 0
         counts[old] += np.asarray(init.counts)[places[old]]

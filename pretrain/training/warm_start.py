@@ -20,7 +20,6 @@ from firth.embed.runs.writer import new_run
 from firth.embed.svd.piece_text import PieceText
 from firth.embed.svd.train import METHOD as SVD
 from firth.embed.svd.train import (
-    NothingCountedError,
     SvdConfig,
     checked_view,
     text_vectors,
@@ -33,6 +32,7 @@ from firth.embed.vectors.piece_table import (
     TOKENIZER,
     rows_from_words,
 )
+from firth.embed.vectors.training import NothingCountedError
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.text import TextSplits

@@ -117,7 +117,7 @@ def test_a_long_unit_is_split_with_a_note_and_fully_trained_on(tmp_path, capsys)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("length", [1, 2, 700, 9_999, 10_000, 10_001, 40_000])
+@pytest.mark.parametrize("length", [2, 700, 9_999, 10_000, 10_001, 40_000])
 def test_every_word_is_trained_on_once_per_epoch(length, threads, monkeypatch):
     rng = np.random.default_rng(length)
     tokens = rng.integers(0, 80, 40_000)

@@ -359,10 +359,9 @@ def test_a_full_disk_at_the_end_does_not_lose_the_training(corpus, tmp_path, mon
         (["a b"], {}),
         (["a b a b b"], {"dim": 1, "window": 1, "negatives": 1}),
         (["a b c", "d", "e f"], {"window": 1000, "window_weighting": "flat"}),
-        (["a", "b", "c"], {}),  # nothing to learn from
         (["a b c d e f g"] * 3, {"threads": 7}),
         (["a b c d"] * 9, {"boundary": "document", "dim": 17, "negatives": 40}),
-        (["a a a a a a b"] * 9, {"subsample": 1e-6}),
+        (["a a a a a a b"] * 9, {"subsample": 0.1}),
         (["a b c d"] * 9, {"subwords": "1-1", "buckets": 1}),
     ],
 )
@@ -374,8 +373,38 @@ def test_small_corpora_are_trained_on(method, deterministic, lines, options, tmp
     assert np.isfinite(vectors.matrix).all()
     line = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
     assert line["held_out_loss"] is None
-    if lines == ["a", "b", "c"]:
-        assert (line["pairs"], line["epoch_loss"]) == (0, None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("engine", ["firth", "gensim"])
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (
+            ["a", "b", "c"] * 9, {},
+            "no two of the 3 words occur in the same paragraph; pass a wider `boundary`",
+        ),
+        (
+            ["a b c d"] * 99, {"subsample": 1e-12},
+            "`subsample=1e-12` leaves no two words of a paragraph of ",
+        ),
+    ],
+    ids=["a word a line", "subsampling"],
+)  # fmt: skip
+def test_a_text_without_contexts_is_refused(method, engine, lines, options, message, tmp_path):
+    text = corpus_of(tmp_path, lines)
+    with pytest.raises(FirthError) as refusal:
+        train(text, tmp_path / "run", method, engine=engine, **options)
+    assert message in str(refusal.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_words_without_a_context_are_named(tmp_path, capsys):
+    text = corpus_of(tmp_path, ["a b c", "d", "a d", "e", "f"])
+    train(text, tmp_path / "run", "skipgram")
+    assert (
+        "2 of 6 words are never in a paragraph with another, so nothing is learned of them: e, f\n"
+    ) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", METHODS)

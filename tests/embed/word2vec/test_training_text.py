@@ -189,7 +189,16 @@ def test_other_text_settings_give_a_note(tmp_path, capsys, settings, message):
     corpus = corpus_of(tmp_path, LINES)
     text = open_text(corpus, vectors_of(["the", "The"], name="x", **settings))
     assert {"the", "The"} <= set(text.words)
-    assert capsys.readouterr().err == message.format(corpus=corpus.path)
+    note, _, count = capsys.readouterr().err.rpartition("1 of the 6 words")
+    assert (note, count) == (message.format(corpus=corpus.path), " of the text start from x\n")
+
+
+def test_vectors_of_hardly_any_word_of_the_text_are_told(tmp_path, capsys):
+    open_text(corpus_of(tmp_path, LINES), vectors_of(["The", "Cat"], name="x"))
+    assert capsys.readouterr().err == (
+        "0 of the 6 words of the text start from x; it may be of another language, or its words "
+        "have other capitals\n"
+    )
 
 
 def test_a_text_without_any_of_the_words_is_refused(tmp_path):
