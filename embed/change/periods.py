@@ -17,6 +17,8 @@ from firth.embed.change.config import FEWEST
 from firth.embed.explore.drawn_text import documents_of_units, joined_text
 
 _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
+_DECADE = re.compile(r"(-?\d*)0s")
+_DATE = re.compile(r"\s*(-?\d{4,})-\d\d(-\d\d([T ].*)?)?\s*")  # ISO 8601
 _NO_PERIOD = -1
 
 
@@ -112,8 +114,8 @@ def _read_text(stored: StoredText, view: View, sizes: np.ndarray) -> PeriodText:
 def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
     """Sort the documents of a corpus into periods by a kept field.
 
-    A period is a value of the field, or a range of numbers ``A-B``, with both ends; it may be
-    written with spaces or an en dash.
+    A period is a value of the field, or a range of numbers ``A-B``, with both ends, or a decade
+    ``1840s``; it may be written with spaces or an en dash. ISO dates are of their year.
     """
     if len(periods) < 2:
         raise SettingError(
@@ -142,7 +144,8 @@ def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
 
 def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:
     """Return which documents a period has, bool (n_documents,); raise if there are none."""
-    ends = _RANGE.fullmatch(period)
+    decade = _DECADE.fullmatch(period)
+    ends = _RANGE.fullmatch(f"{decade[1]}0-{decade[1]}9" if decade else period)
     if ends is None or period in values:
         inside = np.array([value == period for value in values], bool)
     else:
@@ -160,8 +163,9 @@ def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:
 
 def _number(value: str, document: int, by: str, period: str) -> float:
     """Return a field as a number, NaN if it is empty."""
+    date = _DATE.fullmatch(value)
     try:
-        return float(value) if value.strip() else np.nan
+        return float(date[1] if date else value) if value.strip() else np.nan
     except ValueError:
         raise SettingError(
             f"document {document + 1}: {by}={value!r} is not a number, which the range {period} "

@@ -58,7 +58,8 @@ def word_changes(
     by : str
         A kept field of the documents.
     periods : sequence of str
-        Two or more values of the field, or ranges of numbers such as ``1840-1869``.
+        Two or more values of the field, or ranges of numbers such as ``1840-1869``, or
+        decades such as ``1840s``; ISO dates count by their year.
     words : sequence of str, optional
         Words that must be compared, checked before anything is measured. ``contextual`` compares
         these only, by default all that are frequent enough.
@@ -137,6 +138,12 @@ def _open_runs(
 ) -> list[WordVectors]:
     """Open the runs if they are compared rather than corpora."""
     places = [each for each in (corpus, other) if isinstance(each, str | Path)]
+    for place in places:
+        if Path(place).is_file():
+            raise SettingError(
+                f"{place}: is a file of vectors, without counts and text; firth align and firth "
+                "differ compare two of them"
+            )
     if len(places) != 2 or any(kind_of(place) != RUN for place in places):
         return []
     if settings.route != "procrustes":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @option(
     "--periods",
     metavar="A-B,...",
-    help="Two or more ranges of numbers, or values of the field.",
+    help="Two or more ranges of numbers or of years of dates, decades (1840s), or values.",
     group="Periods",
 )
 @option(

@@ -39,6 +39,23 @@ def test_documents_are_sorted_into_ranges_and_values(corpus, by, periods, expect
     assert read_periods(corpus, by, periods).period_of.tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("periods", "expected"),
+    [
+        (["1840-1849", "1850-1860"], [0, 0, 1, -1]),
+        (["1840s", "1850s"], [0, 0, 1, -1]),
+    ],
+    ids=["years", "decades"],
+)
+def test_iso_dates_are_of_their_year(tmp_path, periods, expected):
+    dates = ["1843-05-12", "1849-12", "1852-01-31T23:59:00Z", ""]
+    lines = [json.dumps({"text": "a b", "date": date}) for date in dates]
+    (tmp_path / "d.jsonl").write_text("\n".join(lines))
+    read = ReadOptions(keep=("date",))
+    corpus = build_corpus(tmp_path / "d.jsonl", tmp_path / "corpus", read=read)
+    assert read_periods(corpus, "date", periods).period_of.tolist() == expected
+
+
 def test_ranges_with_spaces_or_an_en_dash_are_named_without(corpus):
     periods = read_periods(corpus, "year", ["1840 - 1850", "1901\N{EN DASH}1910"])
     assert periods.names == ["1840-1850", "1901-1910"]
