@@ -37,8 +37,9 @@ def command(
     """Encode text into a corpus for all methods.
 
     SOURCE is a file or folder of plain text, JSONL, CSV, TSV, Parquet,
-    CoNLL-U, TEI, a MediaWiki XML dump or WikiExtractor output (plain or
-    compressed with gzip, bzip2, xz or zstd; the format is detected by content),
+    CoNLL-U (Plus), vertical files of Sketch Engine or CWB, TEI, a MediaWiki
+    XML dump or WikiExtractor output (plain or compressed with gzip, bzip2, xz
+    or zstd; the format is detected by content),
     a URL of such files (s3://bucket/*.gz, https://..., read by fsspec), - for
     standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
 

@@ -226,7 +226,7 @@ class _Builder:
         if pretokenized and self.text.lemmatize:
             raise SourceError(
                 f"{source}: already tokenized, so `lemmatize={self.text.lemmatize}` does not "
-                "apply; drop it (`field=lemma` reads the lemmas of CoNLL-U)"
+                "apply; drop it (`field=lemma` reads the lemmas of CoNLL-U and vertical files)"
             )
         if self.pretokenized is None:
             self.pretokenized = pretokenized

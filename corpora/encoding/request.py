@@ -83,8 +83,11 @@ class Request:
         """
         # corpora without phrases have the settings of versions without the option
         phrases = {"phrases": self.phrases.settings()} if self.phrases else {}
+        read = asdict(self.read)
+        if not self.read.unescape:
+            del read["unescape"]  # so have those of versions without it
         settings = {
-            "read": asdict(self.read),
+            "read": read,
             "text": self.text.to_json(),
             "held_out": self.options.held_out,
             "max_types": self.options.max_types,

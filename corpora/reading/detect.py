@@ -35,9 +35,30 @@ _BYTES_PER_CONTROL = 50  # more control bytes than one in 50: binary, such as a 
 _STRAY_NULS = 2  # tolerated here; a later check reports them with their line
 _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte <= 0x0D)
 _COMPRESSED_NAMES = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
-_MARKUP = re.compile(rb"\s*(?:<\?xml|<!doctype|<html)", re.IGNORECASE)
+# or an element in a line of its own, with its end
+_MARKUP = re.compile(
+    rb"\s*(?:<\?xml|<!doctype|<html|<(\w+)(?:\s[^<>\n]*)?>[ \t]*\n(?:.*\n)?\s*</\1>)",
+    re.IGNORECASE | re.DOTALL,
+)
 # word2vec or GloVe: perhaps a header, then a word and its numbers
 _VECTORS = re.compile(rb"(?:[0-9]+ [0-9]+ *\r?\n)?\S+(?: -?[0-9]+\.[0-9]+(?:e-?[0-9]+)?){10}")
+# Text of a known structure that is not read: what it begins with, its name, and what to do.
+_STRUCTURES = (
+    (rb"WARC/[0-9]", "a web archive (WARC, WET)", "extract its text first, such as by trafilatura"),
+    (rb"WEBVTT|\s*(?:[0-9]+\s*\n)?[0-9]+:[0-9]{2}:[0-9]{2}[,.][0-9]{3} *-->", "subtitles",
+     r"extract their text: grep -vE '^(WEBVTT.*|[0-9]*|.*-->.*)\s*$' FILE | sed 's/<[^>]*>//g'"),
+    (rb"\[Script Info\]", "subtitles (ASS)", "convert them to text first"),
+    (rb"@UTF8\b|@Begin\b", "a CHAT transcript", "take its lines: sed -n 's/^\\*[^:]*:\\t//p' FILE"),
+    (rb"\s*\(\s*(?:[A-Z]\S* )?\([A-Z]\S* +\(", "bracketed trees",
+     "take their words: grep -oE '[^() ]+\\)' FILE | tr -d ')'"),
+    (rb"#begin document", "CoNLL-2012",
+     "make it vertical: awk '!/^#/ {print $4 (NF ? \"\\t\" $5 : \"\")}' FILE > FILE.vert"),
+    (rb"(?:[^\s/]+/[^\s/]+\s+){8}|(?:[^\s_]+_[A-Z0-9]+\s+){8}", "words with tags",
+     "remove them: sed -E 's#[/_][^/_ ]*( |$)#\\1#g' FILE"),
+)  # fmt: skip
+# sentences whose words are numbered, but without the ten columns of CoNLL-U
+_CONLL = re.compile(rb"(?:#[^\n]*\n|[ \t]*\n)*1\t([^\t\n]+(?:\t[^\t\n]*)*)\n(?:2\t[^\n]*\n|\n)")
+_LEAST_ROWS = 3  # of a table
 _LEAST_WRAPS = 8  # pairs of lines; fewer are not enough to tell
 
 
@@ -52,6 +73,8 @@ def detect(head: bytes, source: str, options: ReadOptions) -> str:
     if detected == "auto":
         by_content = _by_content(head, source) or _by_name(source, head)
         detected = by_content or _by_field(head, options) or "text"
+        if detected == "text":
+            _refuse_table(head, source)
     _check_options(detected, source, options)
     return detected
 
@@ -138,9 +161,33 @@ def _by_content(head: bytes, source: str) -> str | None:
         )
     for name in FORMATS:
         begins = format_named(name).begins
-        if begins and begins.match(head):
+        if begins and begins(head):
             return name
+    for begins, kind, remedy in _STRUCTURES:
+        if re.match(begins, head):
+            raise SourceError(f"{source}: {kind}, not text; {remedy} (or pass `format=text`)")
+    conll = _CONLL.match(head)
+    if conll and (b"\n1\t" in head[conll.end() - 1 :] or b"\n\n" in head):
+        n_columns = conll[1].count(b"\t") + 2
+        raise SourceError(
+            f"{source}: CoNLL with {n_columns} columns, not CoNLL-U; name them: (echo '# "
+            f"global.columns = ID FORM{' LEMMA' * (n_columns > 2)}'; cut -f 1-{min(n_columns, 3)} "
+            "FILE) > FILE.conllup"
+        )
     return "jsonl" if _is_json_lines(head) else None
+
+
+def _refuse_table(head: bytes, source: str) -> None:
+    """Raise for lines that all have equally many tabs, which are a table and no text."""
+    lines = [line for line in head.split(b"\n") if line.strip()]
+    lines = lines[: -1 if len(head) >= HEAD_BYTES else None]
+    n_tabs = {line.count(b"\t") for line in lines}
+    if len(lines) >= _LEAST_ROWS and len(n_tabs) == 1 and 0 not in n_tabs:
+        raise SourceError(
+            f"{source}: a table of {n_tabs.pop() + 1} columns, not text; pass `format=tsv` and "
+            "`field` if its first line names them, `format=vertical` if each line is a word, or "
+            "`format=text`"
+        )
 
 
 def _is_json_lines(head: bytes) -> bool:

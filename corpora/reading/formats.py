@@ -1,7 +1,6 @@
 """What each format says of itself: how its files are recognized and read."""
 
 import pkgutil
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ class Format:
     # yields the blocks of a file, given also its chunks of UTF-8 and the bytes of a block
     blocks: Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
     takes: tuple[str, ...]  # of the values of `documents`, and `wrapped`, `field`, `keep`
-    begins: re.Pattern[bytes] | None = None  # what the beginnings of such files match, and no other
+    begins: Callable[[bytes], object] | None = None  # whether a file begins as no other format does
     endings: tuple[str, ...] = ()  # of the names of such files
 
 

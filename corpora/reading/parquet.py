@@ -44,7 +44,11 @@ def _parquet_batches(
 
     try:
         with parquet.ParquetFile(place) as table:
-            schema = table.schema_arrow
+            schema, groups = table.schema_arrow, table.metadata
+            if groups.num_row_groups and groups.row_group(0).column(0).file_path:
+                raise UnreadableError(
+                    f"{source}: an index of other Parquet files; name these, or their folder"
+                )
             text, kept = choose_columns(schema.names, options, source)
             _check_text_type(schema.field(text), source)
             columns = list(dict.fromkeys([schema.names[text], *kept]))

@@ -18,6 +18,7 @@ from firth.corpora.reading.text_blocks import (
     TextBlock,
     text_block,
     tokenized,
+    without_entities,
 )
 from firth.corpora.text.segment import LONE_SURROGATE
 
@@ -99,6 +100,7 @@ def records_block(
     for text, position in zip(texts, positions, strict=True):
         if text is None:
             text, counts["missing_texts"] = "", counts.get("missing_texts", 0) + 1
+        text = without_entities(text, raw.options, counts)
         if raw.options.wrapped or "\r" in text:
             text = _paragraphs(text, bool(raw.options.wrapped))
         if text and not text.endswith("\n"):

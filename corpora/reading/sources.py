@@ -30,6 +30,8 @@ from firth.corpora.reading.remote import is_url, open_remote, remote_files
 from firth.corpora.reading.text_blocks import ReadOptions
 
 STANDARD_INPUT = "-"
+# what Parquet, Spark and Delta write beside the data
+_METADATA = {"_metadata", "_common_metadata", "_SUCCESS", "_delta_log", "_temporary"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ def source_files(
         elif is_url(source):
             for file in remote_files(str(source)):
                 marks, named = asdict(file), file.url == source
+                if not named and any(map(_is_hidden, file.url[len(str(source)) :].split("/"))):
+                    continue
                 files.append(SourceFile(public(file.url), None, named=named, **marks))
         elif os.path.isdir(source):
             files.extend(_folder_files(Path(source), exclude))
@@ -137,7 +141,7 @@ def _walk(
         return
     try:
         status = folder.stat()
-        entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        entries = [entry for entry in os.scandir(folder) if not _is_hidden(entry.name)]
     except OSError as error:
         raise SourceError(f"{_name(folder)}: cannot be read ({error.strerror})") from None
     folder_id = (status.st_dev, status.st_ino)
@@ -153,6 +157,11 @@ def _walk(
             yield from _walk(folder / entry.name, (*ancestors, folder_id), skipped)
         else:
             yield folder / entry.name
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether an entry of a folder is not read."""
+    return name.startswith((".", "_committed_", "_started_")) or name in _METADATA
 
 
 class Stream:

@@ -8,11 +8,11 @@ from typing import Any
 
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.decoding import checked_utf8
-from firth.corpora.reading.detect import detect_wrapping, sample_of
+from firth.corpora.reading.detect import HEAD_BYTES, detect_wrapping, sample_of
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import BlockLimit, after_line_end, cut_blocks
 from firth.corpora.reading.records import choose_columns, records_block
-from firth.corpora.reading.sources import Stream
+from firth.corpora.reading.sources import Stream, peek
 from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 
 _DELIMITERS = ",;|\t"
@@ -59,13 +59,17 @@ def parse_rows(raw: RawBlock) -> TextBlock:
 
 
 def csv_blocks(
-    stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
+    stream: Stream,
+    chunks: Iterator[bytes],
+    options: ReadOptions,
+    block_bytes: int,
+    delimiters: str = _DELIMITERS,
 ) -> Iterator[RawBlock]:
     """Split CSV into rows while cutting, since quotes can be paired only from the start."""
     csv.field_size_limit(int(min(stream.limit.most, 2**31 - 1)))
     lines = _csv_lines(stream, chunks, options, block_bytes)
     header = next(lines, "")
-    delimiter = max(_DELIMITERS, key=header.count)
+    delimiter = max(delimiters, key=header.count)
     reader = csv.reader(itertools.chain((header,), lines), delimiter=delimiter, strict=True)
     table = _csv_rows(reader, stream.limit)
     _, names = next(table, (1, []))
@@ -82,7 +86,11 @@ def csv_blocks(
 def tsv_blocks(
     stream: Stream, chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
-    """Cut TSV at line ends, which cells cannot contain."""
+    """Cut TSV at line ends, which cells cannot contain, or read it as CSV if quoted cells do."""
+    head, chunks = peek(chunks, HEAD_BYTES)
+    if _has_quoted_line_ends(head[:HEAD_BYTES].decode("utf-8", "replace")):
+        yield from csv_blocks(stream, chunks, options, block_bytes, "\t")
+        return
     state = None
     for line, data in cut_blocks(chunks, after_line_end, block_bytes, stream.limit):
         if state is None:
@@ -105,6 +113,20 @@ def parse_tsv(raw: RawBlock) -> TextBlock:
         values = {field: _unquoted(row[index]) for field, index in kept.items()}
         rows.add(_unquoted(row[text]), number, values)
     return records_block(raw, rows.texts, rows.positions, rows.kept, counts)
+
+
+def _has_quoted_line_ends(text: str) -> bool:
+    """Return whether quotes are paired as in CSV, all rows are as wide, and a cell has lines."""
+    if '"' not in text:
+        return False
+    rows: list[list[str]] = []
+    try:
+        rows.extend(csv.reader(io.StringIO(text, newline="\n"), delimiter="\t", strict=True))
+    except csv.Error as error:
+        if "unexpected end" not in str(error):
+            return False
+    widths = {len(row) for row in rows if row}
+    return len(widths) == 1 and any("\n" in cell for row in rows for cell in row)
 
 
 def _csv_lines(
@@ -139,8 +161,10 @@ def _csv_rows(reader: Any, limit: BlockLimit) -> Iterator[tuple[int, list[str]]]
 def _check_width(row: Sequence[str], names: Sequence[str], where: str) -> None:
     """Raise if a row has more or fewer cells than the header."""
     if len(row) != len(names):
+        quoted = any(cell.count('"') % 2 for cell in row)
         raise SourceError(
             f"{where}: {len(row)} columns, but the header has {len(names)}; fix the row"
+            + (", or pass `format=csv` if a quoted cell goes on in the next line" * quoted)
         )
 
 

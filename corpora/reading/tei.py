@@ -298,4 +298,4 @@ _BEGINS = re.compile(
     rb"\s*<(?:\w+:)?(?:TEI|TEI\.2|teiCorpus)[\s>]",
     re.DOTALL,
 )
-TEI = Format(tei_blocks, ("div", "field", "keep"), _BEGINS)
+TEI = Format(tei_blocks, ("div", "field", "keep"), _BEGINS.match)

@@ -1,6 +1,7 @@
 """The output of readers: raw blocks, cut in order, and the text blocks parsed from them."""
 
 import dataclasses
+import html
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,11 +24,13 @@ FORMATS = {
     "tsv": "firth.corpora.reading.tables:TSV",
     "parquet": "firth.corpora.reading.parquet:PARQUET",
     "conllu": "firth.corpora.reading.conllu:CONLLU",
+    "vertical": "firth.corpora.reading.vertical:VERTICAL",
     "mediawiki": "firth.corpora.reading.wiki.reader:MEDIAWIKI",
     "tei": "firth.corpora.reading.tei:TEI",
     "wikiextractor": "firth.corpora.reading.wiki.reader:WIKIEXTRACTOR",
 }
 BLOCK_BYTES = 4 << 20
+ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 _SEPARATORS = re.compile(r"[\x0b\x0c\x1c-\x1f\x85\r\n]")
 
@@ -63,12 +66,15 @@ class ReadOptions:
     field: str | None = setting(
         None,
         "Text field of JSONL, CSV, TSV and Parquet (default: text), "
-        "the column form or lemma of CoNLL-U (default: form), or of TEI the body or all of the "
-        "text (default: body).",
+        "the column form or lemma of CoNLL-U (default: form); word, tag, lemma or a number of a "
+        "vertical file (default: word); of TEI the body or all of the text (default: body).",
         metavar="NAME",
     )
     keep: tuple[str, ...] = setting(
         (), "Fields to keep with each document, comma-separated; repeatable.", metavar="NAMES"
+    )
+    unescape: bool = setting(
+        False, "Replace entities such as &amp; in text, JSONL, CSV, TSV and Parquet by characters."
     )
     encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")
     errors: str = rare_setting(
@@ -153,6 +159,21 @@ class RawBlock:
         if replaced:
             counts["replaced_bytes"] = counts.get("replaced_bytes", 0) + replaced
         return data, counts
+
+
+def without_entities(text: str, options: ReadOptions, counts: dict[str, int]) -> str:
+    """Return a text with its entities replaced, if that is wanted, else count them."""
+    if "&" not in text:
+        return text
+    replaced, count = ENTITY.subn(_character, text)
+    name = "unescaped" if options.unescape else "entities"
+    counts[name] = counts.get(name, 0) + count
+    return replaced if options.unescape else text
+
+
+def _character(entity: re.Match[str]) -> str:
+    """Return the character of an entity; a space for a line end, so that lines stay as they are."""
+    return re.sub(r"[\r\n]", " ", html.unescape(entity[0]))
 
 
 def keep_fields(

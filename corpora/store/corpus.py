@@ -37,6 +37,8 @@ _TALLY_NOTES = {
     "private_characters": "private-use characters were dropped",
     "missing_lemmas": "words without a lemma were kept as their form",
     "no_trees": "sentences were read without their heads, which form no tree",
+    "entities": "entities such as &amp; were kept as text; `unescape=True` replaces them",
+    "unescaped": "entities such as &amp; were replaced by characters",
     "missing_texts": "records without a text were kept as empty documents",
     "missing_fields": "missing values of kept fields were left empty",
     "redirects": "redirects were skipped",

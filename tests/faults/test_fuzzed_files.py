@@ -93,6 +93,12 @@ SOURCES = {
     "a.csv": "text,author\n" + "".join(f'"word{n}, yes",a{n}\n' for n in range(30)),
     "a.tsv": "text\tauthor\n" + "".join(f"word{n}\ta{n}\n" for n in range(30)),
     "a.conllu": ("# newdoc\n" + "\t".join(["1", "word", "w", *"_" * 7]) + "\n\n") * 20,
+    "a.conllup": ("# global.columns = ID FORM LEMMA\n1\tword\tw\n2\t.\t.\n\n") * 20,
+    "a.vert": '<doc id="1" n=2>\n<p>\n<s>\nThe\tDT\tthe\n<g/>\n.\tSENT\t.\n</s>\n</p>\n</doc>\n'
+    * 10,
+    "a.tagged": "The\tDT\tthe\ncats\tNNS\tcat\n.\tSENT\t.\n" * 20,
+    "a.chunks": "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\n. . O O\n\n" * 20,
+    "quoted.tsv": 'text\tauthor\n"line one\nline two"\ta\n' * 10,
     "a.xml": "<mediawiki><siteinfo/>"
     + "<page><title>A</title><ns>0</ns><revision><model>wikitext</model>"
     "<text>Some {{text}} [[here]] &lt;ref&gt;.</text></revision></page>" * 10 + "</mediawiki>",

@@ -213,6 +213,6 @@ def _wikitext(page: ElementTree.Element) -> str:
 
 
 MEDIAWIKI = Format(
-    mediawiki_blocks, ("keep",), re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]")
+    mediawiki_blocks, ("keep",), re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<mediawiki[\s>]").match
 )
-WIKIEXTRACTOR = Format(wikiextractor_blocks, ("keep",), re.compile(rb'\s*<doc id="'))
+WIKIEXTRACTOR = Format(wikiextractor_blocks, ("keep",), re.compile(rb'\s*<doc id="').match)

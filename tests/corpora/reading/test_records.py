@@ -266,3 +266,44 @@ def test_json_nested_too_deeply_is_refused_with_its_line(before, tmp_path):
         build_corpus(path, tmp_path / "out")
     line = 1 + before.count("\n")
     assert str(refusal.value) == f"{path}:{line}: malformed JSON (nested too deeply); fix the line"
+
+
+QUOTED = 'text\tauthor\n"line one,\nline two"\tA\n"a ""b"""\tB\n'
+
+
+@pytest.mark.parametrize("content", [QUOTED, 'text\n"line one,\nline two"\n"a ""b"""\n'])
+def test_quoted_cells_of_tsv_may_have_lines(content, write, read_all):
+    write("a.tsv", content)
+    assert read_all("a.tsv").texts == ["line one,\nline two\n", 'a "b"\n']
+
+
+def test_a_quoted_cell_far_from_the_start_of_tsv_names_the_format(write, read_all):
+    write("a.tsv", "text\tn\n" + "some words here\t1\n" * 5000 + '1\t"line\ntwo"\n')
+    with pytest.raises(SourceError, match="pass `format=csv` if a quoted cell goes on"):
+        read_all("a.tsv")
+
+
+def test_unpaired_quotes_of_tsv_are_text(write, read_all):
+    write("a.tsv", 'text\n"Hello,\nhe said. "Yes" was it.\n"\n')
+    assert len(read_all("a.tsv").texts) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.jsonl", '{"text": "%s"}\n'), ("a.csv", "text\n%s\n"), ("a.tsv", "text\n%s\n"),
+     ("a.txt", "%s\n")],
+)  # fmt: skip
+def test_entities_are_counted_or_replaced(name, content, write, read_all):
+    text = "AT&T &amp; Jerry &lt;3 it&#39;s &#x1F600; a&b; R&D &#10;x"
+    write(name, content % text)
+    kept, replaced = read_all(name), read_all(name, unescape=True)
+    assert (kept.texts, kept.counts) == ([text + "\n"], {"entities": 5})
+    assert replaced.texts == ["AT&T & Jerry <3 it's \U0001f600 a&b; R&D  x\n"]
+    assert replaced.counts == {"unescaped": 5}
+
+
+def test_files_beside_parquet_are_not_text(write, read_all):
+    for name in ("_SUCCESS", "_metadata", "_delta_log/0.json", "_started_1"):
+        write(f"data/{name}", "x")
+    write("data/_notes.txt", "Some text.\n")
+    assert read_all("data").texts == ["Some text.\n"]
