@@ -1,6 +1,6 @@
 """Find words and phrases in a corpus, and say where they stand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NoReturn
@@ -11,6 +11,7 @@ from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.occurrences import Occurrences
 from firth.corpora.store.shards import Shard
+from firth.corpora.text.spelling import FoldedWords, did_you_mean
 
 _ANY = "*"
 _JOINED = "_"  # between the words of a phrase that is one word of the corpus
@@ -175,11 +176,12 @@ class Search:
             raise SettingError(f"no document has {name}={value}; values are, for example, {some}")
         return chosen
 
-    def _slots(self, query: str) -> list[Slot]:
+    def _slots(self, query: str, types_of: Callable[[str], np.ndarray] | None = None) -> list[Slot]:
         """Return the tokens of which a query may consist, in order of their last words.
 
         There are several ways to put them together if the corpus joined words of the query.
         """
+        types_of = types_of or self._types_of
         parts: list[tuple[str, np.ndarray | None]] = []  # a word, or "" of a pattern; its types
         for part in query.split():
             if not part.strip(_ANY):
@@ -188,11 +190,14 @@ class Search:
                 parts.append(("", self._matching(part)))
             else:  # the segmenter splits new_york, too
                 words = [word for word in self.corpus.text.words(part) if word != _JOINED]
-                parts += [(word, self._types_of(word)) for word in words or [part]]
+                parts += [(word, types_of(word)) for word in words or [part]]
         if all(types is None for _, types in parts):
             raise SettingError(f"{query!r}: expected a word or phrase, such as sea or 'the * sea'")
-        slots = _on_paths([*self._single(parts), *self._joined(parts)], len(parts))
+        single, joined = self._single(parts), self._joined(parts, types_of)
+        slots = _on_paths([*single, *joined], len(parts))
         if not slots:
+            if types_of != self._types_spelled:
+                return self._slots(query, self._types_spelled)
             self._refuse_unknown(query, parts)
         return slots
 
@@ -202,7 +207,11 @@ class Search:
             if types is None or len(types):
                 yield Slot(start, start + 1, types)
 
-    def _joined(self, parts: Sequence[tuple[str, np.ndarray | None]]) -> Iterator[Slot]:
+    def _joined(
+        self,
+        parts: Sequence[tuple[str, np.ndarray | None]],
+        types_of: Callable[[str], np.ndarray],
+    ) -> Iterator[Slot]:
         """Yield the words of a query that the corpus joined into one."""
         longest = int(np.diff(self.corpus.vocabulary.offsets).max())  # bytes
         for start in range(len(parts)):
@@ -212,13 +221,26 @@ class Search:
                 joined = f"{joined}{_JOINED}{word}"
                 if not word or not parts[start][0] or len(joined) > longest:
                     break
-                if len(types := self._types_of(joined)):
+                if len(types := types_of(joined)):
                     yield Slot(start, stop + 1, types)
 
     def _types_of(self, word: str) -> np.ndarray:
-        """Return the type of a word, int64 (1,), or none."""
-        found = self.corpus.vocabulary.id_of(word)
-        return np.array([] if found is None else [found], dtype=np.int64)
+        """Return the types of a word, int64 (n,); one in tokenized text may have spaces."""
+        forms = (word, word.replace(_JOINED, " "))
+        found = {self.corpus.vocabulary.id_of(form) for form in forms}
+        return np.array(sorted(row for row in found if row is not None), dtype=np.int64)
+
+    def _types_spelled(self, word: str) -> np.ndarray:
+        """Return the type that a word is another spelling of, int64 (1,), or none."""
+        found, row = self._types_of(word), None
+        if not len(found):
+            row = self._folded.row(word)
+        return found if row is None else np.array([row])
+
+    @cached_property
+    def _folded(self) -> FoldedWords:
+        """The types by what their spellings share."""
+        return FoldedWords(self.corpus.vocabulary)
 
     def _matching(self, pattern: str) -> np.ndarray:
         """Return the types that match a pattern with ``*``, int64 (n,)."""
@@ -315,6 +337,8 @@ class Search:
         word = next(word for word, types in parts if types is not None and not len(types))
         pruned = self.corpus.vocabulary.is_pruned
         why = "; it may be one of the words that `max_types` left out" if pruned else ""
+        if not pruned and word:
+            why = f"; {did_you_mean(word, self.corpus.vocabulary)}"
         raise UnknownWordError(f"{self.corpus.path}: does not contain {word or query!r}{why}")
 
     def bounds(self, unit: str) -> np.ndarray:

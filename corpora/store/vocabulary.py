@@ -45,6 +45,10 @@ class Vocabulary:
         """Decode a range of types, by default all."""
         return read_strings(self.text, self.offsets, first, len(self) if stop is None else stop)
 
+    def encoded(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the types as bytes, and where each starts and ends."""
+        return self.text, self.offsets[:-1], self.offsets[1:]
+
     def id_of(self, word: str) -> int | None:
         """Return the id of a word by binary search, or None if it does not occur."""
         target = word.encode()

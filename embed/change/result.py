@@ -11,6 +11,7 @@ import numpy as np
 
 from firth.corpora.common.errors import UnknownWordError
 from firth.corpora.store.concordance import Line
+from firth.corpora.text.spelling import FoldedWords, did_you_mean
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import Periods
 from firth.embed.change.sentences import sentences_of
@@ -31,7 +32,13 @@ def compared_row(
     read = periods.corpora[0].text.words(word)
     found = read[0] if len(read) == 1 else word
     if found not in index:
-        raise UnknownWordError(f"{word!r} is not one of the {len(index):,} words of the periods")
+        row = FoldedWords(list(index)).row(word)
+        if row is None:
+            raise UnknownWordError(
+                f"{word!r} is not one of the {len(index):,} words of the periods; "
+                f"{did_you_mean(word, list(index))}"
+            )
+        found = list(index)[row]
     tokens = counts[:, index[found]].tolist()
     if min(tokens) >= min_count:
         return index[found]

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import TextIO
 
@@ -9,6 +10,7 @@ from firth.corpora.common.console import padded
 from firth.corpora.common.errors import FirthError, UnknownWordError
 from firth.corpora.common.reporting import note
 from firth.corpora.text.segment import LONE_SURROGATE
+from firth.corpora.text.spelling import did_you_mean
 from firth.embed.vectors.neighbors import Neighbor, vector_of
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -16,8 +18,8 @@ from firth.embed.vectors.word_vectors import WordVectors
 def find_word(vectors: WordVectors, query: str) -> str:
     """Find the vocabulary word for a typed word.
 
-    The run's own text settings apply; without settings, the word is tried as written, then
-    lower-cased. A note reports if another form was found, or if the vector is composed.
+    ``WordVectors.words`` looks it up. A note reports if another form was found, or if the vector
+    is composed.
     """
     if LONE_SURROGATE.search(query):
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
@@ -26,13 +28,15 @@ def find_word(vectors: WordVectors, query: str) -> str:
         apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
         raise UnknownWordError(
             f"{vectors.name}: {query!r} is {apart} under this run's text settings; "
-            "pass single words"
+            f"{did_you_mean(query, vectors.vocabulary, 'pass single words')}"
         )
     row = vectors.row(words[0])
     if row is None:
         vector_of(vectors, words[0])  # raises if there is none
     if words[0] != query:
-        note(f"{query!r} is read as {words[0]!r}")
+        looks_same = unicodedata.normalize("NFC", query) == unicodedata.normalize("NFC", words[0])
+        form = " in another Unicode normal form" if looks_same else ""
+        note(f"{query!r} is read as {words[0]!r}{form}")
     if row is None:
         made_of = vectors.composed_of
         note(f"{words[0]!r} is not in the vocabulary; its vector is composed of its {made_of}")

@@ -28,7 +28,7 @@ from firth.embed.registry import find_method
 from firth.embed.study.choices import choose_settings
 from firth.embed.study.folder import StudyFolder
 from firth.embed.study.settings import BUILD, COMPARE, Study, command_options, make_config
-from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.neighbors import known_word, nearest
 from firth.embed.vectors.word_vectors import WordVectors
 
 REPORT = "report.html"
@@ -265,7 +265,9 @@ def _print_neighbors(
 ) -> None:
     """Print the neighbors of words, by default of some chosen ones, in every run."""
     asked = words or choose_words(opened, [], _N_WORDS)
-    shared = [word for word in asked if all(run.row(word) is not None for run in opened)]
+    shared = [
+        word for word in asked if all(run.row(known_word(run, word)) is not None for run in opened)
+    ]
     skipped = [word for word in asked if word not in shared]
     if skipped:
         note(f"`words`: neighbors are only in the report for {', '.join(skipped)}: not in all runs")

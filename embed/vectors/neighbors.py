@@ -7,9 +7,9 @@ import numpy as np
 
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.text.spelling import did_you_mean
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
-from firth.embed.vectors.spelling import close_spellings
 
 METHODS = ("3cosadd", "3cosmul")
 _EPSILON = 0.001  # Levy & Goldberg 2014, section 4
@@ -151,6 +151,7 @@ def analogy(
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:
     """Return the unit vectors of words, composed of n-grams for unseen words."""
     # returns units: float64 (n, D) or scipy.sparse CSR (n, D)
+    words = [known_word(vectors, word) for word in words]
     rows = [vectors.row(word) for word in words]
     known = [row for row in rows if row is not None]
     unseen = [place for place, row in enumerate(rows) if row is None]
@@ -165,17 +166,21 @@ def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, lis
     return units, rows
 
 
+def known_word(vectors: StaticVectors, text: str) -> str:
+    """Return the word of the vocabulary that a text spells; the text if there is none."""
+    words = [text] if vectors.row(text) is not None else vectors.words(text)
+    return words[0] if len(words) == 1 else text
+
+
 def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
     """Return the vector of a word; raise UnknownWordError if it has none."""
     # returns float32 (D,)
-    vector = vectors.vector(word)
+    vector = vectors.vector(known_word(vectors, word))
     if vector is not None:
         return vector
     name = getattr(vectors, "name", "vectors")
-    close = close_spellings(word, vectors.vocabulary)
-    offer = f"did you mean {' or '.join(map(repr, close))}?" if close else "check the spelling"
-    if " " in word:
-        offer = "pass one word at a time"
+    otherwise = "pass one word at a time" if " " in word else "check the spelling"
+    offer = did_you_mean(word, vectors.vocabulary, otherwise)
     raise UnknownWordError(f"{name}: no vector for {word!r}; {offer}")
 
 

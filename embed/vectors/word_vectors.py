@@ -14,6 +14,7 @@ from firth.corpora.artifacts.artifact import MAKER
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.common.reporting import note
+from firth.corpora.text.spelling import FoldedWords
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
 from firth.embed.vectors.neighbors import (
@@ -358,9 +359,9 @@ class WordVectors:
     def words(self, text: str) -> list[str]:
         """Split text into words as the corpus was split.
 
-        Without text settings, the whole text is one word if it has a vector; otherwise it is split
-        at white space. Each word is lower-cased if only that form has a vector.
-        The text of a phrase in the vocabulary, "new york" of ``new_york``, is that one word.
+        The whole text is one word if the vocabulary has it, "new york" also as ``new_york``.
+        Otherwise it is split, without text settings at white space. A word that the vocabulary
+        lacks is spelled as one that it has, if they differ in case or Unicode normal form only.
 
         Parameters
         ----------
@@ -372,12 +373,14 @@ class WordVectors:
         list of str
             Words, with or without a vector.
         """
-        if self.text is not None:
-            return self._as_phrase(self.text.words(text))
-        whole = self._as_spelled(text)
-        if self.row(whole) is not None:
-            return [whole]
-        return self._as_phrase([self._as_spelled(part) for part in text.split()])
+        words = text.split() if self.text is None else self.text.words(text)
+        if len(words) == 1 and self.row(words[0]) is not None:
+            return words
+        parts = [word for word in words if word != "_"]  # the segmenter splits new_york, too
+        for whole in (text, "_".join(parts))[: 2 if len(parts) > 1 else 1]:
+            if (word := self._as_spelled(whole)) is not None:
+                return [word]
+        return [self._as_spelled(word) or word for word in words]
 
     def nearest(self, word: str | np.ndarray, k: int = 10) -> Neighbors:
         """Find the words nearest to a word or a vector by cosine.
@@ -491,16 +494,18 @@ class WordVectors:
         rows = self.matrix if is_dense(self.matrix) else self.matrix.toarray()
         return np.array(rows, dtype=np.float32)
 
-    def _as_phrase(self, words: list[str]) -> list[str]:
-        """Return words as one if that is in the vocabulary, joined like the phrases of a corpus."""
-        parts = [word for word in words if word != "_"]  # the segmenter splits new_york, too
-        joined = "_".join(parts)
-        return [joined] if len(parts) > 1 and self.row(joined) is not None else words
+    def _as_spelled(self, text: str) -> str | None:
+        """Return the word of the vocabulary that a text spells; None if there is none."""
+        for form in (text, text.lower()):
+            if self.row(form) is not None:
+                return form
+        row = self._folded.row(text)
+        return None if row is None else self.vocabulary[row]
 
-    def _as_spelled(self, word: str) -> str:
-        """Return the word as written, or lower-cased if only that has a vector."""
-        lower = word.lower()
-        return lower if self.row(word) is None and self.row(lower) is not None else word
+    @cached_property
+    def _folded(self) -> FoldedWords:
+        """The words by what their spellings share."""
+        return FoldedWords(self.vocabulary)
 
 
 def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordTable | None:

@@ -9,7 +9,7 @@ import mmap
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -238,14 +238,3 @@ def shared_rows(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
     places = index_words(a), index_words(b)
     words = [word for word in places[0] if word in places[1]]
     return np.array([[rows[word] for word in words] for rows in places], np.int64).reshape(2, -1)
-
-
-def encode_words(words: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return any vocabulary as bytes, for searches over all words."""
-    # returns buffer: uint8 (n_bytes,); returns starts, ends: int64 (V,)
-    if isinstance(words, StoredVocabulary):
-        return words.encoded()
-    cells = [word.encode("utf-8", "surrogatepass") for word in words]
-    ends = np.cumsum(np.fromiter(map(len, cells), np.int64, len(cells)))
-    starts = np.concatenate(([0], ends[:-1])) if len(ends) else ends
-    return np.frombuffer(b"".join(cells), np.uint8), starts, ends

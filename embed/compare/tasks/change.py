@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from firth.corpora.text.spelling import fold
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.graded_change import GradedWord, looks_graded, read_graded
 from firth.embed.compare.datasets.head import Head, Match
@@ -87,12 +88,15 @@ class ChangeTask(Task):
 def _changes_of(vectors: StaticVectors) -> Mapping[str, tuple[float, list[int]]] | None:
     """Return the changes that a run stores."""
     path = getattr(vectors, "path", None)
-    return None if path is None else read_changes(Path(path))
+    changes = None if path is None else read_changes(Path(path))
+    if changes is None:
+        return None
+    return {fold(word): changes[word] for word in reversed(changes)} | changes
 
 
 def _find(
     changes: Mapping[str, tuple[float, list[int]]], word: GradedWord
 ) -> tuple[float, list[int]] | None:
     """Return distance and counts of a word, by its first spelling that was compared."""
-    spellings = [form for each in word.spellings for form in (each, each.lower())]
+    spellings = [form for each in word.spellings for form in (each, each.lower(), fold(each))]
     return next((changes[form] for form in spellings if form in changes), None)

@@ -5,6 +5,7 @@ import fnmatch
 import io
 import json
 import os
+import unicodedata
 
 import numpy as np
 import pytest
@@ -332,3 +333,18 @@ def test_two_processes_can_make_the_index_at_once(server, tmp_path):
     both = [server.python(code, corpus.path, workdir=tmp_path) for _ in range(2)]
     counts = [process.wait().stdout for process in both]
     assert counts == [f"{len(Search(corpus).find('sea'))}\n"] * 2
+
+
+@pytest.mark.process
+def test_queries_find_words_as_the_corpus_spells_them(tmp_path):
+    rows = ["xã hội", "cafe\u0301", "nhà", "xã hội"]
+    lines = [f"{n}\t{word}\t_\tX\t_\t_\t0\troot\t_\t_" for n, word in enumerate(rows, 1)]
+    (tmp_path / "a.conllu").write_text("\n".join(lines) + "\n\n", "utf-8")
+    corpus = build_corpus(
+        tmp_path / "a.conllu", tmp_path / "corpus", options=BuildOptions(threads=1)
+    )
+    for query in ("xã hội", "Xã  Hội", "xã_hội", unicodedata.normalize("NFD", "xã hội")):
+        assert len(Search(corpus).find(query)) == Search(corpus).count(query) == 2
+    assert len(Search(corpus).find("caf\u00e9 nhà xã hội")) == 1
+    with pytest.raises(UnknownWordError, match="does not contain 'nhá'; did you mean 'nhà'"):
+        Search(corpus).find("nhá")

@@ -71,7 +71,9 @@ def test_a_hand_worked_example():
     assert {(each.p, each.q, each.chance, each.count_a) for each in found.words} == {(None,) * 4}
     asked = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
     assert [each.word for each in asked.words] == ["y", "x", "w"]
-    with pytest.raises(UnknownWordError, match=r"^'q' is not one of the 3 shared words$"):
+    with pytest.raises(
+        UnknownWordError, match=r"^'q' is not one of the 3 shared words; check the spelling$"
+    ):
         differ(FIRST, SECOND, k=1, words=["q"])
 
 

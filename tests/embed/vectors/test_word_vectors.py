@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import unicodedata
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,11 +61,11 @@ def test_words_pass_through_the_text_settings_of_the_run(run):
     (run / "config.json").write_text(json.dumps({"text": settings}))
     opened = load_vectors(run)
     assert opened.text == TextSettings(keep_case=True)
-    assert opened.words("Naïve men's") == ["Naïve", "men", "'", "s"]
+    assert opened.words("Naïve men's") == ["naïve", "men", "'", "s"]
 
 
-def test_words_of_a_plain_file_are_tried_as_written_then_lower_cased(vectors):
-    assert vectors.words("The Paris PARIS KING Kong") == ["the", "Paris", "PARIS", "king", "Kong"]
+def test_words_are_tried_as_written_then_lower_cased_then_in_any_case(vectors):
+    assert vectors.words("The Paris PARIS KING Kong") == ["the", "Paris", "Paris", "king", "Kong"]
 
 
 def test_a_word_with_a_space_is_found_whole():
@@ -398,3 +399,48 @@ def test_the_text_of_a_phrase_is_a_query_of_its_word(text):
     assert vectors.words("york new") == ["york", "new"]
     assert vectors.words("in new york") == ["in", "new", "york"]
     assert len(vectors.words("a _")) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "word"),
+    [
+        ("cafe\u0301", "café"),
+        ("CAFÉ", "café"),
+        ("việt nam", "Việt Nam"),
+        ("Vie\u0323\u0302t_nam", "Việt Nam"),
+        ("10\u202f000", "10 000"),
+        ("10 000", "10 000"),
+        ("university of oxford", "University_of_Oxford"),
+        ("ODOS", "ODOS"),
+        ("ΟΔΟΣ", "οδοσ"),
+        ("iphone", "iPhone"),
+        ("한국", unicodedata.normalize("NFD", "한국")),
+        ("turkey", "turkey"),
+        ("TURKEY", "turkey"),
+        ("OSLO", "Oslo"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text",
+    [None, TextSettings(), TextSettings(keep_case=True)],
+    ids=["none", "lower", "cased"],
+)
+def test_a_word_is_found_as_the_vocabulary_spells_it(query, word, text):
+    words = [
+        "café", "Việt Nam", "10 000", "University_of_Oxford", "ODOS", "οδοσ", "iPhone", "Oslo",
+        "Turkey", "turkey", unicodedata.normalize("NFD", "한국"), "nam",
+    ]  # fmt: skip
+    vectors = WordVectors(words, np.eye(len(words), dtype=np.float32), text=text)
+    assert vectors.words(query) == [word]
+    assert find_word(vectors, query) == word
+    assert np.array_equal(vectors[query], vectors[word])
+    assert vectors.nearest(query) == vectors.nearest(word)
+    assert vectors.similarity(query, word) == 1
+
+
+def test_a_query_of_several_words_is_answered_with_close_spellings():
+    vectors = WordVectors(["xã hội", "nhà"], np.eye(2, dtype=np.float32), text=TextSettings())
+    with pytest.raises(UnknownWordError, match=r"2 words .xã hộ. .*did you mean 'xã hội'"):
+        find_word(vectors, "xã hộ")
+    with pytest.raises(UnknownWordError, match="pass single words"):
+        find_word(vectors, "a sentence of other words")

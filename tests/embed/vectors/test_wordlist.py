@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.text.spelling import encode_words
 from firth.embed.vectors import wordlist
 from firth.embed.vectors.wordlist import (
     StoredVocabulary,
-    encode_words,
     escape,
     index_words,
     unescape,

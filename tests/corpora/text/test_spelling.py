@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firth.embed.vectors.spelling import close_spellings, edit_distances
+from firth.corpora.text.spelling import FoldedWords, close_spellings, edit_distances
 
 letters = st.text("abc", max_size=6).map(str.encode)
 
@@ -54,3 +54,17 @@ def test_without_close_words_there_are_no_suggestions():
 
 def test_single_characters_have_no_suggestions():
     assert close_spellings("詩", ["诗", "让", "踩"]) == []
+
+
+def test_case_and_spaces_are_no_distance():
+    words = ["New_York", "news", "a"]
+    assert close_spellings("new yrok", words) == ["New_York"]
+    assert close_spellings("NEW YORK", words) == ["New_York"]
+
+
+def test_other_spellings_share_their_folded_form():
+    words = ["a\nb", "New_York", "new york", "Straße", "ŉ", "_", "é"]
+    folded = FoldedWords(words)
+    queries = ["NEW  YORK", " new\u00a0york ", "STRASSE", "ŉ", "e\u0301", "É", "york", "", " ", "_"]
+    assert [folded.row(text) for text in queries] == [1, 1, 3, 4, 6, 6, None, None, None, 5]
+    assert FoldedWords([]).row("a") is None
