@@ -167,7 +167,8 @@ def _by_content(head: bytes, source: str) -> str | None:
         if re.match(begins, head):
             raise SourceError(f"{source}: {kind}, not text; {remedy} (or pass `format=text`)")
     conll = _CONLL.match(head)
-    if conll and (b"\n1\t" in head[conll.end() - 1 :] or b"\n\n" in head):
+    again = conll and (b"\n1\t" in head[conll.end() - 1 :] or b"\n\n" in head)
+    if conll and (again or b" " not in conll[0]):
         n_columns = conll[1].count(b"\t") + 2
         raise SourceError(
             f"{source}: CoNLL with {n_columns} columns, not CoNLL-U; name them: (echo '# "

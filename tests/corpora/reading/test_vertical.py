@@ -119,6 +119,7 @@ NAMED = {
     "#begin document (a)\na 0 0 The DT\n": "CoNLL-2012",
     "The/at cat/nn sat/vbd on/in the/at mat/nn today/nr ./.\n": "words with tags",
     "1\tThe\tthe\tDT\n2\tcat\tcat\tNN\n\n1\tIt\tit\tPRP\n": "CoNLL with 4 columns",
+    "1\tThe\tthe\n2\tcat\tcat\n": "CoNLL with 3 columns",
     "a dog\t3\none cat\t5\nmy bird\t6\n": "a table of 2 columns",
     "<page>\nSome text.\n</page>\n": "unknown markup",
 }
