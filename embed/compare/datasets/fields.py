@@ -1,5 +1,6 @@
 """Read the lines of evaluation sets, and split them by the delimiter that fits best."""
 
+import codecs
 import csv
 import json
 import math
@@ -206,7 +207,14 @@ def read_bytes(path: Path) -> bytes:
         raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
     if kind := compression_of(content[:_HEAD]):
         content = b"".join(decompress([content], kind, str(path)))
-    return _recoded(content.removeprefix(b"\xef\xbb\xbf"), path)
+    return _recoded(as_utf8(content), path)
+
+
+def as_utf8(content: bytes) -> bytes:
+    """Return content without its byte order mark; UTF-16 with one as UTF-8."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace").encode()
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def _recoded(content: bytes, path: Path) -> bytes:

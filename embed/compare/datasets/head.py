@@ -8,7 +8,7 @@ from pathlib import Path
 
 from firth.corpora.common.errors import FirthError
 from firth.corpora.reading.compression import compression_of, decompress
-from firth.embed.compare.datasets.fields import DELIMITERS, Row, is_comment, split
+from firth.embed.compare.datasets.fields import DELIMITERS, Row, as_utf8, is_comment, split
 
 _BYTES = 1 << 18
 _LONGEST = 3  # words in a field that is a word or a name rather than a sentence
@@ -39,8 +39,8 @@ class Head:
         if path.is_dir():
             names = (str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
             return cls(path, len(files), "", tuple(sorted(names)))
-        content = _first_bytes(path)
-        text = "" if b"\0" in content else content.decode("utf-8-sig", errors="replace")
+        content = as_utf8(_first_bytes(path))
+        text = "" if b"\0" in content else content.decode(errors="replace")
         whole_lines = text if len(content) < _BYTES else text.rpartition("\n")[0]
         return cls(path, len(files), whole_lines)
 

@@ -11,8 +11,8 @@ import pytest
 from firth.corpora.common.errors import SettingError
 from firth.embed.commands import compare
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.fields import read_rows
-from firth.embed.compare.datasets.head import Match
+from firth.embed.compare.datasets.fields import read_bytes, read_rows
+from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.kinds import KINDS, Kind
 from firth.embed.compare.scoring.cache import MeasurementCache
@@ -197,3 +197,10 @@ def test_a_metric_of_ones_own_is_measured_each_time(tmp_path, monkeypatch):
         (found,) = cache.measure("run", vectors, np.array([True]), "skip")
         assert isinstance(found.statistic, OwnStatistic)
     assert list(tmp_path.rglob("*.npz")) == []
+
+
+def test_a_set_in_utf16_is_recognized_and_read(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("king\tqueen\t8\nman\twoman\t9\nday\tnight\t3\n", encoding="utf-16")
+    assert Head.of(str(path)).lines[0] == "king\tqueen\t8"
+    assert read_bytes(path).startswith(b"king\tqueen\t8")
