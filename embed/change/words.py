@@ -141,8 +141,8 @@ def _open_runs(
     for place in places:
         if Path(place).is_file():
             raise SettingError(
-                f"{place}: is a file of vectors, without counts and text; firth align and firth "
-                "differ compare two of them"
+                f"{place}: is a file of vectors, without counts and text; `align_vectors()` "
+                "and `differ()` compare two of them"
             )
     if len(places) != 2 or any(kind_of(place) != RUN for place in places):
         return []
