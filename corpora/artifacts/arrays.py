@@ -184,7 +184,11 @@ def read_strings(text: np.ndarray, offsets: np.ndarray, first: int, stop: int) -
     bounds = np.asarray(offsets[first : stop + 1]).tolist()
     base = bounds[0]
     block = text[base : bounds[-1]].tobytes()
-    return [block[a - base : b - base].decode() for a, b in itertools.pairwise(bounds)]
+    try:
+        return [block[a - base : b - base].decode() for a, b in itertools.pairwise(bounds)]
+    except UnicodeDecodeError as error:
+        path = getattr(text, "filename", "text")
+        raise ArtifactError(f"{path}: is damaged ({error}); build the corpus again") from None
 
 
 def offsets_of(lengths: Iterable[int]) -> np.ndarray:

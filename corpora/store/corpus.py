@@ -16,8 +16,9 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
 from firth.corpora.store.manifest import MANIFEST as MANIFEST
 from firth.corpora.store.manifest import read_manifest
+from firth.corpora.store.ranges import check_shard, check_vocabulary
 from firth.corpora.store.sampling import nested_sample
-from firth.corpora.store.shards import FORMS, Shard
+from firth.corpora.store.shards import FORMS, UNITS, Shard
 from firth.corpora.store.view import Boundary, Documents, StoredText, choose_words
 from firth.corpora.store.view import View as View  # return type of Corpus.view
 from firth.corpora.store.vocabulary import Vocabulary
@@ -213,18 +214,47 @@ class Corpus:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """All types with their counts."""
-        return Vocabulary(self.path / "vocabulary")
+        return self._vocabulary("vocabulary")
 
     @cached_property
     def forms(self) -> Vocabulary | None:
         """The forms in the text, if words were replaced by lemmas; ids as in ``Shard.forms``."""
-        return Vocabulary(self.path / FORMS) if self.text.lemmatize else None
+        return self._vocabulary(FORMS) if self.text.lemmatize else None
+
+    def _vocabulary(self, name: str) -> Vocabulary:
+        """Open a vocabulary and check its ranges."""
+        vocabulary = Vocabulary(self.path / name)
+        check_vocabulary(vocabulary)
+        return vocabulary
 
     @cached_property
     def shards(self) -> list[Shard]:
-        """The shards in text order."""
+        """The shards in text order, after their ranges were checked."""
         names = [entry["name"] for entry in self.manifest["shards"]]
-        return [Shard(self.path / "shards" / name, self.held_out_unit) for name in names]
+        shards = [Shard(self.path / "shards" / name, self.held_out_unit) for name in names]
+        n_forms = None if self.forms is None else len(self.forms)
+        n_sources = len(self.manifest["document_sources"])
+        for shard in shards:
+            check_shard(shard, len(self.vocabulary), n_forms, n_sources)
+        if self.sampled is None:  # or the sizes are those of the sample
+            self._check_sizes(shards)
+        return shards
+
+    def _check_sizes(self, shards: list[Shard]) -> None:
+        """Raise unless the sizes in the manifest are those of the arrays."""
+        sizes = {"types": len(self.vocabulary), "tokens": sum(len(each.ids) for each in shards)}
+        for unit in UNITS:
+            sizes[f"{unit}s"] = sum(len(each.offsets(unit)) - 1 for each in shards)
+        sizes["held_out_units"] = sum(int(each.held_out.sum()) for each in shards)
+        sizes["held_out_tokens"] = sum(
+            int(np.diff(each.units) @ each.held_out.astype(np.int64)) for each in shards
+        )
+        for name, size in sizes.items():
+            if self.manifest[name] != size:
+                raise ArtifactError(
+                    f"{self.path / MANIFEST}: is damaged ({name} {self.manifest[name]}, expected "
+                    f"{size}); build the corpus again"
+                )
 
     @property
     def keeps_text(self) -> bool:
@@ -293,8 +323,18 @@ class Corpus:
         return lines
 
     def verify(self) -> None:
-        """Verify the checksum of every file; raise ArtifactError at the first that is damaged."""
+        """Verify every file and how the types are counted; raise ArtifactError at the first damage.
+
+        The checksum of a file is verified first, then that its numbers are in range.
+        """
         verify(self.path)
+        whole = self if self.sampled is None else Corpus.open(self.path)
+        counted = whole.stored.count_types("train") + whole.stored.count_types("held-out")
+        if not np.array_equal(counted, whole.vocabulary.counts):
+            raise ArtifactError(
+                f"{self.path / 'vocabulary' / 'counts.npy'}: is damaged (the types occur at other "
+                "rates); build the corpus again"
+            )
 
     def sample(self, tokens: int, *, seed: int = 1) -> "Corpus":
         """Sample training documents; the held-out slice is unchanged.

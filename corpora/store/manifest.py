@@ -36,12 +36,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
     """List the entries of a manifest that are used, and whether each is valid."""
     tally, settings, sources = (manifest.get(name) for name in ("tally", "settings", "sources"))
+    names = manifest.get("document_sources")
     return [
         *((name, _is_count(manifest.get(name))) for name in _COUNTS),
         ("fingerprint", isinstance(manifest.get("fingerprint"), str)),
         ("text", isinstance(manifest.get("text"), dict)),
         ("settings", isinstance(settings, dict) and "held_out" in settings),
         ("sources", isinstance(sources, list) and all(map(_is_source, sources))),
+        ("document_sources", isinstance(names, list) and all(isinstance(n, str) for n in names)),
         ("held_out_unit", manifest.get("held_out_unit") in UNITS),
         ("shards", _are_shards(manifest.get("shards"))),
         ("tally", isinstance(tally, dict) and all(map(_is_count, tally.values()))),

@@ -322,7 +322,9 @@ class Search:
         """Return the first positions of some types, ascending, int64 (n,)."""
         parts = [self.occurrences.of(each)[:limit].astype(np.int64) for each in types.tolist()]
         found = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-        if len(found) and not np.isin(self.take(found[[0, -1]]), types).all():
+        ascend = all((part[1:] > part[:-1]).all() for part in parts)
+        ends = found[[found.argmin(), found.argmax()]] if len(found) else found
+        if not ascend or not np.isin(self.take(ends), types).all():
             self.occurrences.refuse()
         return np.sort(found)[:limit] if len(parts) > 1 else found
 

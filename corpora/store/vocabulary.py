@@ -23,7 +23,7 @@ class Vocabulary:
         self.text = open_array(directory, "words.text")  # uint8 (n_bytes,), concatenated UTF-8
         self.offsets = open_array(directory, "words.offsets")  # int64 (n_types + 1,)
         self.counts = open_array(directory, "counts")  # int64 (n_types,), tokens
-        self._by_text = open_array(directory, "by_text")
+        self.by_text = open_array(directory, "by_text")  # int32 (n_types,), ids by code point
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -55,7 +55,7 @@ class Vocabulary:
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
-            type_id = int(self._by_text[middle])
+            type_id = int(self.by_text[middle])
             found = self.text[self.offsets[type_id] : self.offsets[type_id + 1]].tobytes()
             if found == target:
                 return type_id
@@ -73,8 +73,8 @@ class Vocabulary:
     @cached_property
     def ranks(self) -> np.ndarray:
         """int64 (n_types,): the place of each type in the order of UTF-8."""
-        ranks = np.empty(len(self), dtype=np.int64)
-        ranks[self._by_text] = np.arange(len(self))
+        ranks = np.zeros(len(self), dtype=np.int64)
+        ranks[self.by_text] = np.arange(len(self))
         return ranks
 
     @cached_property
