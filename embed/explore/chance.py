@@ -139,6 +139,7 @@ def _recipe(vectors: WordVectors, corpora: Sequence[str | Path]) -> _Recipe:
         raise ArtifactError(
             f"{vectors.name}: was trained on a sample of a corpus, not on all of it"
         )
+    corpus.verify()
     return _Recipe(corpus, run.method, run.settings(METHODS[run.method].config_class()))
 
 

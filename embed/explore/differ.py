@@ -125,7 +125,7 @@ def differ(
     compared = _Compared.of(first, second, k, min_count, f"{first.name} and {second.name}")
     runs = [Run.open(v.path) for v in (first, second) if v.path is not None]
     for place in corpora:
-        corpus_at(place, runs)
+        corpus_at(place, runs).verify()
     asked = None if words is None else [compared.row(word) for word in dict.fromkeys(many(words))]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:

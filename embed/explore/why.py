@@ -220,6 +220,7 @@ class Explainer:
     def _matrix(self) -> tuple[list[str], Any]:
         """The matrix that the run factored, float32 CSR (V, V), with the words of its rows."""
         config = self._described.settings(SvdConfig)
+        self._corpus.verify()
         return weighted_matrix(self._corpus, config)
 
 

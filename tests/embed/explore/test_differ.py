@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import firth
-from firth.corpora.common.errors import SettingError, UnknownWordError
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.corpora.store.view import StoredText
 from firth.embed.explore.chance import surprise
 from firth.embed.explore.differ import _larger, differ, neighborhoods
@@ -350,6 +350,16 @@ def test_the_command_prints_p_and_q(runs, at):
     shown = output("differ", *paths, *where, "-k", 8, "--resamples", 2, "--top", 1)
     assert shown.split()[:9] == ["word", "count", "A", "count", "B", "distance", "chance", "p", "q"]
     assert shown.splitlines()[-1] == "97 shared words, 8 neighbors each"
+
+
+def test_a_corpus_that_is_damaged_is_refused(runs, at, tmp_path):
+    moved = shutil.copytree(at["corpora"][0], tmp_path / "moved")
+    path = moved / "shards" / "00000" / "ids.npy"
+    ids = np.load(path)
+    ids[:2] = ids[1::-1]
+    np.save(path, ids)
+    with pytest.raises(ArtifactError, match=r"ids\.npy: checksum mismatch, the file is damaged"):
+        differ(runs[0][0], runs[1][0], k=8, resamples=1, corpora=[moved])
 
 
 def test_the_corpus_of_another_run_is_refused(runs, at):

@@ -57,6 +57,16 @@ def test_contexts_of_counts_explain_all_of_the_cosine_of_untruncated_vectors(cor
         assert product / found.by_contexts == pytest.approx(each.share, rel=1e-4)
 
 
+def test_a_corpus_that_is_damaged_is_refused(corpus, svd, tmp_path):
+    moved = Corpus.open(shutil.copytree(corpus.path, tmp_path / "moved"))
+    path = moved.path / "shards" / "00000" / "ids.npy"
+    ids = np.load(path)
+    ids[:2] = ids[1::-1]  # in range
+    np.save(path, ids)
+    with pytest.raises(ArtifactError, match=r"ids\.npy: checksum mismatch, the file is damaged"):
+        why_near(svd, "sea", "ship", corpus=moved)
+
+
 def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgram):
     vectors = WordVectors.open(skipgram)
     found = why_near(skipgram, "sea", "ship", contexts=EVERY)
