@@ -193,7 +193,7 @@ def test_runs_that_are_not_of_the_training_are_refused_before_it(corpus, copied,
         return said.removeprefix(f"{copied.parent}/")
 
     assert refused("train-cbow", corpus).startswith("run-seed1: already exists; choose another")
-    other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 20, name="other").path
+    other = corpus_of(tmp_path, ["a b c d", "b c d a"] * 2000, name="other").path
     message = "run-seed1: was trained with different corpus;"
     assert refused("train-skipgram", other).startswith(message)
     path = second / "vectors.npy"
@@ -345,4 +345,5 @@ def test_other_initial_vectors_are_another_training(corpus, tmp_path):
     output(*arguments)
     assert "kept" in output(*arguments)
     train("train-skipgram", corpus, first, "--force", "--seed", 5)
-    assert refusal(*arguments).startswith(f"{tmp_path}/run-seed1: was trained with different init;")
+    refused = invoke(*arguments)
+    assert f"Error: {tmp_path}/run-seed1: was trained with different init;" in refused.stderr

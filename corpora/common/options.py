@@ -197,13 +197,14 @@ def _of_kind(owner: str, name: str, kind: Any, value: Any) -> Any:
     kind = typing.get_origin(kind) or kind
     taken = value.item() if hasattr(value, "item") else value  # numpy's numbers
     number = isinstance(taken, int | float) and not isinstance(taken, bool)
-    if (kind is float and number) or (kind is int and number and taken == taken // 1):
-        taken = kind(taken)
+    if kind is int and number and taken == taken // 1:
+        taken = int(taken)
     elif kind is tuple and isinstance(taken, str | os.PathLike | Sequence):
         taken = many(taken)
     elif kind is str and isinstance(taken, os.PathLike | list | tuple):
         taken = ",".join(map(str, many(taken)))
-    if not isinstance(taken, kind) or (isinstance(taken, bool) and kind is not bool):
+    right = number if kind is float else isinstance(taken, kind)
+    if not right or (isinstance(taken, bool) and kind is not bool):
         raise SettingError(
             f"{owner}.{name} must be of type {kind.__name__}, got {value!r}", setting=name
         )

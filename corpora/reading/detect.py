@@ -163,8 +163,8 @@ def _by_content(head: bytes, source: str) -> str | None:
         begins = format_named(name).begins
         if begins and begins(head):
             return name
-    for begins, kind, remedy in _STRUCTURES:
-        if re.match(begins, head):
+    for beginning, kind, remedy in _STRUCTURES:
+        if re.match(beginning, head):
             raise SourceError(f"{source}: {kind}, not text; {remedy} (or pass `format=text`)")
     conll = _CONLL.match(head)
     again = conll and (b"\n1\t" in head[conll.end() - 1 :] or b"\n\n" in head)

@@ -29,6 +29,7 @@ _TOKENIZER_OPTIONS = "tokenizer_config.json"
 # Names of modules that look pieces up, and of others with as many rows.
 _TABLE = re.compile(r"embed|^wte$|^shared$")
 _OTHER_TABLE = re.compile(r"position|type|out")
+_REMEDY = "export the words as int8, which are mapped"  # where they do not fit the memory
 _TABLES = 6  # of the input embeddings: a second copy, and others while they are compared
 _BY_TOKENIZER_BYTE = 24
 _SAVE = "AutoModel.from_pretrained(...).save_pretrained(...)"
@@ -139,8 +140,7 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
         )
     size = _TABLES * 4 * math.prod(shapes[fitting[0]][1])
     pieces = _BY_TOKENIZER_BYTE * (folder / TOKENIZER).stat().st_size
-    remedy = "export the words as int8, which are mapped"
-    require_room(size + pieces, f"{folder}: reading {fitting[0]}", remedy)
+    require_room(size + pieces, f"{folder}: reading {fitting[0]}", _REMEDY)
     table = _floats(shapes[fitting[0]][0], fitting[0])
     for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
         if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):
@@ -162,7 +162,8 @@ def _model2vec(path: Path, table: np.ndarray) -> np.ndarray:
     weights = found.get("weights", np.ones(len(rows)))
     if rows.shape != (weights.size,) or not ((rows >= 0) & (rows < len(table))).all():
         raise ArtifactError(f"{path}: mapping and weights do not fit {_MODEL2VEC}; {_DOWNLOAD}")
-    require_room(_TABLES * 4 * len(rows) * table.shape[1], f"{path}: reading {_MODEL2VEC}")
+    size = _TABLES * 4 * len(rows) * table.shape[1]
+    require_room(size, f"{path}: reading {_MODEL2VEC}", _REMEDY)
     weighted: np.ndarray = table[rows.astype(np.int64)]
     weighted *= weights.astype(np.float32).reshape(-1, 1)
     return weighted

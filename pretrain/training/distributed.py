@@ -14,10 +14,12 @@ import re
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
 from firth.corpora.common.console import release_messages
 from firth.corpora.common.errors import FirthError, SettingError
@@ -141,13 +143,13 @@ def _launched() -> ProcessGroup:
     return ProcessGroup(*map(int, numbers))
 
 
-def _meet(group: ProcessGroup) -> dist.Store:
+def _meet(group: ProcessGroup) -> Any:
     """Wait until all processes are there; raise if that takes minutes."""
     where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
     if group.is_first and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun has waited
         note(f"waiting for {group.size} processes at {where} (WORLD_SIZE={group.size})")
     try:
-        store, _, _ = next(dist.rendezvous("env://", timeout=_MEETING))
+        store, _, _ = next(rendezvous("env://", timeout=_MEETING))
     except dist.DistError as error:
         raise FirthError(
             f"process {group.rank}: {group.size} processes did not meet at {where} within "

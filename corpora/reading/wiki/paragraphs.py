@@ -146,7 +146,8 @@ def _without_quotes(line: str) -> str:
     ends: dict[int, list[int]] = {2: [], 3: [], 5: []}  # offsets of closing quotes, by length
     for closing in _CLOSING.finditer(line):
         ends[len(closing[1])].append(closing.start())
-    pieces, done = [], 0
+    pieces: list[str] = []
+    done = 0
     for opening in _OPENING.finditer(line):
         size = len(opening[1])
         after = bisect_left(ends[size], opening.end() + 1)

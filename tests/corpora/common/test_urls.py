@@ -12,7 +12,10 @@ from firth.corpora.common.urls import public
         ("s3://b/a?X-Amz-Signature=x&X-Amz-Credential=y",
          "s3://b/a?X-Amz-Signature=***&X-Amz-Credential=***"),
         ("https://h/a?sv=1&sig=a%2Fb=", "https://h/a?sv=1&sig=***"),
-        ("no ftp://u@h/b and h://c?Access_Token=t: x@y", "no ftp://h/b and h://c?Access_Token=*** x@y"),
+        (
+            "no ftp://u@h/b or h://c?Access_Token=t: x@y",
+            "no ftp://h/b or h://c?Access_Token=*** x@y",
+        ),
         ("https://host/@name/a=b", "https://host/@name/a=b"),
     ],
 )  # fmt: skip

@@ -281,7 +281,8 @@ def test_outputs_of_the_wrong_kind_are_named(
 
 
 @pytest.mark.parametrize(
-    "line", ["train-svd corpus --dim 2", "train-cbow corpus --dim 2 --epochs 1 --threads 1"]
+    "line",
+    ["train-svd corpus --dim 2", "train-cbow corpus --dim 2 --epochs 1 --threads 1 --subsample 0"],
 )
 def test_training_says_that_a_text_is_too_small(outputs, monkeypatch, tmp_path, line):
     monkeypatch.chdir(outputs)

@@ -276,12 +276,11 @@ def masked_roberta(folder):
     tokenizer = roberta()
     tokenizer.add_special_tokens(["<mask>"])
     named = {name: tokenizer.token_to_id(f"<{name}>") for name in ("s", "/s", "mask")}
-    config = transformers.RobertaConfig(
-        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=1,
+    return save_of_pieces(
+        folder, "RobertaForMaskedLM", tokenizer, hidden_size=16, num_hidden_layers=1,
         num_attention_heads=2, intermediate_size=24, max_position_embeddings=99, pad_token_id=0,
         bos_token_id=named["s"], eos_token_id=named["/s"], initializer_range=0.5,
     )  # fmt: skip
-    return save(folder, transformers.RobertaForMaskedLM(config), tokenizer)
 
 
 SPELLED = "\"The king isn't (well-known),\" said  it; who's there, Richard?"
