@@ -25,7 +25,7 @@ from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.corpora.common.console import print_table
 from firth.embed.nplm.config import with_samples
-from firth.embed.nplm.network import Network
+from firth.embed.nplm.network import NextWordNetwork
 from firth.embed.nplm.windows import Noise
 
 ROLE = roles.REPORTING
@@ -118,7 +118,7 @@ def step_speed(repeats: int = 200) -> dict[str, float]:
     torch.set_num_threads(1)
     config, n_words = firth.NplmConfig(), 50_000
     counts = (1e7 / np.arange(1, n_words + 1)).astype(np.int64)
-    network = Network(n_words, config.dim, config.window, config.hidden, config.seed, "cpu")
+    network = NextWordNetwork(n_words, config.dim, config.window, config.hidden, config.seed, "cpu")
     network.start_from_counts(counts)
     noise = Noise(counts, with_samples(config, n_words).samples, config.seed)
     rng, shares = np.random.default_rng(1), counts / counts.sum()

@@ -24,7 +24,7 @@ from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.corpora.common.console import print_table
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.store.corpus import Corpus
-from firth.pretrain.config import MlmConfig, Tuning
+from firth.pretrain.config import MlmConfig, MlmTuning
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training.session import PARTS
 
@@ -45,7 +45,9 @@ RECIPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def train(corpus: Corpus, options: Mapping[str, Any], out: Path, tuning: Tuning) -> dict[str, Any]:
+def train(
+    corpus: Corpus, options: Mapping[str, Any], out: Path, tuning: MlmTuning
+) -> dict[str, Any]:
     """Train without pooling; return losses by step, and shares of the time."""
     run = make_mlm_run(corpus, MlmConfig(**options), out, temporary=True, tuning=tuning)
     lines = read_metrics(run / METRICS)
@@ -93,7 +95,7 @@ def main() -> None:
             slots = options["batch"] * options.get("sequence_length", SLOTS)
             options["steps"] = options["steps"] * ROWS * SLOTS // slots
         with tempfile.TemporaryDirectory() as folder:
-            tuning = Tuning(evaluations=max(1, options["steps"] // arguments.every))
+            tuning = MlmTuning(evaluations=max(1, options["steps"] // arguments.every))
             result = train(corpus, options, Path(folder) / "run", tuning)
         found["cells"].append({**cell, "dtype": arguments.dtype, **result})
         print(cell, result["losses"], flush=True)

@@ -426,11 +426,11 @@ def parse_rates(text: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tuning:
+class MlmTuning:
     """Intervals that are not options; tests use smaller ones."""
 
     checkpoint_seconds: float = 300.0  # between checkpoints
     evaluations: int = 20  # on a part of the held-out text, over the budget
 
 
-TUNING = Tuning()
+TUNING = MlmTuning()

@@ -26,7 +26,7 @@ from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import open_start
 from firth.pretrain.attention_scores import SCORES
-from firth.pretrain.config import TUNING, MlmConfig, Tuning
+from firth.pretrain.config import TUNING, MlmConfig, MlmTuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
 from firth.pretrain.device import choose_device, device_name, explain_out_of_memory
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
@@ -132,7 +132,7 @@ def train_mlm(
 @explain_out_of_memory()
 def make_mlm_run(
     corpus: "Corpus", config: MlmConfig, out: Path, *, force: bool = False, temporary: bool = False,
-    tuning: Tuning = TUNING,
+    tuning: MlmTuning = TUNING,
 ) -> Path:  # fmt: skip
     """Train an encoder, or resume an interrupted training; write the run and return its path.
 
@@ -176,7 +176,7 @@ def make_mlm_run(
 
 def _train(
     text: TextSplits, config: MlmConfig, run: Path, device: torch.device, group: ProcessGroup,
-    tuning: Tuning,
+    tuning: MlmTuning,
 ) -> None:  # fmt: skip
     """Train and write the weights; settings that an earlier call chose stay."""
     (run / CHECKPOINTS).mkdir(exist_ok=True)

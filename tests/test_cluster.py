@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from firth.cli import main
 from firth.corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
-from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.artifacts.tasks import TaskFolder, WorkerTask
 from firth.corpora.common import jit
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import ArtifactError, FirthError, SourceError
@@ -514,7 +514,7 @@ def test_a_second_attempt_at_a_task_changes_nothing(tmp_path):
         (folder / "text").write_text(text)
         return text
 
-    task = Task("write-00000", write, ("some",), key="1")
+    task = WorkerTask("write-00000", write, ("some",), key="1")
     twice = Named(ThreadPoolExecutor(1), lambda attempt: lambda: [attempt(), attempt()][1])
     tasks = TaskFolder(twice, tmp_path / "tasks")
 
@@ -528,7 +528,7 @@ def test_a_second_attempt_at_a_task_changes_nothing(tmp_path):
 def test_sums_of_workers_of_two_kinds_are_refused(monkeypatch, tmp_path):
     tasks = TaskFolder(ThreadPoolExecutor(1), tmp_path / "tasks")
     monkeypatch.setattr(jit, "cpu", lambda: "kind-1")
-    done, added = Task("sum-00000", str, ()), Task("sum-00001", str, ())
+    done, added = WorkerTask("sum-00000", str, ()), WorkerTask("sum-00001", str, ())
     assert list(tasks.run([done], exact=False)) == list(tasks.run([done], exact=False))
     monkeypatch.setattr(jit, "cpu", lambda: "kind-2")
     with pytest.raises(
@@ -566,7 +566,7 @@ def test_a_disk_that_workers_do_not_see_is_named(tmp_path):
 
     tasks = TaskFolder(Named(ThreadPoolExecutor(1), removed), tmp_path / "tasks")
     with pytest.raises(ArtifactError, match="must be on a disk that all machines share"):
-        list(tasks.run([Task("any", str, ())]))
+        list(tasks.run([WorkerTask("any", str, ())]))
 
 
 def connect(cluster: str) -> None:

@@ -4,6 +4,7 @@ import ast
 import functools
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,6 +228,16 @@ def test_modules_import_only_lower_layers():
 
 def test_modules_import_each_other_not_the_public_names():
     assert [str(i) for i in all_imports() if i.module in set(firth.__all__) - set(PACKAGES)] == []
+
+
+def test_names_of_classes_are_unique():
+    names = [
+        node.name
+        for path in FILES
+        for node in parsed(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert [name for name, n in Counter(names).items() if n > 1] == []
 
 
 def test_there_are_no_import_cycles():

@@ -19,7 +19,7 @@ _MANIFEST = "task.json"
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkerTask:
     """A call ``function(folder, *arguments)``, which fills a folder and returns a little JSON."""
 
     name: str  # in the dashboard of Dask, such as ``encode-00012``
@@ -45,11 +45,11 @@ class TaskFolder:
         """Return a new path for files that a resumed run does not use."""
         return self.path / f"{name}-{os.urandom(4).hex()}"
 
-    def path_of(self, task: Task) -> Path:
+    def path_of(self, task: WorkerTask) -> Path:
         """Return the folder that a task fills."""
         return self.path / task.folder
 
-    def run(self, tasks: Sequence[Task], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[WorkerTask], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
         """Run tasks, yielding number and result of each as it ends.
 
         Those that were completed before with the same key are not run again. Unless ``exact``, they
@@ -98,7 +98,7 @@ class _Attempt:
     """A task as it is sent to a worker."""
 
     name: str
-    task: Task
+    task: WorkerTask
     home: Path
 
     def __call__(self) -> dict[str, Any] | FirthError:

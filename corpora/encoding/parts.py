@@ -12,7 +12,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import load_arrays, offsets_of, open_array, write_array
 from firth.corpora.artifacts.artifact import fingerprint
-from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.artifacts.tasks import TaskFolder, WorkerTask
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.threads import worker_threads
 from firth.corpora.encoding.encode import EncodedBlock
@@ -71,7 +71,7 @@ def encode_parts(
 
 def _divide(
     files: Sequence[SourceFile], request: Request, part_bytes: int, block_bytes: int
-) -> list[Task]:
+) -> list[WorkerTask]:
     """Divide files into parts of a size that does not depend on the workers."""
     sizes = offsets_of(file.size or 0 for file in files)
     first_of_part = np.unique(sizes[:-1] // part_bytes, return_index=True)[1].tolist()
@@ -88,7 +88,7 @@ def _divide(
         settings = request.settings(), request.options.keep_text, block_bytes
         key = fingerprint([FORMAT, _BLOCK_FORMAT, *settings, about])
         name, arguments = f"encode-{number:05}", (part, request, block_bytes)
-        tasks.append(Task(name, encode_part, arguments, key))
+        tasks.append(WorkerTask(name, encode_part, arguments, key))
     return tasks
 
 

@@ -40,7 +40,7 @@ class Losses:
 NO_LOSSES = Losses(0.0, 0.0, 0.0)
 
 
-class Network:
+class AutoencoderNetwork:
     """Weights on one device, the codes of rows, and steps of training.
 
     Linear: z = x E, decoded as z E^T. Otherwise z = tanh(x E + b) F + f, decoded as

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.autoencoder.network import Losses, Network
+from firth.embed.autoencoder.network import AutoencoderNetwork, Losses
 from firth.embed.runs.session import Interval, Position, Session, lower_rate
 
 CHECKPOINT_SECONDS = 300.0
@@ -30,7 +30,12 @@ class RowSession(Session[RowPosition]):
     """
 
     def __init__(
-        self, run: Path, network: Network, config: AutoencoderConfig, n_rows: int, every: float
+        self,
+        run: Path,
+        network: AutoencoderNetwork,
+        config: AutoencoderConfig,
+        n_rows: int,
+        every: float,
     ) -> None:
         super().__init__(run, network, RowPosition(), Interval(seconds=every), unit="steps")
         self._config, self._n_rows = config, n_rows

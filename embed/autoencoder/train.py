@@ -15,7 +15,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus, View
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.autoencoder.network import NO_LOSSES, Losses, Network, checkpoint_bytes
+from firth.embed.autoencoder.network import NO_LOSSES, AutoencoderNetwork, Losses, checkpoint_bytes
 from firth.embed.autoencoder.row_session import CHECKPOINT_SECONDS, RowSession
 from firth.embed.autoencoder.sparse_rows import SparseRows
 from firth.embed.runs.writer import new_run, training_maker
@@ -131,7 +131,7 @@ def train_codes(
     used = np.flatnonzero(np.diff(matrix.indptr))
     # of a row, on average over rows that are not empty
     squares = float(np.square(matrix.data, dtype=np.float64).sum()) / max(1, len(used))
-    network = Network(config, matrix.shape[1], squares, device)
+    network = AutoencoderNetwork(config, matrix.shape[1], squares, device)
     with RowSession(run, network, config, len(used), checkpoint_seconds) as session:
         for epoch in range(session.position.epoch, config.epochs):
             order = np.random.default_rng((_ORDER, config.seed, epoch)).permutation(used)
@@ -145,7 +145,11 @@ def train_codes(
 
 
 def _learn(
-    network: Network, rows: Any, config: AutoencoderConfig, device: str, session: RowSession
+    network: AutoencoderNetwork,
+    rows: Any,
+    config: AutoencoderConfig,
+    device: str,
+    session: RowSession,
 ) -> Losses:
     """Reconstruct some rows and learn from it; return the losses."""
     step = session.position.step
@@ -159,7 +163,11 @@ def _learn(
 
 
 def _codes(
-    network: Network, matrix: Any, used: np.ndarray, config: AutoencoderConfig, device: str
+    network: AutoencoderNetwork,
+    matrix: Any,
+    used: np.ndarray,
+    config: AutoencoderConfig,
+    device: str,
 ) -> tuple[np.ndarray, Losses]:
     """Return the codes of all rows, float32 (V, D), and how well those in use decode."""
     vectors, total = np.zeros((matrix.shape[0], config.dim), np.float32), NO_LOSSES

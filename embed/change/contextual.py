@@ -23,7 +23,7 @@ _UNREAD = "…"  # for words that the vocabulary of the corpus left out
 
 
 @dataclass(frozen=True, eq=False)
-class Occurrences:
+class OccurrenceStates:
     """Sampled occurrences of words, in order of words and periods."""
 
     words: np.ndarray  # int64 (n,)
@@ -45,7 +45,7 @@ def read_occurrences(
     layers: Sequence[int],
     n: int,
     seed: int,
-) -> Occurrences:
+) -> OccurrenceStates:
     """Sample up to ``n`` occurrences of each word in each period, and read their sentences."""
     searches = [Search(corpus) for corpus in periods.corpora]
     firsts = np.cumsum([0, *(corpus.n_documents for corpus in periods.corpora)])
@@ -67,7 +67,7 @@ def read_occurrences(
                 states[own[chosen]] = part
                 n_done += len(chosen)
                 show(n_done, len(states))
-    return Occurrences(places[0], places[1], places[4], unit_length(states))
+    return OccurrenceStates(places[0], places[1], places[4], unit_length(states))
 
 
 def _states_at(
@@ -88,7 +88,7 @@ def _states_at(
         yield chosen, np.array([read[sentence][place] for sentence, place in places])
 
 
-def prototypes(found: Occurrences, n_words: int, n_periods: int) -> np.ndarray:
+def prototypes(found: OccurrenceStates, n_words: int, n_periods: int) -> np.ndarray:
     """Return the mean unit state of each word in each period, float32 (K, n, D)."""
     means = np.zeros((n_periods, n_words, found.states.shape[1]), np.float32)
     for period in range(n_periods):
@@ -105,7 +105,7 @@ def pair_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def resampled_errors(
-    found: Occurrences, periods: Periods, n_words: int, n: int, seed: int
+    found: OccurrenceStates, periods: Periods, n_words: int, n: int, seed: int
 ) -> np.ndarray:
     """Return the standard error of each word's average distance, by documents drawn ``n`` times.
 

@@ -42,7 +42,7 @@ _NO_P = "only `route=svd-joint` has it"
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ComparedPeriods:
     """What is compared."""
 
     periods: Periods
@@ -82,7 +82,7 @@ class Measured:
     recipe: dict[str, Any] = field(default_factory=dict)  # how the vectors were made
 
 
-def measure(compared: Compared, runs: Sequence[WordVectors], *, only: bool) -> Measured:
+def measure(compared: ComparedPeriods, runs: Sequence[WordVectors], *, only: bool) -> Measured:
     """Measure by the route of the settings; ``only`` the words that are needed, if contextual."""
     settings = compared.settings
     if settings.route == "contextual":
@@ -97,7 +97,7 @@ def measure(compared: Compared, runs: Sequence[WordVectors], *, only: bool) -> M
     return _aligned(compared, spaces, "a period", {"training": made})
 
 
-def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
+def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
     """Measure in one space."""
     from scipy.stats import false_discovery_control  # slow to import
 
@@ -132,7 +132,7 @@ def _joint(compared: Compared, recipe: dict[str, Any]) -> Measured:
 
 
 def _aligned(
-    compared: Compared,
+    compared: ComparedPeriods,
     spaces: Sequence[np.ndarray],
     what: str,
     recipe: dict[str, Any],
@@ -150,7 +150,7 @@ def _aligned(
     return Measured(rows, vectors, columns, _NO_P, recipe)
 
 
-def _by_states(compared: Compared, only: bool) -> Measured:
+def _by_states(compared: ComparedPeriods, only: bool) -> Measured:
     """Measure by the states of an encoder."""
     settings = compared.settings
     encoder = open_encoder(str(settings.encoder))
@@ -169,7 +169,9 @@ def _by_states(compared: Compared, only: bool) -> Measured:
     return Measured(rows, means, columns, _NO_P)
 
 
-def _readable(compared: Compared, rows: np.ndarray, encoder: ContextualEncoder) -> np.ndarray:
+def _readable(
+    compared: ComparedPeriods, rows: np.ndarray, encoder: ContextualEncoder
+) -> np.ndarray:
     """Return the rows of the words that the encoder has pieces for."""
     covered = np.zeros(len(compared.words), bool)
     covered[rows] = encoder.covers(compared.names(rows))

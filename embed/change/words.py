@@ -14,7 +14,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.change.config import MOST_WORDS, ChangeConfig, refuse_training
 from firth.embed.change.periods import Periods, read_periods, read_texts, two_corpora
 from firth.embed.change.result import WordChanges, compared_row
-from firth.embed.change.routes import Compared, measure
+from firth.embed.change.routes import ComparedPeriods, measure
 from firth.embed.change.table import ChangeTable, top_shares
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run
@@ -113,7 +113,7 @@ def word_changes(
         [compared_row(each, chosen, index, counts, settings.min_count) for each in part]
         for part in (many(words or ()), many(require))
     )
-    compared = Compared(chosen, texts, vocabulary, counts, rows, [*asked, *needed], settings)
+    compared = ComparedPeriods(chosen, texts, vocabulary, counts, rows, [*asked, *needed], settings)
     found = measure(compared, runs, only=bool(asked))
     table = ChangeTable(
         periods=chosen.names,

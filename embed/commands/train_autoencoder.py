@@ -7,12 +7,12 @@ import click
 
 from firth.corpora.common.command import Command
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.commands.training import Request, size, training_options
+from firth.embed.commands.training import TrainingRequest, size, training_options
 
 
 @click.command("train-autoencoder", cls=Command)
 @training_options("train-autoencoder", AutoencoderConfig)
-def command(request: Request[AutoencoderConfig]) -> None:
+def command(request: TrainingRequest[AutoencoderConfig]) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built

@@ -3,14 +3,14 @@
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import Request, training_options
+from firth.embed.commands.training import TrainingRequest, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow", cls=Command)
 @training_options("train-cbow", CbowConfig)
-def command(request: Request[CbowConfig]) -> None:
+def command(request: TrainingRequest[CbowConfig]) -> None:
     """Train CBOW vectors with negative sampling.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built

@@ -5,13 +5,18 @@ import math
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import Request, last_epoch, print_losses, training_options
+from firth.embed.commands.training import (
+    TrainingRequest,
+    last_epoch,
+    print_losses,
+    training_options,
+)
 from firth.embed.nplm.config import NplmConfig, with_samples
 
 
 @click.command("train-nplm", cls=Command)
 @training_options("train-nplm", NplmConfig)
-def command(request: Request[NplmConfig]) -> None:
+def command(request: TrainingRequest[NplmConfig]) -> None:
     """Train a network that predicts the next word; its first layer is vectors.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built

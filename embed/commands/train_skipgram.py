@@ -3,14 +3,14 @@
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import Request, training_options
+from firth.embed.commands.training import TrainingRequest, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram", cls=Command)
 @training_options("train-skipgram", SkipGramConfig)
-def command(request: Request[SkipGramConfig]) -> None:
+def command(request: TrainingRequest[SkipGramConfig]) -> None:
     """Train skip-gram vectors with negative sampling.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built

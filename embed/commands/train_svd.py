@@ -4,13 +4,13 @@ import click
 
 from firth.corpora.common.cluster import cluster_option
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import Request, size, training_options
+from firth.embed.commands.training import TrainingRequest, size, training_options
 from firth.embed.svd.train import SvdConfig
 
 
 @click.command("train-svd", cls=Command)
 @training_options("train-svd", SvdConfig, cluster_option)
-def command(request: Request[SvdConfig]) -> None:
+def command(request: TrainingRequest[SvdConfig]) -> None:
     """Train count-based vectors by a truncated SVD of PPMI.
 
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built

@@ -20,7 +20,7 @@ ConfigT = TypeVar("ConfigT")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request(Generic[ConfigT]):
+class TrainingRequest(Generic[ConfigT]):
     """The arguments of a training command."""
 
     command: str  # such as ``train-svd``
@@ -77,7 +77,7 @@ class Request(Generic[ConfigT]):
 
 def training_options(
     command: str, config_class: type, *others: Callable[[Any], Any], skip: Sequence[str] = ()
-) -> Callable[[Callable[[Request[Any]], None]], Any]:
+) -> Callable[[Callable[[TrainingRequest[Any]], None]], Any]:
     """Return a decorator that adds the arguments of a training command, and makes its request.
 
     Settings to ``skip`` are no options.
@@ -93,12 +93,14 @@ def training_options(
         dry_run_options,
     ]
 
-    def decorate(function: Callable[[Request[Any]], None]) -> Any:
+    def decorate(function: Callable[[TrainingRequest[Any]], None]) -> Any:
         @functools.wraps(function)
         def run(**options: Any) -> None:
-            frame = {name: options[name] for name in Request.__annotations__ if name in options}
+            frame = {
+                name: options[name] for name in TrainingRequest.__annotations__ if name in options
+            }
             require_out(frame["out"], frame["dry_run"], frame["as_json"], frame.get("cluster"))
-            function(Request(command=command, config=take(config_class, options), **frame))
+            function(TrainingRequest(command=command, config=take(config_class, options), **frame))
 
         for decorator in reversed(decorators):  # click lists the last added first
             run = decorator(run)

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from firth.embed.commands.training import Request, print_losses
+from firth.embed.commands.training import TrainingRequest, print_losses
 
 
-def train(request: Request[Any]) -> None:
+def train(request: TrainingRequest[Any]) -> None:
     """Train with the method of the config."""
     from firth.corpora.store.corpus import is_corpus
     from firth.embed.word2vec.initial import open_init

@@ -16,7 +16,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import open_array, write_array
 from firth.corpora.artifacts.artifact import fingerprint, read_json, scratch_of_file, write_json
 from firth.corpora.artifacts.atomic import refuse_overwrite
-from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.artifacts.tasks import TaskFolder, WorkerTask
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import Progress, no_progress
@@ -95,7 +95,7 @@ class EncodingTasks:
             write_json(path, block)
             key = fingerprint([self._encoder[1], settings, block])
             arguments = path, self._encoder, *settings
-            tasks.append(Task(f"{name}-{number:05}", function, arguments, key))
+            tasks.append(WorkerTask(f"{name}-{number:05}", function, arguments, key))
             sizes.append(size)
         for number, _ in self.tasks.run(tasks, exact=False):
             done += sizes[number]

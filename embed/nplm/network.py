@@ -13,7 +13,7 @@ _TINY = 1e-10  # added to Adagrad's divisor
 _LEAST = 1e-37  # probability
 
 
-class Network:
+class NextWordNetwork:
     """Weights and Adagrad's sums of squares, on one device.
 
     With w the words before, C(w) their vectors side by side:

@@ -20,7 +20,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.reading.in_memory import TextSource
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import TUNING, NplmConfig, with_samples
-from firth.embed.nplm.network import Network
+from firth.embed.nplm.network import NextWordNetwork
 from firth.embed.nplm.windows import Noise, batches, unit_starts, windows
 from firth.embed.runs.writer import new_run, training_maker
 from firth.embed.vectors.dry_run import estimate_training
@@ -33,7 +33,7 @@ from firth.embed.vectors.training import (
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import Tuning
 from firth.embed.word2vec.loop import held_out_batch
-from firth.embed.word2vec.schedule import Batch
+from firth.embed.word2vec.schedule import TextBatch
 from firth.embed.word2vec.text_session import LossSum, TextSession
 from firth.embed.word2vec.training_text import TrainingText
 
@@ -128,9 +128,9 @@ def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
     return TrainingText(view, view.words, view.counts)
 
 
-def make_network(text: TrainingText, config: NplmConfig, device: str) -> Network:
+def make_network(text: TrainingText, config: NplmConfig, device: str) -> NextWordNetwork:
     """Return the network before training: it predicts the frequencies of the words."""
-    network = Network(
+    network = NextWordNetwork(
         len(text.words), config.dim, config.window, config.hidden, config.seed, device
     )
     network.start_from_counts(text.counts)
@@ -138,7 +138,7 @@ def make_network(text: TrainingText, config: NplmConfig, device: str) -> Network
 
 
 def train_network(
-    network: Network, text: TrainingText, config: NplmConfig, run: Path, tuning: Tuning
+    network: NextWordNetwork, text: TrainingText, config: NplmConfig, run: Path, tuning: Tuning
 ) -> None:
     """Train to the end, from the last checkpoint in an unfinished run if there is one."""
     noise = Noise(text.counts, config.samples, config.seed) if config.samples else None
@@ -158,7 +158,7 @@ def train_network(
             session.end_epoch(unit_losses(network, held_out, config) if held_out else [])
 
 
-def unit_losses(network: Network, text: Batch, config: NplmConfig) -> list[LossSum]:
+def unit_losses(network: NextWordNetwork, text: TextBatch, config: NplmConfig) -> list[LossSum]:
     """Return the losses of held-out words by unit of text, over the whole vocabulary."""
     starts, padding = unit_starts(text.offsets), network.n_words
     losses = np.empty(len(text.rows))

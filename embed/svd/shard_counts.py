@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.artifacts.arrays import open_array, write_array
-from firth.corpora.artifacts.tasks import Task, TaskFolder
+from firth.corpora.artifacts.tasks import TaskFolder, WorkerTask
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.reporting import Progress
 from firth.corpora.common.threads import even_ranges
@@ -56,7 +56,7 @@ def counts_of_shards(
             words,
             windows,
         )
-        counting.append(Task(f"count-{number:05}", count_shards, arguments, f"{span}"))
+        counting.append(WorkerTask(f"count-{number:05}", count_shards, arguments, f"{span}"))
     for done, _ in enumerate(tasks.run(counting), 1):
         progress(view.n_tokens * done // len(counting), view.n_tokens)
     for task in counting:

@@ -8,7 +8,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.reporting import note
 from firth.embed.word2vec.config import Tuning
-from firth.embed.word2vec.schedule import Batch, batches, cut_long_units
+from firth.embed.word2vec.schedule import TextBatch, batches, cut_long_units
 from firth.embed.word2vec.text_session import LossSum, TextSession
 from firth.embed.word2vec.trainer import Trainer
 from firth.embed.word2vec.training_text import TrainingText
@@ -48,7 +48,7 @@ def train_tables(trainer: Trainer, run: Path) -> None:
             session.check(LossSum(math.nan, 1), math.inf)
 
 
-def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
+def held_out_batch(text: TrainingText, tuning: Tuning) -> TextBatch | None:
     """Return held-out text with a chunk for each of its units; None if nothing is held out.
 
     Of more than ``held_out_tokens`` every other part is measured, or every third, and so on, so
@@ -69,4 +69,4 @@ def held_out_batch(text: TrainingText, tuning: Tuning) -> Batch | None:
         return None
     offsets = offsets_of(np.concatenate(lengths))
     chunks = np.concatenate([[0], 1 + np.flatnonzero(np.diff(unit_of)), [len(unit_of)]])
-    return Batch(0, 0, np.concatenate(rows), offsets, chunks, 0)
+    return TextBatch(0, 0, np.concatenate(rows), offsets, chunks, 0)

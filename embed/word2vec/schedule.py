@@ -15,7 +15,7 @@ _TRAINING, _HELD_OUT = 1, 2  # keys of the random streams
 
 
 @dataclass(frozen=True)
-class Batch:
+class TextBatch:
     """Consecutive chunks of one corpus shard in one epoch."""
 
     epoch: int  # from 0
@@ -48,7 +48,7 @@ class Batch:
 
 def batches(
     text: TrainingText, epoch: int, size: int, start: int, chunk_tokens: int
-) -> Iterator[Batch]:
+) -> Iterator[TextBatch]:
     """Yield batches of at most ``size`` chunks of an epoch, from the chunk ``start`` on."""
     number, before = 0, epoch * text.n_tokens
     for rows, offsets in text.shards():
@@ -57,7 +57,7 @@ def batches(
         n_chunks = len(bounds) - 1
         for first in range(min(max(start - number, 0), n_chunks), n_chunks, size):
             passed = int(offsets[bounds[first]] - offsets[0])
-            yield Batch(
+            yield TextBatch(
                 epoch, number + first, rows, offsets, bounds[first : first + size + 1],
                 before + passed,
             )  # fmt: skip

@@ -15,7 +15,7 @@ from firth.embed.word2vec.initial import init_fingerprint, open_init
 from firth.embed.word2vec.kernel_settings import Rounds, choose_rounds, make_plan, spare_rows
 from firth.embed.word2vec.kernels.rounds import Plan
 from firth.embed.word2vec.noise import WHOLE, keep_limits
-from firth.embed.word2vec.schedule import Batch, learning_rate
+from firth.embed.word2vec.schedule import TextBatch, learning_rate
 from firth.embed.word2vec.tables import Tables, make_tables, require_tables
 from firth.embed.word2vec.training_text import TrainingText, open_text
 from firth.embed.word2vec.workers import Workers
@@ -49,7 +49,7 @@ class Trainer:
         """Tokens of all epochs."""
         return self.text.n_tokens * self.epochs
 
-    def rates(self, batch: Batch) -> list[float]:
+    def rates(self, batch: TextBatch) -> list[float]:
         """Return the learning rates before each chunk of a batch and after the last."""
         first, last = self.config.learning_rate, self.config.final_rate
         done = (batch.tokens_before(c) for c in range(len(batch) + 1))

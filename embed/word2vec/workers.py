@@ -8,7 +8,7 @@ import numpy as np
 from firth.embed.word2vec.kernel_settings import Rounds, allocate_chunks, allocate_copies
 from firth.embed.word2vec.kernels import rounds as kernels
 from firth.embed.word2vec.kernels.rounds import Plan
-from firth.embed.word2vec.schedule import Batch, held_out_state, random_state
+from firth.embed.word2vec.schedule import TextBatch, held_out_state, random_state
 from firth.embed.word2vec.tables import Tables
 from firth.embed.word2vec.text_session import LossSum
 
@@ -55,7 +55,7 @@ class Workers:
         """Number of chunks in a full batch."""
         return self._rounds.chunks if self._rounds else max(self._batch_chunks, 8 * self._threads)
 
-    def train(self, batch: Batch, rates: list[float]) -> LossSum:
+    def train(self, batch: TextBatch, rates: list[float]) -> LossSum:
         """Train on a batch, given the learning rates before each chunk and after the last."""
         states = [
             random_state(self._seed, batch.epoch, batch.number + c) for c in range(len(batch))
@@ -74,7 +74,7 @@ class Workers:
         list(self._pool.map(work, range(self._threads)))
         return sum(losses, start=LossSum(0.0, 0))
 
-    def losses_of(self, batch: Batch) -> list[LossSum]:
+    def losses_of(self, batch: TextBatch) -> list[LossSum]:
         """Measure the loss on each chunk of held-out text, in one thread: it is deterministic."""
         return [
             self._train_chunk(batch.chunk(c), (0.0, 0.0), held_out_state(batch.number + c), 0)
@@ -101,7 +101,7 @@ class Workers:
         return LossSum(float(loss[0]), int(pairs))
 
     def _train_lockstep(
-        self, batch: Batch, rates: tuple[float, float], states: np.ndarray, round_words: int
+        self, batch: TextBatch, rates: tuple[float, float], states: np.ndarray, round_words: int
     ) -> LossSum:
         """Train on all chunks in lockstep, round by round."""
         offsets = batch.offsets[batch.bounds[0] : batch.bounds[-1] + 1]

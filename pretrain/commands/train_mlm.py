@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from firth.corpora.common.command import Command, option
-from firth.embed.commands.training import Request, size, training_options
+from firth.embed.commands.training import TrainingRequest, size, training_options
 from firth.embed.runs.seeds import KEPT
 from firth.pretrain.config import MASKED, PRESETS, MlmConfig, parse_preset
 from firth.pretrain.mixers import ATTENTION
@@ -39,7 +39,7 @@ def _size_options(command: Any) -> Any:
 
 @click.command("train-mlm", cls=Command)
 @training_options("train-mlm", MlmConfig, _size_options, skip=("dropout",))
-def command(request: Request[MlmConfig]) -> None:
+def command(request: TrainingRequest[MlmConfig]) -> None:
     """Train an encoder by masked or causal language modeling, like BERT or GPT.
 
     CORPUS is a corpus, or a source of text that is first built in a cache. If
@@ -94,7 +94,7 @@ def _better_preset(config: MlmConfig) -> str | None:
     return best if PRESETS[best].layers < config.size.layers else None
 
 
-def _train(request: Request[MlmConfig]) -> None:
+def _train(request: TrainingRequest[MlmConfig]) -> None:
     """Train the runs that are not finished, and print a summary of each.
 
     Of several processes the first decides and prints; the others wait while it builds a corpus.

@@ -7,7 +7,7 @@ import torch
 
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.embed.runs.session import Interval
-from firth.pretrain.config import TUNING, Tuning
+from firth.pretrain.config import TUNING, MlmTuning
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.device import reset_peak_memory
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -31,7 +31,7 @@ def train_model(
     group: ProcessGroup,
     *,
     seconds: float = 0.0,
-    tuning: Tuning = TUNING,
+    tuning: MlmTuning = TUNING,
 ) -> None:
     """Train to the end of the budget, from the last checkpoint if there is one.
 

@@ -16,7 +16,7 @@ from firth.corpora.artifacts.metrics import METRICS, read_metrics, write_unit_lo
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.interrupts import defer_interrupts
 from firth.embed.runs.session import Interval, Position, Session, Trained, lower_rate
-from firth.pretrain.config import TUNING, MlmConfig, Tuning
+from firth.pretrain.config import TUNING, MlmConfig, MlmTuning
 from firth.pretrain.data.batches import Batch
 from firth.pretrain.device import Stopwatch, matmul_peak, peak_memory
 from firth.pretrain.model.encoder import MaskedLanguageModel
@@ -95,7 +95,7 @@ class MlmSession(Session[MlmPosition]):
         n_pieces: int,
         text: str,  # fingerprint of the rows
         seconds: float = 0.0,  # that the first vectors took; they count if the budget is a time
-        tuning: Tuning = TUNING,
+        tuning: MlmTuning = TUNING,
     ) -> None:
         super().__init__(
             run,

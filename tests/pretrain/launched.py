@@ -23,9 +23,9 @@ RUN = "from firth import cli; cli.run()"
 # the command line, with a checkpoint after every step, and few evaluations
 OFTEN = """
 from firth import cli
-from firth.pretrain.config import Tuning
+from firth.pretrain.config import MlmTuning
 from firth.pretrain.train import make_mlm_run
-make_mlm_run.__wrapped__.__kwdefaults__["tuning"] = Tuning(checkpoint_seconds=0.0, evaluations=3)
+make_mlm_run.__wrapped__.__kwdefaults__["tuning"] = MlmTuning(checkpoint_seconds=0.0, evaluations=3)
 cli.run()
 """
 

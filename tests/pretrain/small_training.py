@@ -8,7 +8,7 @@ import numpy as np
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
-from firth.pretrain.config import MlmConfig, Tuning
+from firth.pretrain.config import MlmConfig, MlmTuning
 
 SMALL = {
     "preset": "1/16/2", "pieces": "60", "sequence_length": 16, "batch": 8,
@@ -18,7 +18,7 @@ SMALL = {
 
 
 # a checkpoint after every step
-OFTEN = Tuning(checkpoint_seconds=0.0)
+OFTEN = MlmTuning(checkpoint_seconds=0.0)
 
 
 def shape_of(*, layers, dim, heads, n_pieces=60, mixer="attention", attention_score="", **changes):

@@ -27,7 +27,7 @@ from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.training import torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain import train
-from firth.pretrain.config import MlmConfig, Tuning
+from firth.pretrain.config import MlmConfig, MlmTuning
 from firth.pretrain.data.batches import Batch, Batches
 from firth.pretrain.data.objectives.masked import MaskedPieces
 from firth.pretrain.data.packing import PackedRows
@@ -49,7 +49,7 @@ FILES = [
 ]  # fmt: skip
 
 
-SOME = Tuning(evaluations=3)
+SOME = MlmTuning(evaluations=3)
 
 
 def small(**options):
@@ -381,7 +381,7 @@ def kill_pooling(monkeypatch, corpus, out):
             make_mlm_run(corpus, small(), out, tuning=SOME)
 
 
-EVERY_STEP = Tuning(checkpoint_seconds=0.0, evaluations=6)
+EVERY_STEP = MlmTuning(checkpoint_seconds=0.0, evaluations=6)
 
 
 @pytest.fixture(scope="module", params=[{}, {"dropout": 0.1}, {"objective": "causal"}], ids=str)
@@ -621,7 +621,7 @@ def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkey
     monkeypatch.setattr(Core, "losses", breaking)
     message = problem(
         FirthError, corpus, small(), tmp_path / "run",
-        tuning=Tuning(checkpoint_seconds=0.0, evaluations=1),
+        tuning=MlmTuning(checkpoint_seconds=0.0, evaluations=1),
     )  # fmt: skip
     assert message == (
         "training diverged at step 8: the loss is nan; pass `force=True` to start over, and "
@@ -634,7 +634,9 @@ def test_a_nan_loss_ends_the_training_with_a_suggestion(corpus, tmp_path, monkey
 
 def test_a_diverging_loss_ends_the_training(corpus, tmp_path):
     config = small(steps=300, learning_rate=1e4, optimizer="adamw")
-    message = problem(FirthError, corpus, config, tmp_path / "run", tuning=Tuning(evaluations=30))
+    message = problem(
+        FirthError, corpus, config, tmp_path / "run", tuning=MlmTuning(evaluations=30)
+    )
     assert message.startswith("training diverged at step ")
     assert "pass `force=True` to start over, and `learning_rate=2.5e+03` or less" in message
 

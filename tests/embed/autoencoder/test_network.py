@@ -6,7 +6,7 @@ import torch
 from scipy import sparse
 
 from firth.embed.autoencoder.config import KINDS, AutoencoderConfig
-from firth.embed.autoencoder.network import Network
+from firth.embed.autoencoder.network import AutoencoderNetwork
 from firth.embed.autoencoder.sparse_rows import SparseRows
 
 ROWS, COLUMNS = 5, 8
@@ -71,7 +71,7 @@ def naive_loss(kind, weights, seen, rows, noise, divergence_weight):
 def test_gradients_are_those_of_the_dense_network(matrix, kind):
     config = AutoencoderConfig(kind=kind, dim=3, **({} if kind == "linear" else {"hidden": 4}))
     config = config.resolved()
-    network = Network(config, COLUMNS, squares=0.5, device="cpu")
+    network = AutoencoderNetwork(config, COLUMNS, squares=0.5, device="cpu")
     for seed, weights in enumerate(network.weights.values()):  # biases, too
         weights.data += 0.3 * normal(*weights.shape, seed=seed)
     seen = matrix.copy()
@@ -95,7 +95,7 @@ def test_gradients_are_those_of_the_dense_network(matrix, kind):
 
 
 def test_codes_of_a_variational_network_are_the_means(matrix):
-    network = Network(
+    network = AutoencoderNetwork(
         AutoencoderConfig(kind="variational", dim=2, hidden=3).resolved(), COLUMNS, 0.5, "cpu"
     )
     weights = {name: each.detach() for name, each in network.weights.items()}

@@ -15,7 +15,7 @@ from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.reporting import reporting_to
 from firth.corpora.store.corpus import Corpus
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.autoencoder.network import Losses, Network
+from firth.embed.autoencoder.network import AutoencoderNetwork, Losses
 from firth.embed.autoencoder.train import make_autoencoder_run, train_codes
 from firth.embed.svd.truncated_svd import truncated_svd
 from tests.calls import output
@@ -96,8 +96,8 @@ def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, tmp
         batches.append([rows.product(everything).numpy() for rows in (seen, whole)])
         return Losses(1.0, 0.0, 1.0)
 
-    monkeypatch.setattr(Network, "backward", backward)
-    monkeypatch.setattr(Network, "step", lambda self, rate: None)
+    monkeypatch.setattr(AutoencoderNetwork, "backward", backward)
+    monkeypatch.setattr(AutoencoderNetwork, "step", lambda self, rate: None)
     config = options(kind="denoising:0.2", dim=RANK, batch=30, epochs=4)
     train_codes(low_rank, config.resolved(), "cpu", tmp_path)
     seen, whole = np.concatenate(batches, axis=1)
@@ -112,7 +112,7 @@ def test_noise_hides_its_share_of_entries_and_scales_up_the_others(low_rank, tmp
 def test_a_resumed_training_gives_the_same_bytes(corpus, tmp_path, monkeypatch, kind, stop):
     config = options(kind=kind, rows="log")  # three epochs of three steps
     whole = make_autoencoder_run(corpus, config, tmp_path / "whole")
-    take_step, calls = Network.step, []
+    take_step, calls = AutoencoderNetwork.step, []
 
     def step(self, rate):
         calls.append(rate)
@@ -120,7 +120,7 @@ def test_a_resumed_training_gives_the_same_bytes(corpus, tmp_path, monkeypatch, 
             raise stop
         take_step(self, rate)
 
-    monkeypatch.setattr(Network, "step", step)
+    monkeypatch.setattr(AutoencoderNetwork, "step", step)
     out = tmp_path / "run"
     for _ in range(5):
         with pytest.raises(stop):
@@ -201,13 +201,13 @@ def test_a_network_that_is_worse_than_zeros_is_reported(corpus, tmp_path):
 
 
 def test_a_divergence_of_the_finished_network_is_refused(low_rank, tmp_path, monkeypatch):
-    encode = Network.encode
+    encode = AutoencoderNetwork.encode
 
     def diverged(self, rows):
         codes, losses = encode(self, rows)
         return codes, dataclasses.replace(losses, divergence=np.inf)
 
-    monkeypatch.setattr(Network, "encode", diverged)
+    monkeypatch.setattr(AutoencoderNetwork, "encode", diverged)
     with pytest.raises(FirthError, match="training diverged in epoch 3"):
         config = options(kind="variational", dim=RANK).resolved()
         train_codes(low_rank, config, "cpu", tmp_path)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from firth.embed.nplm.network import Network
+from firth.embed.nplm.network import NextWordNetwork
 
 V, D, WINDOW, H = 7, 3, 2, 4
 CONTEXTS = np.array([[0, 1], [1, V], [5, 5], [V, V], [0, 2]])
@@ -14,7 +14,7 @@ ALL = list(range(V))
 
 
 def make(seed=1):
-    network = Network(V, D, WINDOW, H, seed, "cpu")
+    network = NextWordNetwork(V, D, WINDOW, H, seed, "cpu")
     network.start_from_counts(np.array([9, 5, 4, 3, 2, 1, 1]))
     network.weights["outputs"] *= 50  # far from uniform
     return network

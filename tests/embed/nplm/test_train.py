@@ -10,7 +10,7 @@ from firth.corpora.artifacts.metrics import read_metrics, read_unit_losses
 from firth.corpora.common.errors import FirthError
 from firth.corpora.store.corpus import Corpus
 from firth.embed.nplm.config import NplmConfig, Tuning, with_samples
-from firth.embed.nplm.network import Network
+from firth.embed.nplm.network import NextWordNetwork
 from firth.embed.nplm.train import make_nplm_run, open_text
 from tests.calls import output
 from tests.reporters import Killed, stopping
@@ -113,11 +113,17 @@ def test_a_diverging_training_ends_with_one_line(corpus, tmp_path):
 def test_a_high_loss_of_held_out_text_or_of_few_words_is_no_divergence(
     corpus, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(Network, "losses", lambda self, before, words: np.full(len(words), 40.0))
-    monkeypatch.setattr(Network, "learn", lambda self, before, words, *rest: 40.0 * len(words))
+    monkeypatch.setattr(
+        NextWordNetwork, "losses", lambda self, before, words: np.full(len(words), 40.0)
+    )
+    monkeypatch.setattr(
+        NextWordNetwork, "learn", lambda self, before, words, *rest: 40.0 * len(words)
+    )
     made = train(corpus, tmp_path / "run", epochs=1, batch=40)
     assert read_metrics(made / "metrics.jsonl")[-1]["held_out_loss"] == 40
-    monkeypatch.setattr(Network, "losses", lambda self, before, words: np.full(len(words), np.nan))
+    monkeypatch.setattr(
+        NextWordNetwork, "losses", lambda self, before, words: np.full(len(words), np.nan)
+    )
     with pytest.raises(FirthError, match=r"diverged in epoch 1, after .* the loss is nan; pass"):
         train(corpus, tmp_path / "nan", epochs=1, batch=40)
 

@@ -291,7 +291,7 @@ STOPPED_AND_WHOLE = """
 import json, sys
 from pathlib import Path
 from firth.corpora.store.corpus import Corpus
-from firth.pretrain.config import MlmConfig, Tuning
+from firth.pretrain.config import MlmConfig, MlmTuning
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training.step import Stepper
 
@@ -308,7 +308,7 @@ def stop(self, sums, rate):
 
 Stepper.update = stop
 try:
-    make_mlm_run(corpus, config, folder / "run", tuning=Tuning(checkpoint_seconds=0.0))
+    make_mlm_run(corpus, config, folder / "run", tuning=MlmTuning(checkpoint_seconds=0.0))
 except ZeroDivisionError:
     assert (folder / "run.partial" / "checkpoints" / "step-9").exists()
 Stepper.update = update

@@ -16,7 +16,7 @@ from firth import cli
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common import threads
 from firth.corpora.common.errors import FirthError, SettingError
-from firth.pretrain.config import MlmConfig, Tuning
+from firth.pretrain.config import MlmConfig, MlmTuning
 from firth.pretrain.train import make_mlm_run
 from firth.pretrain.training import autotune, distributed, session
 from firth.pretrain.training.distributed import ProcessGroup, process_group
@@ -163,7 +163,9 @@ def test_two_processes_train_as_one_even_if_ctrl_c_ends_them_once(server, corpus
     assert done.stdout.startswith(f"{two}: 40 words, 56 dimensions, held-out loss ")
     assert done.stdout.count("held-out loss") == 1  # only the first process prints
 
-    one = make_mlm_run(corpus, MlmConfig(**options), tmp_path / "one", tuning=Tuning(evaluations=3))
+    one = make_mlm_run(
+        corpus, MlmConfig(**options), tmp_path / "one", tuning=MlmTuning(evaluations=3)
+    )
     for name, weight in load_file(one / "model.safetensors").items():
         np.testing.assert_allclose(load_file(two / "model.safetensors")[name], weight, atol=1e-4)
     evaluated = [
