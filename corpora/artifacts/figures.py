@@ -8,10 +8,12 @@ import contextlib
 import io
 import os
 import re
+import sys
 import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +64,14 @@ def _import_matplotlib() -> None:
     Commands that a notebook starts inherit the backend of its kernel, which may be another
     environment's. Pictures are drawn without any.
     """
-    try:
-        import matplotlib
-    except ValueError:
+    backend = os.environ.get("MPLBACKEND", "")
+    module, named = backend.removeprefix("module://").partition(".")[0], "://" in backend
+    if named and "matplotlib" not in sys.modules and find_spec(module) is None:
         del os.environ["MPLBACKEND"]
+    try:
         import matplotlib  # noqa: F401
+    except ValueError:
+        raise SettingError(f"MPLBACKEND={backend}: no backend of matplotlib; unset it") from None
 
 
 @contextlib.contextmanager

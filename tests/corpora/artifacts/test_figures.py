@@ -248,7 +248,7 @@ from firth.corpora.artifacts.figures import new_figure, picture_kind, write_figu
 picture_kind(Path("a.png"))
 write_figure(new_figure(2, 1), Path("a.png"))
 """
-    environment = {"MPLBACKEND": "module://missing.backend_inline"}
+    environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}
     done = server.python(code, workdir=tmp_path, env=environment).wait()
     assert done.status == 0, done.stderr
     assert (tmp_path / "a.png").stat().st_size > 0
