@@ -9,10 +9,17 @@ from numpy.typing import NDArray
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks, line_ends, with_line_end
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, without_entities
+from firth.corpora.reading.text_blocks import (
+    ENTITY,
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    without_entities,
+)
 
 _SPACES = b" \t\x0b\x0c\x1c\x1d\x1e\x1f\n"
 _SPACED_BLANK_LINE = re.compile(rb"\n[ \t\x0b\x0c\x1c-\x1f]+\n")
+_AFTER_AMPERSAND = re.compile(ENTITY.pattern.removeprefix("&").encode())
 _DIVIDED = ("\u00ad\n".encode(), "¬\n".encode())  # ends of lines inside a word
 
 
@@ -45,7 +52,7 @@ def parse_text(raw: RawBlock) -> TextBlock:
     """
     data, counts = raw.checked()
     data = with_line_end(data)
-    if b"&" in data:
+    if any(map(_AFTER_AMPERSAND.match, data.split(b"&")[1:])):  # decoding takes longer
         data = without_entities(data.decode(), raw.options, counts).encode()
     if raw.options.documents == "file" and not raw.options.wrapped:
         return _one_document(raw, data, counts)
