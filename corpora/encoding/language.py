@@ -5,6 +5,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from firth.corpora.reading.tei import parse_tei
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
 from firth.corpora.text.segment import DOTLESS_LANGUAGE, TextSettings
 
@@ -31,7 +32,9 @@ def with_language(
         parsed = raw.parse()
         read.append(dataclasses.replace(raw, state=parsed, parser=_parsed, heavy=False))
         dump = _DECLARED.search(raw.data[:1000]) if isinstance(raw.data, bytes) else None
-        declared = {dump[1].decode()} if dump else set(parsed.fields.get("language", ()))
+        declared = {dump[1].decode()} if dump else set[str]()
+        if raw.parser is parse_tei:  # a field of records may tell languages one by one
+            declared = set(parsed.fields.get("language", ()))
         if len(declared) == 1 and (name := declared.pop()):
             language = found[0].lower() if (found := DOTLESS_LANGUAGE.match(name)) else None
             break

@@ -87,3 +87,12 @@ def test_workers_of_a_cluster_get_the_language(tmp_path):
 
 def test_numbers_have_no_language(tmp_path):
     assert "language" not in build(tmp_path, "1 2 3\n" * 1000).manifest["text"]
+
+
+def test_a_field_of_records_declares_no_language_for_all(tmp_path):
+    records = '{"text": "I AM HERE", "language": "tr"}\n' * 2  # others may follow
+    (tmp_path / "a.jsonl").write_text(records)
+    request = make_request([tmp_path / "a.jsonl"], read=ReadOptions(keep=("language",)))
+    corpus = encode_corpus(request, tmp_path / "out")
+    assert "language" not in corpus.manifest["text"]
+    assert "i" in list(corpus.vocabulary)
