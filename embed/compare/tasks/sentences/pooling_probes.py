@@ -80,12 +80,10 @@ def pool_sentences(
     vectors of an encoder are also tried, but never chosen.
     """
     encoder, texts = encoder_of(vectors), folds[0].texts
-    look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts))
-    every = (
-        []
-        if encoder is None
-        else [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
-    )
+    read: list[list[str]] = []  # as the encoder reads the sentences
+    if encoder is not None:
+        read = [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
+    look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts, read))
     tried = input_sources(encoder, static_too=static_too)
     means: list[dict[str, MeanProbe]] = [{} for _ in folds]
     progress(0)
@@ -94,7 +92,7 @@ def pool_sentences(
             if encoder is None or layer is None:
                 table = mean_pool(look_up(STATIC)[1])
             else:
-                table = state_means(encoder, every, layer)
+                table = state_means(encoder, read, layer)
             for of_fold, fold in steps(list(zip(means, folds, strict=True))):
                 of_fold[source] = train_mean_probe(table, fold)
             progress(number, len(tried) + 1)
@@ -116,7 +114,7 @@ def _best_source(means: Mapping[str, MeanProbe]) -> str:
 
 
 def _look_up(
-    vectors: StaticVectors, texts: Sequence[str], source: str
+    vectors: StaticVectors, texts: Sequence[str], read: list[list[str]], source: str
 ) -> tuple[list[list[str]], SentenceInputs]:
     """Return the words of sentences, and their inputs from one source."""
     encoder = encoder_of(vectors)
@@ -127,8 +125,7 @@ def _look_up(
             for text in texts
         ]
         return words, static_sentences(vectors, words)
-    words = [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
-    return words, state_sentences(encoder, words, layer)
+    return read, state_sentences(encoder, read, layer)
 
 
 def train_mean_probe(table: Any, sentences: SentenceSet) -> MeanProbe:
