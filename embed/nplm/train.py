@@ -124,7 +124,7 @@ def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
         punctuation="drop",
         boundary="paragraph",
     )
-    require_contexts(view, view.words, corpus.path)
+    require_contexts(view, corpus.path)
     return TrainingText(view, view.words, view.counts)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,37 +35,37 @@ def nothing_together(name: object, n_words: int, boundary: str) -> NothingCounte
 
 
 def require_contexts(
-    view: "View", words: Sequence[str], name: object, *, keep: np.ndarray | None = None,
-    subsample: float = 0, passes: int = 1,
+    view: "View", name: object, *, keep: np.ndarray | None = None, subsample: float = 0,
+    passes: int = 1,
 ) -> None:  # fmt: skip
     """Raise if no two words occur together; report the words that never have a context.
 
     ``keep`` has the probabilities, float64 (V,), that subsampling keeps an occurrence.
     """
-    occurs, has_context = np.zeros((2, len(words)), bool)
+    n_words, has_context = len(view.counts), np.zeros(len(view.counts), bool)
     pairs = 0.0  # that subsampling is expected to keep
     for rows, offsets in view.shards():
         for first in range(0, len(offsets) - 1, _PARTS):
             bounds = offsets[first : first + _PARTS + 1]
             part, lengths = rows[bounds[0] : bounds[-1]], np.diff(bounds)
-            occurs[part] = True
-            has_context[part[np.repeat(lengths > 1, lengths)]] = True
+            several = lengths > 1
+            has_context[part if several.all() else part[np.repeat(several, lengths)]] = True
             if keep is not None and pairs < 1:
                 kept, starts = keep[part], bounds[:-1] - bounds[0]
                 squares = np.add.reduceat(kept, starts) ** 2 - np.add.reduceat(kept**2, starts)
                 pairs += passes * float(squares.sum()) / 2
     if not has_context.any():
-        raise nothing_together(name, len(words), view.boundary)
+        raise nothing_together(name, n_words, view.boundary)
     if keep is not None and pairs < 1:
         raise NothingCountedError(
             f"`subsample={subsample:g}` leaves no two words of a {view.boundary} of {name} to "
             "learn from; pass a larger `subsample`"
         )
-    alone = np.flatnonzero(occurs & ~has_context)
+    alone = np.flatnonzero((view.counts > 0) & ~has_context)
     if len(alone):
         note(
-            f"{name}: {len(alone):,} of {len(words):,} words are never in a {view.boundary} with "
-            f"another, so nothing is learned of them: {some_words(words, alone)}"
+            f"{name}: {len(alone):,} of {n_words:,} words are never in a {view.boundary} with "
+            f"another, so nothing is learned of them: {some_words(view.words, alone)}"
         )
 
 

@@ -114,9 +114,7 @@ def build_trainer(corpus: Corpus, config: Word2VecConfig, tuning: Tuning = TUNIN
     text = open_text(corpus, config, init)
     epochs = config.epochs or default_epochs(text.n_tokens)
     keep = keep_limits(text.counts, config.subsample) / WHOLE if config.subsample else None
-    require_contexts(
-        text.view, text.words, corpus.path, keep=keep, subsample=config.subsample, passes=epochs
-    )
+    require_contexts(text.view, corpus.path, keep=keep, subsample=config.subsample, passes=epochs)
     plan = None if config.engine == "gensim" else make_plan(text.counts, config)
     rounds = choose_rounds(text.counts, plan, tuning) if plan and config.deterministic else None
     return Trainer(
