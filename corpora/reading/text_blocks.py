@@ -171,6 +171,11 @@ def without_entities(text: str, options: ReadOptions, counts: dict[str, int]) ->
     return replaced if options.unescape else text
 
 
+def unescaped(text: str) -> str:
+    """Return a text with its entities replaced."""
+    return ENTITY.sub(_character, text) if "&" in text else text
+
+
 def _character(entity: re.Match[str]) -> str:
     """Return the character of an entity; a space for a line end, so that lines stay as they are."""
     return re.sub(r"[\r\n]", " ", html.unescape(entity[0]))

@@ -3,7 +3,6 @@
 Sketch Engine, CWB, TreeTagger and CoNLL-2003 write such files.
 """
 
-import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +13,13 @@ from firth.corpora.reading.detect import HEAD_BYTES
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import cut_blocks
 from firth.corpora.reading.sources import Stream, peek
-from firth.corpora.reading.text_blocks import ENTITY, RawBlock, ReadOptions, TextBlock, text_block
+from firth.corpora.reading.text_blocks import (
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    text_block,
+    unescaped,
+)
 from firth.corpora.reading.token_documents import TokenDocuments
 
 _TAG = re.compile(r"<(/?)([^\W\d][\w:.-]*)(\s.*)?/?>|<[?!].*>")
@@ -213,7 +218,7 @@ def parse_vertical(raw: RawBlock) -> TextBlock:
                 if cell in _MISSING and cell != word:
                     cell, missing = word, missing + 1
             if cell:
-                built.tokens.append(_plain(cell))
+                built.tokens.append(unescaped(cell))
             if sentences == "full stop" and word in _ENDS:
                 built.end_sentence()
     built.end_document()
@@ -227,12 +232,7 @@ def parse_vertical(raw: RawBlock) -> TextBlock:
 def _attributes(text: str) -> dict[str, str]:
     """Return the attributes of a tag."""
     found = _ATTRIBUTE.finditer(text)
-    return {match[1]: _plain(match[2] or match[3] or match[4] or "") for match in found}
-
-
-def _plain(cell: str) -> str:
-    """Return a cell without XML's entities."""
-    return ENTITY.sub(lambda entity: html.unescape(entity[0]), cell) if "&" in cell else cell
+    return {match[1]: unescaped(match[2] or match[3] or match[4] or "") for match in found}
 
 
 VERTICAL = Format(vertical_blocks, ("field", "keep"), is_vertical, (".vert", ".vrt", ".vertical"))

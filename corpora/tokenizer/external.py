@@ -204,13 +204,12 @@ def _grouped(pieces: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndar
     last = np.searchsorted(words[:, 0], pieces[:, 1] - 1, side="right") - 1
     owners = np.where(pieces[:, 0] < words[last, 1], last, last + 1).clip(0, len(words) - 1)
     counts = np.bincount(np.maximum.accumulate(owners), minlength=len(words))
-    lengths = counts[counts > 0]
-    groups: np.ndarray = np.cumsum(counts > 0) - (
-        counts > 0
-    )  # of a word without a piece the next one
+    has_pieces = counts > 0
+    lengths = counts[has_pieces]
+    groups: np.ndarray = np.cumsum(has_pieces) - has_pieces  # without a piece, the next one
     firsts = np.append(pieces[offsets_of(lengths)[:-1], 0], np.iinfo(np.int64).max)[groups]
     shared = np.maximum(firsts, words[:, 0]) < words[:, 1]
-    return (lengths, groups) if (shared | (counts > 0)).all() else None
+    return (lengths, groups) if (shared | has_pieces).all() else None
 
 
 def _unknown_piece(model: dict[str, Any], library: Any) -> int | None:

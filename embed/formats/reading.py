@@ -97,7 +97,7 @@ def decode_words(cells: Sequence[bytes], path: Path) -> list[str]:
         return b"\n".join(cells).decode().split("\n")
     except UnicodeDecodeError:
         words = [cell.decode(errors="backslashreplace") for cell in cells]
-    broken = [n for n, cell in enumerate(cells) if not _is_utf8(cell)]
+    broken = [n for n, cell in enumerate(cells) if not is_utf8(cell)]
     note(
         f"{path}: {len(broken)} of {len(cells)} words are not UTF-8; invalid bytes become "
         f"escapes, for example {words[broken[0]]}"
@@ -144,7 +144,7 @@ def _keep_rows(matrix: np.ndarray, rows: np.ndarray, block: int = 1 << 14) -> np
     return matrix[: len(rows)]
 
 
-def _is_utf8(cell: bytes) -> bool:
+def is_utf8(cell: bytes) -> bool:
     """Return whether bytes are valid UTF-8."""
     try:
         cell.decode()

@@ -243,18 +243,19 @@ _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
 
 def _looks_like_text(records: bytes) -> bool:
     """Return whether decimal numbers follow the first word, or anything is text; floats are not."""
-    if len(records) >= _TEXT_BYTES and _CONTROL.search(records[:4096]) is None:
+    start = records[:4096]
+    has_controls = _CONTROL.search(start) is not None
+    if len(records) >= _TEXT_BYTES and not has_controls:
         try:
-            codecs.getincrementaldecoder("utf-8")().decode(records[:4096])
+            codecs.getincrementaldecoder("utf-8")().decode(start)
         except UnicodeDecodeError:
             pass
         else:
             return True
     tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
     if len(tokens) < 2:  # a short line of text, or binary whose first float contains a newline
-        others = _GAPS.split(records[:4096].strip())[1:]
-        plain = _CONTROL.search(records[:4096]) is None
-        return plain and (not others or any(map(is_number, others)))
+        others = _GAPS.split(start.strip())[1:]
+        return not has_controls and (not others or any(map(is_number, others)))
     plain = not any(map(_CONTROL.search, tokens[1:]))
     return plain and any(is_number(tokens[n].replace(b",", b".")) for n in (1, -1))
 

@@ -10,6 +10,7 @@ from firth.embed.formats.reading import (
     Source,
     assemble,
     decode_words,
+    is_utf8,
     refuse_not_finite,
 )
 from firth.embed.formats.writing import blocks, refuse_unwritable
@@ -92,7 +93,7 @@ def _take_records(
     odd = _unreasonable(fresh).tolist()
     for row in odd:
         word = rows.n - len(fresh) + row + 1
-        if _is_phrase(data, starts[row], width) or (word < len(cells) and _is_raw(cells[word])):
+        if _is_phrase(data, starts[row], width) or (word < len(cells) and not is_utf8(cells[word])):
             raise ArtifactError(_lost(path, word))
     if odd:
         refuse_not_finite(fresh, rows.n - len(fresh), path)
@@ -125,20 +126,11 @@ def _is_phrase(data: bytes, start: int, width: int) -> bool:
     space = data.find(b" ", start)
     while (space := data.find(b" ", space + 1, start + _LONGEST_PHRASE)) >= 0:
         phrase = data[start:space].lstrip(b"\n")
-        if space + 1 + width > len(data) or min(phrase) < ord(" ") or _is_raw(phrase):
+        if space + 1 + width > len(data) or min(phrase) < ord(" ") or not is_utf8(phrase):
             return False
         vector = np.frombuffer(data, "<f4", width // _FLOAT_BYTES, space + 1)
         if not len(_unreasonable(vector[None])):
             return True
-    return False
-
-
-def _is_raw(cell: bytes) -> bool:
-    """Return whether a word is not UTF-8."""
-    try:
-        cell.decode()
-    except UnicodeDecodeError:
-        return True
     return False
 
 
