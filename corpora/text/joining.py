@@ -1,4 +1,4 @@
-"""Words joined to readable text: the spaces that segmentation removed, as far as can be told."""
+"""Words joined to readable text, with the spaces that segmentation removed, by rules."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -164,7 +164,7 @@ def _replacements(text: TextSettings) -> Iterator[tuple[str, str]]:
         if text.dotless:
             yield "I", DOTLESS
         if text.segmenter != "characters":
-            divides = r"\p{P}\^`" if by_words else " "  # what is no part of a word
+            divides = r"\p{P}\^`" if by_words else " "  # characters outside words
             ignorable = rf"[\p{{Case_Ignorable}}&&[^{divides}]]"
             after = rf"[\p{{Cased}}&&[^\p{{Case_Ignorable}}]]{ignorable}*\K"
             yield rf"{after}{CAPITAL_SIGMA}(?!{ignorable}*+\p{{Cased}})", FINAL_SIGMA

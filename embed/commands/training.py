@@ -34,7 +34,7 @@ class TrainingRequest(Generic[ConfigT]):
     cluster: str | None = None
 
     def open_corpus(self, device: str = "cpu") -> "Corpus":
-        """Open or build the corpus; raise before if a run cannot be made or there is no device."""
+        """Open or build the corpus, after a check that the runs can be made on the device."""
         from firth.corpora.common.device import choose_device
         from firth.corpora.encoding.build import open_or_build
 

@@ -121,7 +121,7 @@ def find_neighbors(
 def make_maps(
     runs: Mapping[str, StaticVectors], words: Mapping[str, str | None]
 ) -> dict[str, WordMap | str]:
-    """Map the same words, with their groups, in every run, or say why there is no map.
+    """Map the same words, with their groups, in every run; return the reason if a map is missing.
 
     Words without a vector in some run are dropped.
     """

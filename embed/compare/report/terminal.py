@@ -131,7 +131,7 @@ def _chances(groups: Sequence[ResultGroup]) -> Iterator[str]:
     parts = []
     for (_, name, _), levels in by_set.items():
         each = ", ".join(f"{metric} {level}" for metric, level in levels.items())
-        same = set(levels.values())  # one level for all metrics is told once
+        same = set(levels.values())  # one level for all metrics is printed once
         parts.append(f"{name} {same.pop() if len(same) == 1 else each}")
     if parts:
         by = "guessing, or always the most frequent answer"
