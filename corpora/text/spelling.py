@@ -6,10 +6,13 @@ a time. Distances are in UTF-8 bytes.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import numpy as np
+
+from firth.corpora.common.errors import UnknownWordError
 
 _LONGEST = 64
 _CHUNK = 1 << 16
@@ -49,6 +52,21 @@ class FoldedWords:
         )
         rows = self._rows[start:stop].tolist() if wanted else []
         return next((row for row in rows if fold(self._words[row]) == wanted), None)
+
+
+def spelled_row(
+    word: str, words: list[str], kind: str, split: Callable[[str], list[str]] | None = None
+) -> int:
+    """Return the row of a word among some: as it is written, split or spelled otherwise."""
+    read = split(word) if split else []
+    for form in (read[0] if len(read) == 1 else word, word):
+        if form in words:
+            return words.index(form)
+    row = FoldedWords(words).row(word)
+    if row is None:
+        offer = did_you_mean(word, words)
+        raise UnknownWordError(f"{word!r} is not one of the {len(words):,} {kind}; {offer}")
+    return row
 
 
 def did_you_mean(word: str, words: Any, otherwise: str = "check the spelling") -> str:

@@ -21,11 +21,12 @@ FEWEST = 5  # tokens of words that are contexts and neighbors, as in train-svd
 class ChangeConfig:
     """How the change of words is measured; other settings of training have their defaults."""
 
-    route: str = setting(
-        "svd-joint",
+    route: str | None = setting(
+        None,
         "svd-joint has one space for all periods, and a p for each word; procrustes trains a "
         "space for each period and aligns them, without p; contextual compares the states of an "
-        "encoder where the words occur, without p.",
+        "encoder where the words occur, without p. The default is svd-joint, or procrustes if "
+        "vectors are compared.",
         choices=ROUTES,
         heading="Measure",
     )
@@ -64,7 +65,7 @@ class ChangeConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.route != "svd-joint" and self.permutations is not None:
+        if self.route not in (None, "svd-joint") and self.permutations is not None:
             raise SettingError("`permutations` is of `route=svd-joint`; leave it out")
         if self.route != "procrustes" and self.method is not None:
             raise SettingError("`method` is of `route=procrustes`; leave it out")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Periods:
     """Documents of one corpus, or of two, in two or more periods."""
 
     names: list[str]
-    corpora: list[Corpus]  # one, or one for each period
+    corpora: list[Corpus]  # one, or one for each period; none if vectors are compared
     stored: StoredText  # of all documents, shards of the first corpus first
     period_of: np.ndarray  # int64 (n_documents,), by document; -1 if it is of no period
     by: str | None = None  # the field that divides the documents
@@ -185,9 +186,13 @@ def two_corpora(a: Corpus, b: Corpus) -> Periods:
     """Take two corpora as periods, named like their folders."""
     if a.fingerprint == b.fingerprint:
         raise SettingError(f"{b.path}: has the same text as {a.path}; pass another corpus")
-    names = [corpus.path.resolve().name for corpus in (a, b)]
-    if names[0] == names[1]:
-        names = [str(corpus.path) for corpus in (a, b)]
+    names = period_names([a.path, b.path])
     stored = joined_text(a, b, one_unit=False)
     sizes = [a.n_documents, b.n_documents]
     return Periods(names, [a, b], stored, np.repeat([0, 1], sizes))
+
+
+def period_names(paths: Sequence[Path]) -> list[str]:
+    """Return the names of files or folders, or their paths if the names are the same."""
+    names = [path.resolve().name for path in paths]
+    return names if len(set(names)) == len(names) else list(map(str, paths))

@@ -53,6 +53,7 @@ def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]
     numbers = [name for name in _NUMBERS if getattr(table, name) is not None]
     rows = [_row(word, numbers, changes.names) for word in shown]
     about = {"tested": table.p is not None, "bounded": table.low is not None, "alpha": _ALPHA}
+    about["counted"] = len(changes.counts)
     return {
         "change_compared": _compared(changes),
         "change_words": rows
@@ -87,6 +88,7 @@ def _compared(changes: WordChanges) -> dict[str, Any]:
                 "tokens": int(changes.counts[number].sum()),
             }
             for number, name in enumerate(changes.names)
+            if len(changes.counts)
         ],
     }
 

@@ -1,7 +1,7 @@
 """What is known of words that changed: numbers, neighbors, sentences, vectors."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy as np
 
 from firth.corpora.common.errors import UnknownWordError
 from firth.corpora.store.concordance import Line
-from firth.corpora.text.spelling import FoldedWords, did_you_mean
+from firth.corpora.text.spelling import spelled_row
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import Periods
 from firth.embed.change.sentences import sentences_of
@@ -25,23 +25,15 @@ METHOD = "change"
 
 
 def compared_row(
-    word: str, periods: Periods, index: Mapping[str, int], counts: np.ndarray, min_count: int
+    word: str, periods: Periods, words: list[str], counts: np.ndarray, min_count: int
 ) -> int:
     """Return the row of a word in the vocabulary; raise if it is too rare to be compared."""
-    # counts: int64 (K, V)
-    read = periods.corpora[0].text.words(word)
-    found = read[0] if len(read) == 1 else word
-    if found not in index:
-        row = FoldedWords(list(index)).row(word)
-        if row is None:
-            raise UnknownWordError(
-                f"{word!r} is not one of the {len(index):,} words of the periods; "
-                f"{did_you_mean(word, list(index))}"
-            )
-        found = list(index)[row]
-    tokens = counts[:, index[found]].tolist()
-    if min(tokens) >= min_count:
-        return index[found]
+    # counts: int64 (K, V), (0, V) if vectors are compared
+    split = [corpus.text.words for corpus in periods.corpora[:1]]
+    row = spelled_row(word, words, "words of the periods", *split)
+    found, tokens = words[row], counts[:, row].tolist()
+    if min(tokens, default=min_count) >= min_count:
+        return row
     has = ", ".join(f"{n:,} in {name}" for n, name in zip(tokens, periods.names, strict=True))
     raise UnknownWordError(
         f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(tokens)}`"
@@ -64,7 +56,7 @@ class ChangedWord:
     p: float | None  # of a distance as large by chance; svd-joint
     q: float | None  # p corrected for the number of words
     steps: list[float]  # distances from each period to the next
-    counts: list[int]  # tokens in each period
+    counts: list[int]  # tokens in each period; empty if vectors are compared
     shares: list[float]  # share of these in the document that has most of them
     one_document: bool  # whether that is half or more in a period
     neighbors: list[list[str]]  # nearest words in each period
@@ -85,7 +77,7 @@ class WordChanges:
     vocabulary : list of str
         The words of the rows of ``vectors``, most frequent first.
     counts : int64 (K, V)
-        Tokens in each period.
+        Tokens in each period; (0, V) of vectors, which have no text.
     n_untested : int
         Words that are as frequent on average, but too rare in a period.
     no_p : str or None
@@ -131,7 +123,7 @@ class WordChanges:
         UnknownWordError
             The word was not tested.
         """
-        row = compared_row(word, self.periods, self._index, self.counts, self.config.min_count)
+        row = compared_row(word, self.periods, self.vocabulary, self.counts, self.config.min_count)
         found = self._rows.get(self.vocabulary[row])
         if found is None:
             raise UnknownWordError(f"{self.vocabulary[row]!r} has no vector in every period")
@@ -189,10 +181,11 @@ class WordChanges:
         """
         rows = [self._index[word] for word in words]
         found: list[list[list[str]]] = [[] for _ in words]
-        for space, counts in zip(self.vectors, self.counts, strict=True):
+        counts = self.counts if len(self.counts) else [self.config.min_count] * len(self.names)
+        for space, tokens in zip(self.vectors, counts, strict=True):
             units = unit_length(space.astype(np.float64))
             cosines = (units[rows] @ units.T).astype(np.float32)
-            cosines[:, counts < self.config.min_count] = -np.inf
+            cosines[:, tokens < self.config.min_count] = -np.inf
             cosines[np.arange(len(rows)), rows] = -np.inf  # the word itself
             nearest = largest(cosines, min(k, cosines.shape[1])) if rows else np.empty((0, 0), int)
             for each, columns, values in zip(found, nearest.tolist(), cosines, strict=True):
@@ -206,11 +199,13 @@ class WordChanges:
         become ``_``, as most formats of vectors have no room for them.
         """
         kept = np.argwhere(self.vectors.any(axis=2).T)[:, ::-1]  # (n, 2): period and row
-        kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
+        if len(self.counts):
+            kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
         names = ["_".join(name.split()) for name in self.names]
         words = [f"{self.vocabulary[row]}@{names[period]}" for period, row in kept.tolist()]
         chosen = tuple(kept.T)
-        return WordVectors(words, self.vectors[chosen], counts=self.counts[chosen], name=METHOD)
+        counts = self.counts[chosen] if len(self.counts) else None
+        return WordVectors(words, self.vectors[chosen], counts=counts, name=METHOD)
 
     def save(self, out: str | Path, *, force: bool = False) -> WordVectors:
         """Write a run with the vectors and ``change.tsv``.

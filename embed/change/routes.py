@@ -28,6 +28,7 @@ from firth.embed.change.permutation import (
     typical,
 )
 from firth.embed.change.procrustes import align, have_vectors
+from firth.embed.change.result import compared_row
 from firth.embed.change.spaces import spaces_of, train_spaces
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
@@ -39,6 +40,7 @@ _FEWEST = 10  # documents of a period, below which there are few ways to deal th
 _RESAMPLES = 200  # of the documents, for intervals of an encoder's distances
 _NORMAL = 1.96  # of a 95 % interval
 _NO_P = "only `route=svd-joint` has it"
+_NO_TEXT = "vectors have no text, so there are no counts and sentences, either"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,17 @@ class ComparedPeriods:
     words: list[str]  # the vocabulary
     counts: np.ndarray  # int64 (K, V)
     rows: np.ndarray  # int64 (n,): words that are frequent enough in every period
-    needed: list[int]  # those of them that must be compared
     settings: ChangeConfig
+    n_untested: int  # words that are as frequent on average, but too rare in a period
+    needed: list[int] = field(default_factory=list)  # rows that must be compared
 
     def names(self, rows: np.ndarray) -> list[str]:
         """Return words."""
         return [self.words[row] for row in rows.tolist()]
+
+    def row(self, word: str) -> int:
+        """Return the row of a word; raise if it is too rare to be compared."""
+        return compared_row(word, self.periods, self.words, self.counts, self.settings.min_count)
 
     def without_vectors(self, have: np.ndarray, what: str) -> np.ndarray:
         """Return the compared rows without those that have no vectors; raise if one is needed."""
@@ -89,7 +96,8 @@ def measure(compared: ComparedPeriods, runs: Sequence[WordVectors], *, only: boo
         return _by_states(compared, only)
     if runs:
         recipe: dict[str, Any] = {"runs": [describe_source(run) for run in runs]}
-        return _aligned(compared, spaces_of(runs, compared.words), "a run", recipe)
+        spaces, no_p = spaces_of(runs, compared.words), None if compared.texts else _NO_TEXT
+        return _aligned(compared, spaces, "a run", recipe, no_p or _NO_P)
     made = {"method": settings.method or SVD} | dataclasses.asdict(settings.training)
     if settings.route == "svd-joint":
         return _joint(compared, {"training": made})
@@ -136,6 +144,7 @@ def _aligned(
     spaces: Sequence[np.ndarray],
     what: str,
     recipe: dict[str, Any],
+    no_p: str = _NO_P,
 ) -> Measured:
     """Measure in aligned spaces, each of ``what``."""
     rows = compared.without_vectors(have_vectors(spaces), what)
@@ -147,7 +156,7 @@ def _aligned(
         "distances": cosine_distances(chosen[0], chosen[-1]),
         "steps": _steps(chosen, cosine_distances),
     }
-    return Measured(rows, vectors, columns, _NO_P, recipe)
+    return Measured(rows, vectors, columns, no_p, recipe)
 
 
 def _by_states(compared: ComparedPeriods, only: bool) -> Measured:

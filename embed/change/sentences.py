@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from firth.corpora.common.errors import SettingError
 from firth.corpora.store.concordance import Line, lines_of
 from firth.corpora.store.search import Hits, Search
 from firth.embed.change.periods import Periods
@@ -15,6 +16,8 @@ def sentences_of(
     """Return up to ``n`` random occurrences of each word in each period."""
     if not n:
         return [[[] for _ in periods.names] for _ in words]
+    if not periods.corpora:
+        raise SettingError("`sentences` needs a text, which vectors do not have; leave it out")
     searches = [Search(corpus) for corpus in periods.corpora]
     numbers = range(len(periods.names))
     return [

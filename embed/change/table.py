@@ -20,7 +20,7 @@ class ChangeTable:
     words: list[str]
     distances: np.ndarray  # float64 (n,): 1 - cosine, first period to last
     steps: np.ndarray  # float64 (n, K - 1): from each period to the next
-    counts: np.ndarray  # int64 (n, K): tokens in each period
+    counts: np.ndarray  # int64 (n, K): tokens in each period; (n, 0) if vectors are compared
     shares: np.ndarray  # float64 (n, K): of the tokens in the document that has most of them
     p: np.ndarray | None = None  # float64 (n,): svd-joint
     q: np.ndarray | None = None  # p corrected for the number of words
@@ -48,8 +48,8 @@ class ChangeTable:
         found: dict[str, list[object]] = {"word": list(self.words)}
         found |= {"distance": _cells(self.distances)}
         found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
-        for number, period in enumerate(self.periods):
-            found[f"{COUNT}{period}"] = self.counts[:, number].tolist()
+        for period, counts in zip(self.periods, self.counts.T, strict=False):
+            found[f"{COUNT}{period}"] = counts.tolist()
         for name in ("chance", "prototype", "low", "high"):
             if (numbers := getattr(self, name)) is not None:
                 found[name] = _cells(numbers)

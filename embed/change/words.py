@@ -1,29 +1,38 @@
 """Measures which words change between periods, how far, and whether by more than chance."""
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
-from firth.corpora.artifacts.kinds import RUN, kind_of
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.options import config_of, many
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.view import StoredText
+from firth.embed.align.pairs import shared_pairs
 from firth.embed.change.config import MOST_WORDS, ChangeConfig, refuse_training
-from firth.embed.change.periods import Periods, read_periods, read_texts, two_corpora
-from firth.embed.change.result import WordChanges, compared_row
+from firth.embed.change.periods import (
+    Periods,
+    period_names,
+    read_periods,
+    read_texts,
+    two_corpora,
+)
+from firth.embed.change.result import WordChanges
 from firth.embed.change.routes import ComparedPeriods, measure
 from firth.embed.change.table import ChangeTable, top_shares
-from firth.embed.formats.vector_files import load_vectors
+from firth.embed.formats.vector_files import load_vectors, recognize
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 
 
 def word_changes(
-    corpus: Corpus | str | Path,
-    other: Corpus | str | Path | None = None,
+    corpus: Corpus | WordVectors | str | Path,
+    other: Corpus | WordVectors | str | Path | None = None,
     config: ChangeConfig | None = None,
     *,
     by: str | None = None,
@@ -48,11 +57,12 @@ def word_changes(
 
     Parameters
     ----------
-    corpus : Corpus, str or Path
+    corpus : Corpus, WordVectors, str or Path
         All of its documents count, held-out ones too.
-    other : Corpus, str or Path, optional
-        A second corpus, which is the later period; then ``by`` and ``periods`` are left out. With
-        ``procrustes`` both may be runs: their vectors are compared, and their corpora are read.
+    other : Corpus, WordVectors, str or Path, optional
+        A second corpus, which is the later period; then ``by`` and ``periods`` are left out. Both
+        may be vectors, of runs or files, which ``procrustes`` compares. The corpora of two runs
+        are read; other vectors have no counts and sentences.
     config : ChangeConfig, optional
         The settings.
     by : str
@@ -88,83 +98,120 @@ def word_changes(
     settings = config_of(config, ChangeConfig)
     if out is not None:
         refuse_existing(Path(out), force)
-    runs = _open_runs(corpus, other, settings)
-    if runs:
+    vectors = _open_vectors(corpus, other)
+    settings = _with_route(settings, vectors)
+    if vectors and (by is not None or periods):
+        raise SettingError("`by` and `periods` divide one corpus; vectors are periods themselves")
+    runs = [Run.open(each.path) for each in vectors if each.path is not None]
+    if vectors and not (len(runs) == 2 and all(run.corpus_checksum for run in runs)):
+        compared = _shared_words(vectors, settings)
+    else:
         remedy = "pass the corpora instead of the runs"
-        corpus, other = (Run.open(Path(str(run.path))).corpus(remedy=remedy) for run in runs)
-    chosen = _choose(corpus, other, by, many(periods))
-    training = settings.training
-    view = chosen.view(training.boundary, training.punctuation)
-    texts = read_texts(chosen, view)
-    n_words = min(MOST_WORDS, len(view.counts))
-    counts = np.array([text.counts[:n_words] for text in texts])
-    trains_svd = settings.route != "contextual" and settings.trains_svd and not runs
-    if trains_svd and training.dim > n_words:
-        raise SettingError(
-            f"`dim={training.dim}` is larger than the vocabulary ({n_words} words); pass "
-            f"`dim={n_words}` or less"
-        )
-    rows = _tested(counts, settings, chosen.names)
-    enough = counts.sum(axis=0) >= settings.min_count * len(texts)
-    n_untested = int(enough.sum() - enough[rows].sum())
-    vocabulary = view.words[:n_words]
-    index = {word: row for row, word in enumerate(vocabulary)}
-    asked, needed = (
-        [compared_row(each, chosen, index, counts, settings.min_count) for each in part]
-        for part in (many(words or ()), many(require))
-    )
-    compared = ComparedPeriods(chosen, texts, vocabulary, counts, rows, [*asked, *needed], settings)
-    found = measure(compared, runs, only=bool(asked))
+        corpora = [run.corpus(remedy=remedy) for run in runs] or [corpus, other]
+        compared = _frequent_words(_choose(corpora, by, many(periods)), settings, trained=vectors)
+    asked, needed = (list(map(compared.row, many(part))) for part in (words or (), require))
+    compared = dataclasses.replace(compared, needed=[*asked, *needed])
+    found = measure(compared, vectors, only=bool(asked))
+    counts = compared.counts[:, found.rows]
+    shares = [top_shares(text)[found.rows] for text in compared.texts]
     table = ChangeTable(
-        periods=chosen.names,
-        words=[vocabulary[row] for row in found.rows.tolist()],
-        counts=counts[:, found.rows].T,
-        shares=np.array([top_shares(text)[found.rows] for text in texts]).T,
+        periods=compared.periods.names,
+        words=compared.names(found.rows),
+        counts=counts.T,
+        shares=np.reshape(shares, counts.shape).T,
         **found.columns,
     )
-    kept = found.rows if settings.route == "contextual" else np.arange(n_words)
+    kept = found.rows if settings.route == "contextual" else np.arange(len(compared.words))
     changes = WordChanges(
-        table=_sorted(table), vectors=found.vectors, vocabulary=[vocabulary[row] for row in kept],
-        counts=counts[:, kept], n_untested=n_untested, no_p=found.no_p, config=settings,
-        periods=chosen, recipe=found.recipe,
+        table=_sorted(table), vectors=found.vectors, vocabulary=compared.names(kept),
+        counts=compared.counts[:, kept], n_untested=compared.n_untested, no_p=found.no_p,
+        config=settings, periods=compared.periods, recipe=found.recipe,
     )  # fmt: skip
     if out is not None:
         changes.save(out, force=force)
     return changes
 
 
-def _open_runs(
-    corpus: Corpus | str | Path, other: Corpus | str | Path | None, settings: ChangeConfig
-) -> list[WordVectors]:
-    """Open the runs if they are compared rather than corpora."""
-    places = [each for each in (corpus, other) if isinstance(each, str | Path)]
-    for place in places:
-        if Path(place).is_file():
-            raise SettingError(
-                f"{place}: is a file of vectors, without counts and text; `align_vectors()` "
-                "and `differ()` compare two of them"
-            )
-    if len(places) != 2 or any(kind_of(place) != RUN for place in places):
+def _open_vectors(*given: Corpus | WordVectors | str | Path | None) -> list[WordVectors]:
+    """Open both of what is compared if one of them is vectors; none if they are corpora."""
+    if None in given or not any(map(_is_vectors, given)):
         return []
-    if settings.route != "procrustes":
+    vectors = [
+        each
+        if isinstance(each, WordVectors)
+        else load_vectors(getattr(each, "path", each), verified=True)
+        for each in given
+    ]
+    places = [each.path or each.name for each in vectors]
+    if Path(places[0]).resolve() == Path(places[1]).resolve():
+        raise SettingError(f"{places[0]}: is compared with itself; pass vectors of another name")
+    return vectors
+
+
+def _is_vectors(given: object) -> bool:
+    """Return whether it is vectors, or a path of vectors."""
+    if not isinstance(given, str | Path) or Path(given).is_file():
+        return not isinstance(given, Corpus)
+    with contextlib.suppress(ArtifactError):
+        return bool(recognize(Path(given)))
+    return False
+
+
+def _with_route(settings: ChangeConfig, vectors: Sequence[WordVectors]) -> ChangeConfig:
+    """Return the settings with the route that corpora or vectors have by default."""
+    route = settings.route or ("procrustes" if vectors else "svd-joint")
+    if vectors and route != "procrustes":
+        names = " and ".join(each.name for each in vectors)
         raise SettingError(
-            f"{places[0]} and {places[1]} are runs, which `route=procrustes` compares; pass it, or "
-            "their corpora"
+            f"{names} are vectors, which `route=procrustes` compares; pass it, or corpora"
         )
-    refuse_training(settings, "runs, which are trained already")
-    return [load_vectors(place, verified=True) for place in places]
+    if vectors:
+        refuse_training(settings, "vectors, which are trained already")
+    return dataclasses.replace(settings, route=route)
 
 
-def _choose(
-    corpus: Corpus | str | Path,
-    other: Corpus | str | Path | None,
-    by: str | None,
-    periods: Sequence[str],
-) -> Periods:
-    """Open one or two corpora and choose the documents of the periods."""
+def _shared_words(vectors: Sequence[WordVectors], settings: ChangeConfig) -> ComparedPeriods:
+    """Return what is compared of vectors without texts: the words that both have."""
+    pairs = shared_pairs(*vectors, None)
+    words = [vectors[0].vocabulary[row] for row in pairs.a[:MOST_WORDS].tolist()]
+    no_counts = np.zeros((0, len(words)), np.int64)
+    names = period_names([v.path or Path(v.name) for v in vectors])
+    no_text = StoredText(None, [], None)  # type: ignore[arg-type]
+    periods = Periods(names, [], no_text, np.zeros(0, np.int64))
+    return ComparedPeriods(
+        periods, [], words, no_counts, np.arange(len(words)), settings,
+        n_untested=len(pairs) - len(words),
+    )  # fmt: skip
+
+
+def _frequent_words(
+    periods: Periods, settings: ChangeConfig, *, trained: Sequence[WordVectors]
+) -> ComparedPeriods:
+    """Return what is compared of periods: the words that are frequent enough in all of them."""
+    training = settings.training
+    view = periods.view(training.boundary, training.punctuation)
+    texts = read_texts(periods, view)
+    n_words = min(MOST_WORDS, len(view.counts))
+    counts = np.array([text.counts[:n_words] for text in texts])
+    trains_svd = settings.route != "contextual" and settings.trains_svd and not trained
+    if trains_svd and training.dim > n_words:
+        raise SettingError(
+            f"`dim={training.dim}` is larger than the vocabulary ({n_words} words); pass "
+            f"`dim={n_words}` or less"
+        )
+    rows = _tested(counts, settings, periods.names)
+    enough = counts.sum(axis=0) >= settings.min_count * len(texts)
+    return ComparedPeriods(
+        periods, texts, view.words[:n_words], counts, rows, settings,
+        n_untested=int(enough.sum() - enough[rows].sum()),
+    )  # fmt: skip
+
+
+def _choose(given: Sequence[Any], by: str | None, periods: Sequence[str]) -> Periods:
+    """Open one or two corpora, and choose the documents of the periods."""
     opened = [
         each if isinstance(each, Corpus) else Corpus.open(each)
-        for each in (corpus, other)
+        for each in given
         if each is not None
     ]
     for each in opened:

@@ -95,7 +95,7 @@ def command(
     """Sort words by how surely they change between periods.
 
     CORPUS is divided by a field that build-corpus kept, or OTHER is the later
-    period; with --route procrustes both may be runs. The distance is 1 - cosine of
+    period; both may also be runs or vectors files. The distance is 1 - cosine of
     a word's vectors in the first and the last period. p is the probability of a
     distance as large if the documents with the word had been dealt out to the
     periods at random, each period with as many tokens of the word as it has, so
@@ -111,7 +111,8 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
         firth change out/letters out/diaries --report change.html --out out/change
-        firth change out/letters-sg out/diaries-sg --route procrustes
+        firth change out/letters-sg out/diaries-sg
+        firth change letters.vec diaries.vec --words home,war
         firth change out/novels --by year --periods 1840-1869,1890-1920 \\
             --route contextual --encoder out/mlm --words bahn,klasse
     """
@@ -153,7 +154,7 @@ def command(
     if as_json:
         print_json({
             "corpus": str(corpus), "other": None if other is None else str(other), "by": by,
-            "periods": changes.names, "route": config.route, "n_tested": len(changes.table),
+            "periods": changes.names, "route": changes.config.route, "n_tested": len(changes.table),
             "n_untested": changes.n_untested, "no_p": changes.no_p,
             "words": [dataclasses.asdict(word) for word in shown],
         })  # fmt: skip
@@ -180,11 +181,11 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     tested, names = changes.table.p is not None, changes.names
     by_states = changes.table.prototype is not None
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
-    stepped = len(names) > 2
+    stepped, counted = len(names) > 2, len(changes.counts) > 0
     columns = ["word", "distance"]
     columns += ["chance", "p", "q"] * tested + ["prototype"] * by_states + ["95 %"] * bounded
     heads = len(columns)  # the cells of a word, in the row of its first period
-    columns += ["period", "count"] + ["step"] * stepped + ["near"] + [""] * flagged
+    columns += ["period"] + ["count"] * counted + ["step"] * stepped + ["near"] + [""] * flagged
     rows = []
     for word in shown:
         row = [word.word, f"{word.distance:.3f}"]
@@ -193,7 +194,8 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
         row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
         steps = ["", *(f"{step:.3f}" for step in word.steps)]
         for number, name in enumerate(names):
-            row += [name, f"{word.counts[number]:,}"] + [steps[number]] * stepped
+            row += [name] + [f"{word.counts[number]:,}" for _ in range(counted)]
+            row += [steps[number]] * stepped
             row += [", ".join(word.neighbors[number])]
             rows.append(row + ["1 document" if word.one_document and not number else ""] * flagged)
             row = [""] * heads

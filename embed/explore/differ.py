@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
-from firth.corpora.text.spelling import FoldedWords, did_you_mean
+from firth.corpora.text.spelling import spelled_row
 from firth.embed.explore.chance import Pair, random_pairs, surprise
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run, corpus_at
@@ -203,13 +203,7 @@ class _Compared:
 
     def row(self, word: str) -> int:
         """Return the row of a word; raise UnknownWordError if it is not shared."""
-        row = self.words.index(word) if word in self.words else FoldedWords(self.words).row(word)
-        if row is None:
-            raise UnknownWordError(
-                f"{word!r} is not one of the {len(self.words):,} shared words; "
-                f"{did_you_mean(word, self.words)}"
-            )
-        return row
+        return spelled_row(word, self.words, "shared words")
 
     def describe(self, row: int, chance: tuple[np.ndarray, ...] | None) -> DifferingWord:
         """Return what is known of one word."""

@@ -2,23 +2,28 @@
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import firth
 from firth import BuildOptions, ReadOptions, build_corpus
+from firth.corpora.artifacts.artifact import CHECKSUMS
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.embed.align.mapping import procrustes
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import read_periods, read_texts
 from firth.embed.change.spaces import rows_of, spaces_of, train_spaces
 from firth.embed.change.words import word_changes
+from firth.embed.formats.vector_files import FORMATS, load_vectors, write_vectors
 from firth.embed.refine.api import refine_vectors
 from firth.embed.refine.config import RefineConfig
 from firth.embed.registry import METHODS, Method
 from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.change_table import read_changes
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command, output
 
 BY = {"by": "part", "periods": ["a", "b"]}
 CBOW = ChangeConfig(route="procrustes", method="cbow", dim=4, min_count=3, threads=1)
@@ -117,9 +122,9 @@ def test_two_runs_are_compared_by_their_vectors(runs, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"route": "svd-joint"}, "are runs, which `route=procrustes` compares; pass it, or their"),
-        ({"dim": 4}, "`dim` has no effect on runs, which are trained already; leave it out"),
-        ({"method": "svd"}, "`method` has no effect on runs, which are trained already"),
+        ({"route": "svd-joint"}, "are vectors, which `route=procrustes` compares; pass it, or cor"),
+        ({"dim": 4}, "`dim` has no effect on vectors, which are trained already; leave it out"),
+        ({"method": "svd"}, "`method` has no effect on vectors, which are trained already"),
         ({"words": ["rare"]}, "'rare' has no vector in a run"),
     ],
     ids=["route", "dim", "method", "word"],
@@ -131,12 +136,92 @@ def test_refusals_of_runs(runs, config, message):
         word_changes(*runs, settings, words=words)
 
 
-def test_runs_need_their_corpora(runs, tmp_path):
+def test_a_run_whose_corpus_is_gone_names_the_remedy(runs, tmp_path):
+    run = shutil.copytree(runs[0], tmp_path / "run")
+    made = json.loads((run / "provenance.json").read_text()) | {"corpus_path": "gone"}
+    (run / "provenance.json").write_text(json.dumps(made))
+    (run / CHECKSUMS).unlink()
+    with pytest.raises(ArtifactError, match="was not found; pass the corpora instead of the runs"):
+        word_changes(run, runs[1])
+
+
+def test_a_run_of_no_corpus_is_compared_without_counts(runs, tmp_path):
     refine_vectors(runs[1], RefineConfig(center=True), out=tmp_path / "refined")
-    with pytest.raises(
-        ArtifactError, match="does not record its training corpus; pass the corpora instead"
-    ):
-        word_changes(runs[0], tmp_path / "refined", ChangeConfig(route="procrustes"))
+    found = word_changes(runs[0], tmp_path / "refined")
+    assert sorted(found.table.words) == sorted(f"w{n}" for n in range(12))
+    assert found.counts.shape == (0, 12)
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory):
+    """Return two files of the same vectors, turned, of which two words are exchanged."""
+    folder = tmp_path_factory.mktemp("turned")
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(60, 6))
+    other = rows @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    other[[7, 8]] = other[[8, 7]]
+    words = [f"w{n}" for n in range(60)]
+    for name, matrix, last in (("a.vec", rows, "Old"), ("b.bin", other, "new")):
+        vectors = WordVectors([*words[:-1], last], matrix.astype(np.float32))
+        write_vectors(vectors, folder / name, FORMATS[name == "b.bin"])
+    return folder / "a.vec", folder / "b.bin"
+
+
+def test_files_of_vectors_are_aligned_by_the_words_that_both_have(turned):
+    found = word_changes(*turned)
+    table = found.table
+    assert sorted(table.words[:2]) == ["w7", "w8"]
+    # Procrustes is not exact, since two of 59 words pull elsewhere
+    assert table.distances[1] > 5 * table.distances[2]
+    assert (len(table), table.p, found.n_untested) == (59, None, 0)
+    assert found.no_p.startswith("vectors have no text")
+    [word] = found.describe(["W3"], k=2)
+    assert (word.word, word.counts, word.shares) == ("w3", [], [])
+    assert list(map(len, word.neighbors)) == [2, 2]
+    vectors = found.word_vectors()
+    assert vectors.counts is None
+    assert 1 - vectors.similarity("w7@a.vec", "w7@b.bin") == pytest.approx(
+        table.distances[found.row("w7")], abs=1e-5
+    )
+    opened = word_changes(*(load_vectors(path).in_memory(path.name) for path in turned))
+    np.testing.assert_array_equal(opened.table.distances, table.distances)
+
+
+def test_the_command_shows_what_files_of_vectors_have(turned, tmp_path):
+    page, run = tmp_path / "page.html", tmp_path / "run"
+    shown = output("change", *turned, "--top", 1, "-k", 2, "--report", page, "--out", run)
+    assert [line.split()[-2:] for line in shown.splitlines()[-2:]] == [
+        ["in", "one"],
+        ["sentences,", "either"],
+    ]
+    assert "count" not in shown.splitlines()[0]
+    assert "59 words in every period" in page.read_text()
+    assert "Tokens" not in page.read_text()
+    assert read_changes(run)["w3"][1] == []
+    found = json.loads(output("change", *turned, "--top", 1, "--json"))
+    assert (found["route"], found["words"][0]["counts"]) == ("procrustes", [])
+    assert output("change", *turned, "--csv").startswith("word,distance,p,q,one_document,near@a")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sentences", 2], "--sentences needs a text, which vectors do not have; leave it out"),
+        (["--by", "year"], "--by and --periods divide one corpus; vectors are periods themselves"),
+        (["--permutations", 3], "--permutations is of --route svd-joint; leave it out"),
+        (["--words", "old"], "'old' is not one of the 59 words of the periods; check the"),
+    ],
+    ids=["sentences", "by", "permutations", "word"],
+)
+def test_refusals_of_files_of_vectors(turned, options, message):
+    assert message in command("change", *turned, *options).stderr
+
+
+def test_vectors_are_not_compared_with_themselves_or_a_corpus(turned, corpus):
+    with pytest.raises(SettingError, match=r"a\.vec: is compared with itself"):
+        word_changes(turned[0], turned[0])
+    with pytest.raises(ArtifactError, match="a corpus, not a run; train one with"):
+        word_changes(turned[0], corpus)
 
 
 def test_runs_need_the_same_dimensions():

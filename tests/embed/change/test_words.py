@@ -268,11 +268,3 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     rows = list(csv.DictReader(io.StringIO(output(*line, "--top", 0, "--csv"))))
     assert len(rows) == 22
     assert [row["word"] for row in rows[:3]] == [word["word"] for word in found["words"]]
-
-
-def test_files_of_vectors_are_refused_with_the_commands_that_compare_them(tmp_path):
-    (tmp_path / "a.vec").write_text("1 2\nsea 1 2\n")
-    with pytest.raises(
-        SettingError, match=r"`align_vectors\(\)` and `differ\(\)` compare two of them"
-    ):
-        word_changes(tmp_path / "a.vec", tmp_path / "a.vec")
