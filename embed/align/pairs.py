@@ -10,7 +10,7 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.datasets.fields import Row
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import shared_rows
+from firth.embed.vectors.wordlist import joined_rows, note_join
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
 
     A word is as frequent as in the space where it comes later in the vocabulary.
     """
-    rows = shared_rows(a.vocabulary, b.vocabulary)
-    rows = rows[:, nonzero_rows(a.matrix)[rows[0]] & nonzero_rows(b.matrix)[rows[1]]]
+    rows = joined_rows(a, b, *(nonzero_rows(vectors.matrix) for vectors in (a, b)))
     if not rows.size:
         raise SettingError(
-            f"{a.name} and {b.name} share no words with vectors; pass a `dictionary` of pairs"
+            f"{a.name} and {b.name} share no words with vectors; pass a `dictionary` of pairs "
+            "to `align_vectors()`"
         )
     order = np.argsort(rows.max(axis=0), kind="stable")[:most]
     return Pairs(*rows[:, order])
@@ -73,6 +73,7 @@ def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, 
             f"{path}: no line has a word of {a.name} and then one of {b.name}; exchange the "
             "columns, or pass other vectors"
         )
+    note_join(n_known, len(rows), f"pairs of {path} are of words of {a.name} and {b.name}")
     counts = DictionaryCounts(str(path), len(rows), len(found), n_known - len(found), *unknown)
     return Pairs(*np.array(list(found), np.int64).T), counts
 

@@ -107,7 +107,7 @@ def word_changes(
         compared = _shared_words(vectors, settings)
     else:
         remedy = "pass the corpora instead of the runs"
-        corpora = [run.corpus(remedy=remedy) for run in runs] or [corpus, other]
+        corpora: list[Any] = [run.corpus(remedy=remedy) for run in runs] or [corpus, other]
         compared = _frequent_words(_choose(corpora, by, many(periods)), settings, trained=vectors)
     asked, needed = (list(map(compared.row, many(part))) for part in (words or (), require))
     compared = dataclasses.replace(compared, needed=[*asked, *needed])
@@ -132,7 +132,7 @@ def word_changes(
     return changes
 
 
-def _open_vectors(*given: Corpus | WordVectors | str | Path | None) -> list[WordVectors]:
+def _open_vectors(*given: Any) -> list[WordVectors]:
     """Open both of what is compared if one of them is vectors; none if they are corpora."""
     if None in given or not any(map(_is_vectors, given)):
         return []
@@ -172,7 +172,7 @@ def _with_route(settings: ChangeConfig, vectors: Sequence[WordVectors]) -> Chang
 
 def _shared_words(vectors: Sequence[WordVectors], settings: ChangeConfig) -> ComparedPeriods:
     """Return what is compared of vectors without texts: the words that both have."""
-    pairs = shared_pairs(*vectors, None)
+    pairs = shared_pairs(vectors[0], vectors[1], None)
     words = [vectors[0].vocabulary[row] for row in pairs.a[:MOST_WORDS].tolist()]
     no_counts = np.zeros((0, len(words)), np.int64)
     names = period_names([v.path or Path(v.name) for v in vectors])

@@ -56,6 +56,7 @@ def command(
     from firth.embed.query.map_picture import draw_map
     from firth.embed.query.prompt import find_words
     from firth.embed.query.word_map import map_words
+    from firth.embed.vectors.wordlist import note_join
 
     if bool(words) == (file is not None):
         raise click.UsageError("pass either WORDs or --words-from FILE")
@@ -66,6 +67,7 @@ def command(
     vectors = load_vectors(run)
     known = find_words(vectors, [word for word, _ in queries], skip_unknown=skip_unknown)
     chosen = [(w, group) for w, (_, group) in zip(known, queries, strict=True) if w is not None]
+    note_join(len(chosen), len(known), f"words are in {run}")
     word_map = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
     if plot is not None:
         draw_map(word_map, plot, title=str(run), force=force)

@@ -17,7 +17,7 @@ from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import shared_rows
+from firth.embed.vectors.wordlist import joined_rows
 
 _BLOCK = 1 << 23  # similarities at once
 
@@ -180,8 +180,7 @@ class _Compared:
     def of(cls, a: WordVectors, b: WordVectors, k: int, min_count: int, names: str) -> "_Compared":
         """Compare the words that both runs have, with ``min_count`` tokens and a direction."""
         usable = [_usable(vectors, min_count) for vectors in (a, b)]
-        rows = shared_rows(a.vocabulary, b.vocabulary)
-        rows = rows[:, usable[0][rows[0]] & usable[1][rows[1]]]
+        rows = joined_rows(a, b, *usable)
         n = rows.shape[1]
         if n <= k:
             raise SettingError(f"{names} share {n:,} words with vectors, too few for k = {k}")

@@ -10,6 +10,7 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.align.pairs import known_row, read_lines
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import note_join
 
 ROUNDS = 10  # Faruqui et al. 2015, section 2; each round at least halves what is left to move
 
@@ -58,6 +59,7 @@ def read_related(path: Path, vectors: WordVectors) -> Related:
             "lists of its language and spelling"
         )
     found = sum(place is not None for place in places.values())
+    note_join(found, len(places), f"words of {path} are in {vectors.name}")
     made = np.array(sorted(pairs), np.int64)
     return Related(made, str(path), len(rows), found, len(places) - found)
 

@@ -9,7 +9,7 @@ import mmap
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from firth.corpora.common.reporting import note
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
-_FEW_SHARED = 0.1  # share of words in a join, below which the vectors hardly fit the text
+_FEW_SHARED = 0.1  # share of words in a join, below which both hardly fit each other
 _LINES_AT_ONCE = 1 << 14
 _DIGITS = 18  # any count of so many digits fits int64
 
@@ -224,13 +224,12 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
     return index
 
 
-def note_join(n_shared: int, n_words: int, name: str) -> None:
-    """Report how many words of a text have a vector of that name; say so if they are few."""
+def note_join(n_shared: int, n_words: int, what: str, *, always: bool = False) -> None:
+    """Report how many words have others of the same name, if they are few or ``always``."""
     few = n_shared < _FEW_SHARED * n_words
-    note(
-        f"{n_shared:,} of the {n_words:,} words of the text start from {name}"
-        + "; it may be of another language, or its words have other capitals" * few
-    )
+    if few or always:
+        cause = "; languages or spellings may differ (capitals, prefixes, NFD, _ for spaces)" * few
+        note(f"{n_shared:,} of the {n_words:,} {what}{cause}")
 
 
 def shared_rows(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
@@ -238,3 +237,12 @@ def shared_rows(a: Sequence[str], b: Sequence[str]) -> np.ndarray:
     places = index_words(a), index_words(b)
     words = [word for word in places[0] if word in places[1]]
     return np.array([[rows[word] for word in words] for rows in places], np.int64).reshape(2, -1)
+
+
+def joined_rows(a: Any, b: Any, usable_a: np.ndarray, usable_b: np.ndarray) -> np.ndarray:
+    """Return the rows of the usable words that two vectors share, int64 (2, n), as sorted in A."""
+    # usable: bool (V,)
+    rows = shared_rows(a.vocabulary, b.vocabulary)
+    smaller, larger = sorted((a, b), key=len)
+    note_join(rows.shape[1], len(smaller), f"words of {smaller.name} are in {larger.name}")
+    return rows[:, usable_a[rows[0]] & usable_b[rows[1]]]

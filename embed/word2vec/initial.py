@@ -12,7 +12,7 @@ from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.run_files import open_array
 from firth.embed.vectors.subwords import SubwordTable, word_buckets
 from firth.embed.vectors.word_vectors import INPUTS, WordVectors
-from firth.embed.vectors.wordlist import index_words
+from firth.embed.vectors.wordlist import shared_rows
 from firth.embed.word2vec.config import Word2VecConfig
 
 _COPIED = 1 << 21  # values written at a time
@@ -80,7 +80,7 @@ def fill_tables(
     _fill_uniform(inputs, 1 / inputs.shape[1], seed)
     if init is None:
         return
-    rows, init_rows = _shared_rows(words, init)
+    rows, init_rows = shared_rows(words, init.vocabulary)
     _copy_own(init, words, rows, init_rows, inputs)
     if init.contexts is not None:
         _copy(init, init.contexts, rows, init_rows, contexts)
@@ -96,14 +96,6 @@ def _fill_uniform(table: np.ndarray, bound: float, seed: int) -> None:
         values = random.random(block.shape, dtype=np.float32)
         values -= np.float32(0.5)
         block[:] = values * np.float32(2 * bound)
-
-
-def _shared_rows(words: Sequence[str], init: WordVectors) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the shared words, in the text and in the initial vectors."""
-    index = index_words(init.vocabulary)
-    init_rows = np.array([index.get(word, -1) for word in words], dtype=np.int64)
-    rows = np.flatnonzero(init_rows >= 0)
-    return rows, init_rows[rows]
 
 
 def _copy(

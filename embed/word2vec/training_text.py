@@ -83,7 +83,8 @@ def _grow_vocabulary(view: "View", init: WordVectors, min_count: int) -> Trainin
     places = np.array([place.get(word, -1) for word in view.words], dtype=np.int64)
     counts = view.counts.copy()
     frequent = counts >= min_count  # others are in the vocabulary only because ``init`` has them
-    note_join(int((places[frequent] >= 0).sum()), int(frequent.sum()), init.name)
+    what = f"words of the text start from {init.name}"
+    note_join(int((places[frequent] >= 0).sum()), int(frequent.sum()), what, always=True)
     if init.counts is not None:
         old = places >= 0
         counts[old] += np.asarray(init.counts)[places[old]]

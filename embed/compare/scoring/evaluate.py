@@ -28,6 +28,7 @@ from firth.embed.compare.statistics.estimators import Counts
 from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.wordlist import note_join
 
 Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by frequency
 
@@ -85,6 +86,8 @@ class SetEvaluation:
                     own = covered = np.zeros(self._task.n_items, dtype=bool)
                 elif name not in (ONE_HOT, RANDOM):
                     known.append(own)
+                    what = f"items of {self._task.dataset} have words of {name}"
+                    note_join(int(covered.sum()), len(covered), what)
                 self._known[name], self._covered[name] = own, covered
         if known:
             self._shared = np.logical_and.reduce(known)

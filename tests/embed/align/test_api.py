@@ -12,6 +12,7 @@ from firth.embed.align.pairs import hold_out, shared_pairs
 from tests.embed.align.planted_spaces import space, turned
 
 PLAIN, BACK, BY = turned()
+NO_SHARED = "A and B share no words with vectors; pass a `dictionary` of pairs to `align_vectors()`"
 
 
 def scores(aligned):
@@ -99,7 +100,7 @@ SMALL = space(["w1", "w2", "w3"], np.eye(3), "small")
     [
         (
             space(["x"], [[1, 0]], "A"), space(["y"], [[1, 0]], "B"), {},
-            "A and B share no words with vectors; pass a `dictionary` of pairs",
+            NO_SHARED,
         ),
         (
             PLAIN, SMALL, {},

@@ -196,8 +196,8 @@ def test_other_text_settings_give_a_note(tmp_path, capsys, settings, message):
 def test_vectors_of_hardly_any_word_of_the_text_are_told(tmp_path, capsys):
     open_text(corpus_of(tmp_path, LINES), vectors_of(["The", "Cat"], name="x"))
     assert capsys.readouterr().err == (
-        "0 of the 6 words of the text start from x; it may be of another language, or its words "
-        "have other capitals\n"
+        "0 of the 6 words of the text start from x; languages or spellings may differ "
+        "(capitals, prefixes, NFD, _ for spaces)\n"
     )
 
 
