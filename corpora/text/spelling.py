@@ -19,11 +19,14 @@ _CHUNK = 1 << 16
 # bytes that count as the same: small and capital ASCII letters, a space and `_`
 _SAME = np.frombuffer(bytes(range(256)).lower().replace(b" ", b"_"), np.uint8)
 _SPACE = re.compile(r"[^\S\n]")
+_TYPED = str.maketrans(
+    dict.fromkeys("\u2019\u02bc\u2018", "'") | dict.fromkeys("\u2010\u2011", "-")
+)
 
 
 def fold(text: str) -> str:
-    """Return what spellings of one word share: no case, one normal form, and ``_`` for spaces."""
-    normalized = unicodedata.normalize("NFC", text).casefold()
+    """Return what spellings share: no case, one normal form, typed signs, and ``_`` for spaces."""
+    normalized = unicodedata.normalize("NFC", text).casefold().translate(_TYPED)
     return _SPACE.sub("_", unicodedata.normalize("NFC", normalized))
 
 

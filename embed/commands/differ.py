@@ -67,14 +67,11 @@ def command(
     from firth.corpora.common.options import split_list
     from firth.corpora.common.reporting import note
     from firth.embed.explore.differ import DifferingWord, differ
-    from firth.embed.formats.vector_files import load_vectors
-    from firth.embed.query.prompt import find_word
 
     if as_json and as_csv:
         raise click.UsageError("--csv cannot be combined with --json")
-    first = load_vectors(a)
-    asked = None if words is None else [find_word(first, word) for word in split_list(words)]
-    differing = differ(first, b, words=asked, top=top or None, **options)
+    asked = None if words is None else split_list(words)
+    differing = differ(a, b, words=asked, top=top or None, **options)
     if as_json:
         print_json({"a": str(a), "b": str(b), **differing.to_json()})
     elif as_csv:

@@ -126,7 +126,12 @@ def differ(
     runs = [Run.open(v.path) for v in (first, second) if v.path is not None]
     for place in corpora:
         corpus_at(place, runs).verify()
-    asked = None if words is None else [compared.row(word) for word in dict.fromkeys(many(words))]
+    asked = None
+    if words is not None:
+        asked = [
+            spelled_row(word, compared.words, "shared words", first.words)
+            for word in dict.fromkeys(many(words))
+        ]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:
         parts = _Compared.of(one, other, k, min_count, "parts of the text")
@@ -199,10 +204,6 @@ class _Compared:
         assert a is not None
         assert b is not None
         return np.asarray(2 / (1 / a + 1 / b))
-
-    def row(self, word: str) -> int:
-        """Return the row of a word; raise UnknownWordError if it is not shared."""
-        return spelled_row(word, self.words, "shared words")
 
     def describe(self, row: int, chance: tuple[np.ndarray, ...] | None) -> DifferingWord:
         """Return what is known of one word."""

@@ -68,3 +68,8 @@ def test_other_spellings_share_their_folded_form():
     queries = ["NEW  YORK", " new\u00a0york ", "STRASSE", "ŉ", "e\u0301", "É", "york", "", " ", "_"]
     assert [folded.row(text) for text in queries] == [1, 1, 3, 4, 6, 6, None, None, None, 5]
     assert FoldedWords([]).row("a") is None
+
+
+def test_typographic_apostrophes_and_hyphens_are_those_of_a_keyboard():
+    folded = FoldedWords(["don't", "co\u2010op", "rock\u2019n\u2019roll"])
+    assert [folded.row(word) for word in ("Don\u2019t", "co-op", "rock'n'roll")] == [0, 1, 2]
