@@ -1,13 +1,13 @@
 """Pairs of words of two spaces: shared words or a dictionary, and the part that is held out."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from firth.corpora.common.errors import SettingError, SourceError
-from firth.embed.compare.datasets.fields import Row
+from firth.corpora.common.errors import SettingError
+from firth.embed.compare.datasets.fields import Row, read_rows
+from firth.embed.vectors.neighbors import known_word
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import joined_rows, note_join
@@ -57,7 +57,7 @@ def shared_pairs(a: WordVectors, b: WordVectors, most: int | None) -> Pairs:
 
 def read_dictionary(path: Path, a: WordVectors, b: WordVectors) -> tuple[Pairs, DictionaryCounts]:
     """Read pairs in the form of MUSE: a word of A and one of B a line, by a tab or a space."""
-    rows = read_lines(path, "pairs of words")
+    rows = read_rows(path, nothing="no pairs of words", comment=lambda text: False)
     found: dict[tuple[int, int], None] = {}
     n_known, unknown = 0, [0, 0]
     known = [nonzero_rows(vectors.matrix) for vectors in (a, b)]
@@ -98,21 +98,6 @@ def hold_out(pairs: Pairs, held_out: float, n_among: int, seed: int) -> tuple[Pa
     return pairs.take(~tested), pairs.take(tested & (pairs.b < n_among))
 
 
-def read_lines(path: Path, contents: str) -> list[Row]:
-    """Read the lines of words of a file without blank ones; none is a comment."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError:
-        raise SourceError(f"{path}: is not UTF-8; convert it") from None
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
-    rows = [Row(path, number, line.strip()) for number, line in enumerate(lines, 1)]
-    rows = [row for row in rows if row.text]
-    if not rows:
-        raise SourceError(f"{path}: contains no {contents}")
-    return rows
-
-
 def _two_words(row: Row) -> tuple[str, str]:
     """Return both words of a line."""
     fields = [field.strip() for field in row.text.split("\t" if "\t" in row.text else None)]
@@ -123,16 +108,5 @@ def _two_words(row: Row) -> tuple[str, str]:
 
 def known_row(vectors: WordVectors, text: str, known: np.ndarray) -> int | None:
     """Return the row of a word with a direction, as spelled or as the corpus was split."""
-    for word in _spellings(vectors, text):
-        row = vectors.row(word)
-        if row is not None:
-            return row if known[row] else None
-    return None
-
-
-def _spellings(vectors: WordVectors, text: str) -> Iterator[str]:
-    """Yield a text as it is written, then as the one word that it is split into."""
-    yield text
-    words = vectors.words(text)
-    if len(words) == 1:
-        yield words[0]
+    row = vectors.row(known_word(vectors, text))
+    return row if row is not None and known[row] else None

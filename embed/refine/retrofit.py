@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
-from firth.embed.align.pairs import known_row, read_lines
+from firth.embed.align.pairs import known_row
+from firth.embed.compare.datasets.fields import read_rows
 from firth.embed.vectors.search import nonzero_rows
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import note_join
@@ -19,26 +20,20 @@ ROUNDS = 10  # Faruqui et al. 2015, section 2; each round at least halves what i
 class Related:
     """Pairs of related words, and what became of the lines of their file."""
 
-    pairs: np.ndarray  # int64 (n, 2), each pair once, the smaller row first
     path: str
     lines: int
     found: int  # different words of the file that have a vector
     unknown: int  # different words that have none
+    pairs: np.ndarray  # int64 (n, 2), each pair once, the smaller row first
 
     def counts(self) -> dict[str, Any]:
         """Return the file and the numbers, as JSON data."""
-        return {
-            "path": self.path,
-            "lines": self.lines,
-            "found": self.found,
-            "unknown": self.unknown,
-            "pairs": len(self.pairs),
-        }
+        return {**vars(self), "pairs": len(self.pairs)}
 
 
 def read_related(path: Path, vectors: WordVectors) -> Related:
     """Read lists of related words: a word and its related words a line, separated by spaces."""
-    rows = read_lines(path, "related words")
+    rows = read_rows(path, nothing="no related words", comment=lambda text: False)
     some = nonzero_rows(vectors.matrix)
     places: dict[str, int | None] = {}
     pairs: set[tuple[int, int]] = set()
@@ -61,7 +56,7 @@ def read_related(path: Path, vectors: WordVectors) -> Related:
     found = sum(place is not None for place in places.values())
     note_join(found, len(places), f"words of {path} are in {vectors.name}")
     made = np.array(sorted(pairs), np.int64)
-    return Related(made, str(path), len(rows), found, len(places) - found)
+    return Related(str(path), len(rows), found, len(places) - found, made)
 
 
 def retrofit(rows: np.ndarray, pairs: np.ndarray, *, rounds: int = ROUNDS) -> np.ndarray:

@@ -19,8 +19,9 @@ _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _HEAD = 16  # bytes: enough to recognize a compression format
 _SPACES = " \t\r\v\f"
 TEXT_FILES = "**/*.txt"  # the files of a set that is a folder
-# of files that are not UTF-8; empty to refuse them. A variable, since every reader ends here
-_FALLBACK: ContextVar[str] = ContextVar("fallback encoding of evaluation sets", default="")
+# of files that are not UTF-8; empty to refuse them, None if no setting names another. A variable,
+# since every reader ends here
+_FALLBACK: ContextVar[str | None] = ContextVar("fallback encoding of sets", default=None)
 DELIMITERS = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
 
 
@@ -125,11 +126,13 @@ def read_lines(path: Path) -> list[Row]:
         try:
             rows.append(Row(path, number, raw.decode("utf-8")))
         except UnicodeDecodeError as error:
-            at = content.find(raw) + error.start
+            guess = guess_encoding(content, content.find(raw) + error.start)
+            otherwise = (
+                "" if _FALLBACK.get() is None else f", or pass its encoding, such as {guess}"
+            )
             raise SourceError(
-                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; convert the "
-                "evaluation set to UTF-8, or pass its encoding, such as "
-                f"{guess_encoding(content, at)}"
+                f"{path}:{number}: byte 0x{raw[error.start]:02X} is not UTF-8; convert the file to "
+                f"UTF-8{otherwise}"
             ) from None
     return rows
 
@@ -200,9 +203,9 @@ def read_bytes(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise SourceError(f"{path}: no such evaluation set") from None
+        raise SourceError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise SourceError(f"{path}: is a directory, not an evaluation set") from None
+        raise SourceError(f"{path}: is a directory, not a file") from None
     except OSError as error:
         raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
     if kind := compression_of(content[:_HEAD]):

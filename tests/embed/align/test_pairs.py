@@ -1,5 +1,7 @@
 """Pairs: shared words, dictionaries, and what is held out."""
 
+import gzip
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,7 @@ FORM = "is not a word and its partner, separated by a tab or a space; correct it
                 "vectors"
             ),
         ),
-        ("k\xf6nig king", ": is not UTF-8; convert it"),
+        ("k\xf6nig king", ":1: byte 0xF6 is not UTF-8; convert the file to UTF-8"),
     ],
     ids=["empty", "one word", "three words", "exchanged", "latin-1"],
 )
@@ -93,3 +95,15 @@ def test_holding_out_everything_is_refused():
         "`held_out=51` is too much: 100 words have partners, 50 of them among the words that are "
         "searched, and at least one must be left to map by"
     )
+
+
+def test_a_dictionary_is_read_in_utf_16_and_compressed(tmp_path):
+    text = "hund dog\nkatze cat\n"
+    (tmp_path / "wide.txt").write_bytes(text.encode("utf-16"))
+    (tmp_path / "small.gz").write_bytes(gzip.compress(text.encode()))
+    plain = tmp_path / "plain.txt"
+    plain.write_text(text)
+    expected = read_dictionary(plain, A, B)[0]
+    for name in ("wide.txt", "small.gz"):
+        read = read_dictionary(tmp_path / name, A, B)[0]
+        assert (read.a.tolist(), read.b.tolist()) == (expected.a.tolist(), expected.b.tolist())

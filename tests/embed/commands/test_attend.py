@@ -104,7 +104,7 @@ def test_files_in_another_encoding_are_read_with_the_option_that_the_error_names
          "TRAIN,DEV")),
         (["--on", "{labeled}", "  "], "Error: '  ' is not a sentence; pass words in UTF-8"),
         (["--on", "{labeled}", "-"], "Error: no sentence on standard input"),
-        (["--on", "{run}.none", "x"], "Error: {run}.none: no such evaluation set"),
+        (["--on", "{run}.none", "x"], "Error: {run}.none: no such file"),
         (["--on", "{labeled}", "x", "-"], "Error: - cannot be combined with sentences"),
         (["x"], "Error: Missing option '--on'."),
     ],

@@ -72,7 +72,9 @@ def test_lists_are_read_in_both_directions_and_counted(tmp_path):
             "its language and spelling"
         )),
         (b"\n", SourceError, "{path}: contains no related words"),
-        (b"caf\xe9 bar\n", SourceError, "{path}: is not UTF-8; convert it"),
+        (b"caf\xe9 bar\n", SourceError, (
+            "{path}:1: byte 0xE9 is not UTF-8; convert the file to UTF-8"
+        )),
     ],
     ids=["unknown", "empty", "not UTF-8"],
 )  # fmt: skip

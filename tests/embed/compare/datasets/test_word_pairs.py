@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.datasets.categories import read_categories
+from firth.embed.compare.datasets.fields import fallback_encoding
 from firth.embed.compare.datasets.labeled_sentences import read_sentences
 from firth.embed.compare.datasets.outlier_groups import read_topics
 from firth.embed.compare.datasets.questions import read_questions, read_relations
@@ -120,11 +121,13 @@ READERS = [read_pairs, read_questions, read_relations, read_categories, read_top
 @pytest.mark.parametrize("read", [*READERS, read_tagged, read_sentences, read_minimal_pairs])
 def test_files_that_are_not_sets_are_refused(tmp_path, read):
     latin, absent = "a b 1\nschön gut 2\n".encode("latin-1"), tmp_path / "absent.txt"
-    assert refusal(read, tmp_path, latin) == (
-        ":2: byte 0xF6 is not UTF-8; convert the evaluation set to UTF-8, or pass its encoding, "
-        "such as `encoding=latin-1`"
-    )
-    assert message_of(SourceError, read, absent) == f"{absent}: no such evaluation set"
+    said = ":2: byte 0xF6 is not UTF-8; convert the file to UTF-8"
+    assert refusal(read, tmp_path, latin) == said
+    with fallback_encoding(""):
+        assert refusal(read, tmp_path, latin) == (
+            f"{said}, or pass its encoding, such as `encoding=latin-1`"
+        )
+    assert message_of(SourceError, read, absent) == f"{absent}: no such file"
 
 
 @pytest.mark.parametrize("read", [*READERS, read_minimal_pairs])
@@ -132,7 +135,7 @@ def test_a_folder_without_set_files_is_refused(tmp_path, read):
     kind = {read_relations: "txt", read_topics: "txt", read_minimal_pairs: "jsonl"}.get(read)
     message = f"contains no .{kind} files; expected one for each part of the set"
     assert message_of(SourceError, read, tmp_path) == (
-        f"{tmp_path}: {message if kind else 'is a directory, not an evaluation set'}"
+        f"{tmp_path}: {message if kind else 'is a directory, not a file'}"
     )
 
 
