@@ -193,36 +193,29 @@ class Search:
                 parts += [(word, types_of(word)) for word in words or [part]]
         if all(types is None for _, types in parts):
             raise SettingError(f"{query!r}: expected a word or phrase, such as sea or 'the * sea'")
-        single, joined = self._single(parts), self._joined(parts, types_of)
-        slots = _on_paths([*single, *joined], len(parts))
+        slots = _on_paths([*self._possible(parts, types_of)], len(parts))
         if not slots:
             if types_of != self._types_spelled:
                 return self._slots(query, self._types_spelled)
             self._refuse_unknown(query, parts)
         return slots
 
-    def _single(self, parts: Sequence[tuple[str, np.ndarray | None]]) -> Iterator[Slot]:
-        """Yield the words that the corpus has."""
-        for start, (_, types) in enumerate(parts):
-            if types is None or len(types):
-                yield Slot(start, start + 1, types)
-
-    def _joined(
+    def _possible(
         self,
         parts: Sequence[tuple[str, np.ndarray | None]],
         types_of: Callable[[str], np.ndarray],
     ) -> Iterator[Slot]:
-        """Yield the words of a query that the corpus joined into one."""
+        """Yield the words that the corpus has, then those that it joined of several."""
         longest = int(np.diff(self.corpus.vocabulary.offsets).max())  # bytes
-        for start in range(len(parts)):
-            joined = parts[start][0]
-            for stop in range(start + 1, len(parts)):
-                word = parts[stop][0]
+        for start, (joined, types) in enumerate(parts):
+            if types is None or len(types):
+                yield Slot(start, start + 1, types)
+            for stop, (word, _) in enumerate(parts[start + 1 :], start + 2):
                 joined = f"{joined}{_JOINED}{word}"
                 if not word or not parts[start][0] or len(joined) > longest:
                     break
                 if len(types := types_of(joined)):
-                    yield Slot(start, stop + 1, types)
+                    yield Slot(start, stop, types)
 
     def _types_of(self, word: str) -> np.ndarray:
         """Return the types of a word, int64 (n,); one in tokenized text may have spaces."""
@@ -298,23 +291,17 @@ class Search:
         """
         # ends: int64 (n,); limits: int64 (n,), where their sentences end
         none = np.zeros(0, dtype=np.int64)
-        reached = {node: [(np.arange(len(ends)), ends)]}
+        reached = {node: (np.arange(len(ends)), ends)}
         for source, target, types in sorted(edges, key=lambda edge: step * edge[0]):
-            if len(reached.get(source, ())) > 1:
-                hits, ends = (
-                    np.concatenate(arrays) for arrays in zip(*reached[source], strict=True)
-                )
-                reached[source] = [(hits, ends)]
-            for hits, ends in reached.get(source, ()):
-                fits = ends != limits[hits]
-                if types is not None:
-                    fits[fits] = np.isin(self.take(ends[fits] - (step < 0)), types)
-                if fits.any():
-                    reached.setdefault(target, []).append((hits[fits], ends[fits] + step))
-        hits, ends = (
-            np.concatenate([none, *arrays])
-            for arrays in zip(*reached.get(goal, [(none, none)]), strict=True)
-        )
+            hits, ends = reached.get(source, (none, none))
+            fits = ends != limits[hits]
+            if types is not None:
+                fits[fits] = np.isin(self.take(ends[fits] - (step < 0)), types)
+            ways = [reached[target]] if target in reached else []
+            ways.append((hits[fits], ends[fits] + step))
+            hits, ends = map(np.concatenate, zip(*ways, strict=True))
+            reached[target] = (hits, ends)
+        hits, ends = reached.get(goal, (none, none))
         order = np.argsort(hits)
         return hits[order], ends[order]
 

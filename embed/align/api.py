@@ -26,7 +26,7 @@ from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import unit_matrix
 from firth.embed.vectors.source import describe_source, refuse_not_finite
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
 METHOD = "align"
 _HELD_OUT = 0.1
@@ -312,13 +312,6 @@ def _map(
     x, y = rows_a[used.a].astype(np.float64), rows_b[used.b].astype(np.float64)
     name = f"{a.name} in {b.name}"
     if method == "procrustes":
-        return _with_rows(a, apply(np.asarray(a.matrix), procrustes(x, y)), name), b
+        return with_matrix(a, apply(np.asarray(a.matrix), procrustes(x, y)), name), b
     by_a, by_b = vecmap(x, y)
-    return _with_rows(a, apply(rows_a, by_a), name), _with_rows(b, apply(rows_b, by_b), b.name)
-
-
-def _with_rows(vectors: WordVectors, rows: np.ndarray, name: str) -> WordVectors:
-    """Return the words with other vectors."""
-    return WordVectors(
-        vectors.vocabulary, rows, counts=vectors.counts, text=vectors.text, name=name
-    )
+    return with_matrix(a, apply(rows_a, by_a), name), with_matrix(b, apply(rows_b, by_b), b.name)

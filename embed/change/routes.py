@@ -96,8 +96,7 @@ def measure(compared: ComparedPeriods, runs: Sequence[WordVectors], *, only: boo
         return _by_states(compared, only)
     if runs:
         recipe: dict[str, Any] = {"runs": [describe_source(run) for run in runs]}
-        spaces, no_p = spaces_of(runs, compared.words), None if compared.texts else _NO_TEXT
-        return _aligned(compared, spaces, "a run", recipe, no_p or _NO_P)
+        return _aligned(compared, spaces_of(runs, compared.words), "a run", recipe)
     made = {"method": settings.method or SVD} | dataclasses.asdict(settings.training)
     if settings.route == "svd-joint":
         return _joint(compared, {"training": made})
@@ -144,7 +143,6 @@ def _aligned(
     spaces: Sequence[np.ndarray],
     what: str,
     recipe: dict[str, Any],
-    no_p: str = _NO_P,
 ) -> Measured:
     """Measure in aligned spaces, each of ``what``."""
     rows = compared.without_vectors(have_vectors(spaces), what)
@@ -156,7 +154,7 @@ def _aligned(
         "distances": cosine_distances(chosen[0], chosen[-1]),
         "steps": _steps(chosen, cosine_distances),
     }
-    return Measured(rows, vectors, columns, no_p, recipe)
+    return Measured(rows, vectors, columns, _NO_P if compared.texts else _NO_TEXT, recipe)
 
 
 def _by_states(compared: ComparedPeriods, only: bool) -> Measured:

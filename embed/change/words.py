@@ -1,6 +1,5 @@
 """Measures which words change between periods, how far, and whether by more than chance."""
 
-import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of, many
-from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.store.view import StoredText
 from firth.embed.align.pairs import shared_pairs
 from firth.embed.change.config import MOST_WORDS, ChangeConfig, refuse_training
@@ -25,7 +24,7 @@ from firth.embed.change.periods import (
 from firth.embed.change.result import WordChanges
 from firth.embed.change.routes import ComparedPeriods, measure
 from firth.embed.change.table import ChangeTable, top_shares
-from firth.embed.formats.vector_files import load_vectors, recognize
+from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -109,9 +108,8 @@ def word_changes(
         remedy = "pass the corpora instead of the runs"
         corpora: list[Any] = [run.corpus(remedy=remedy) for run in runs] or [corpus, other]
         compared = _frequent_words(_choose(corpora, by, many(periods)), settings, trained=vectors)
-    asked, needed = (list(map(compared.row, many(part))) for part in (words or (), require))
-    compared = dataclasses.replace(compared, needed=[*asked, *needed])
-    found = measure(compared, vectors, only=bool(asked))
+    needed = [compared.row(word) for word in (*many(words or ()), *many(require))]
+    found = measure(dataclasses.replace(compared, needed=needed), vectors, only=bool(words))
     counts = compared.counts[:, found.rows]
     shares = [top_shares(text)[found.rows] for text in compared.texts]
     table = ChangeTable(
@@ -133,28 +131,15 @@ def word_changes(
 
 
 def _open_vectors(*given: Any) -> list[WordVectors]:
-    """Open both of what is compared if one of them is vectors; none if they are corpora."""
-    if None in given or not any(map(_is_vectors, given)):
+    """Open both of what is compared if they are vectors; none if one is a corpus."""
+    paths = [each for each in given if isinstance(each, str | Path)]
+    if None in given or Corpus in map(type, given) or any(is_corpus(Path(each)) for each in paths):
         return []
-    vectors = [
-        each
-        if isinstance(each, WordVectors)
-        else load_vectors(getattr(each, "path", each), verified=True)
-        for each in given
-    ]
-    places = [each.path or each.name for each in vectors]
-    if Path(places[0]).resolve() == Path(places[1]).resolve():
-        raise SettingError(f"{places[0]}: is compared with itself; pass vectors of another name")
+    vectors = [load_vectors(v, verified=True) if v in paths else v for v in given]
+    first, second = (Path(each.path or each.name) for each in vectors)
+    if first.resolve() == second.resolve():
+        raise SettingError(f"{first}: is compared with itself; pass vectors of another name")
     return vectors
-
-
-def _is_vectors(given: object) -> bool:
-    """Return whether it is vectors, or a path of vectors."""
-    if not isinstance(given, str | Path) or Path(given).is_file():
-        return not isinstance(given, Corpus)
-    with contextlib.suppress(ArtifactError):
-        return bool(recognize(Path(given)))
-    return False
 
 
 def _with_route(settings: ChangeConfig, vectors: Sequence[WordVectors]) -> ChangeConfig:
@@ -247,6 +232,5 @@ def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) ->
 def _sorted(table: ChangeTable) -> ChangeTable:
     """Return a table with its rows in order."""
     order = table.ordered()
-    parts = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
-    parts |= {name: part[order] for name, part in parts.items() if isinstance(part, np.ndarray)}
-    return ChangeTable(**{**parts, "words": [table.words[row] for row in order.tolist()]})
+    arrays = {name: a[order] for name, a in vars(table).items() if isinstance(a, np.ndarray)}
+    return dataclasses.replace(table, words=[table.words[row] for row in order], **arrays)

@@ -15,6 +15,7 @@ from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAPPED = "export the file as int8 or for gensim, which are mapped"
@@ -123,10 +124,8 @@ def assemble(words: list[str], matrix: np.ndarray, path: Path) -> WordVectors:
         raise ArtifactError(f"{path}: contains no words")
     distinct = len(set(words))
     if distinct < len(words):
-        first: dict[str, int] = {}
-        repeated = next(w for row, w in enumerate(words) if first.setdefault(w, row) != row)
-        for row, word in enumerate(words):
-            first.setdefault(word, row)
+        first = index_words(words)
+        repeated = next(word for row, word in enumerate(words) if first[word] != row)
         note(
             f"{path}: {len(words) - distinct} words are repeated, for example {repeated!r}; "
             "the first vector of each is used"

@@ -1,6 +1,7 @@
 """Opening and exporting vectors: formats are detected by content and written by name."""
 
 import codecs
+import contextlib
 import os
 import re
 import shlex
@@ -246,12 +247,8 @@ def _looks_like_text(records: bytes) -> bool:
     start = records[:4096]
     has_controls = _CONTROL.search(start) is not None
     if len(records) >= _TEXT_BYTES and not has_controls:
-        try:
-            codecs.getincrementaldecoder("utf-8")().decode(start)
-        except UnicodeDecodeError:
-            pass
-        else:
-            return True
+        with contextlib.suppress(UnicodeDecodeError):
+            return bool(codecs.getincrementaldecoder("utf-8")().decode(start))
     tokens = [token for token in _GAPS.split(records.partition(b"\n")[0]) if token]
     if len(tokens) < 2:  # a short line of text, or binary whose first float contains a newline
         others = _GAPS.split(start.strip())[1:]

@@ -112,13 +112,13 @@ def _unreasonable(block: np.ndarray) -> np.ndarray:
     """Return which rows have a number, other than 0, that vectors hardly have."""
     # block: float32 (n, D); returns int64 (m,)
     step = max(1, _CACHED // block.shape[1])
-    rows: list[np.ndarray] = []
+    odd = np.zeros(len(block), bool)
     for start in range(0, len(block), step):
         bits = block[start : start + step].view(np.uint32) & np.uint32(0x7FFFFFFF)
         far = bits - _LEAST > _MOST - _LEAST  # 0 wraps around
         if far.any():
-            rows.append(start + np.flatnonzero((far & (bits != 0)).any(axis=1)))
-    return np.concatenate(rows) if rows else np.empty(0, np.int64)
+            odd[start : start + step] = (far & (bits != 0)).any(axis=1)
+    return np.flatnonzero(odd)
 
 
 def _is_phrase(data: bytes, start: int, width: int) -> bool:

@@ -27,7 +27,7 @@ from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import nonzero_rows, unit_matrix
 from firth.embed.vectors.source import describe_source, refuse_not_finite
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
 METHOD = "refine"
 _COMPONENT_STEPS: dict[str, Callable[[Moments, int], np.ndarray]] = {  # in this order
@@ -106,10 +106,7 @@ def refine_vectors(
     _check(source, config, related is not None, out)
     made, steps = _refined(source, config, related)
     _note_left_out(source)
-    refined = WordVectors(
-        source.vocabulary, made, counts=source.counts, text=source.text,
-        name=f"{source.name} refined",
-    )  # fmt: skip
+    refined = with_matrix(source, made, f"{source.name} refined")
     if out is None:
         return refined
     recipe = {"source": describe_source(source), "steps": steps}

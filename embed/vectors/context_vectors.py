@@ -9,7 +9,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import require_room
-from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors
+from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors, with_matrix
 
 
 def with_contexts(vectors: WordVectors) -> WordVectors:
@@ -42,6 +42,4 @@ def with_contexts(vectors: WordVectors) -> WordVectors:
     require_room(4 * len(vectors) * vectors.dim, what, "leave out `add_contexts`")
     # np.add reads both mapped files once and allocates only the sums
     sums = np.add(np.asarray(vectors.matrix), np.asarray(contexts))
-    return WordVectors(
-        vectors.vocabulary, sums, counts=vectors.counts, text=vectors.text, name=vectors.name
-    )
+    return with_matrix(vectors, sums, vectors.name)

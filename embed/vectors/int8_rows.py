@@ -12,7 +12,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import save_array, save_blocks
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.embed.vectors.run_files import open_array
+from firth.embed.vectors.run_files import not_finite, open_array
 
 CODES = "vectors.int8.npy"
 SCALES = "scales.npy"
@@ -74,9 +74,7 @@ def save_int8(directory: Path, matrix: Any, vocabulary: Sequence[str], name: str
             finite = np.isfinite(largest)
             if not finite.all():
                 word = vocabulary[start + int(np.flatnonzero(~finite)[0])]
-                raise ArtifactError(
-                    f"{name}: the vector of {word!r} holds NaN or infinity; train the run again"
-                )
+                raise not_finite(name, word)
             part = scales[start : start + len(block)]
             part[:] = largest / _LARGEST
             yield np.rint(block / np.where(part > 0, part, 1)[:, None]).astype(np.int8)

@@ -1,7 +1,6 @@
 """Compute in one thread: the number of threads that share a sum changes its last bits."""
 
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 
@@ -23,12 +22,7 @@ class _OneThread:
             self._inside += 1
             torch.set_num_threads(1)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         import torch
 
         with self._lock:

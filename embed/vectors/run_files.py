@@ -21,3 +21,10 @@ def open_array(
         )
         raise ArtifactError(f"{path}: is {array.dtype} of shape {array.shape}, expected {kind}")
     return array
+
+
+def not_finite(name: str, word: str) -> ArtifactError:
+    """Return the error of vectors that hold NaN or infinity."""
+    return ArtifactError(
+        f"{name}: the vector of {word!r} holds NaN or infinity; train the run again"
+    )

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
-from firth.corpora.common.errors import ArtifactError
+from firth.embed.vectors.run_files import not_finite
 from firth.embed.vectors.word_vectors import WordVectors
 
 
@@ -23,7 +23,4 @@ def refuse_not_finite(vectors: WordVectors) -> None:
     """Raise if a dense vector holds NaN or infinity."""
     sums = np.asarray(vectors.matrix).sum(axis=1, dtype=np.float64)
     if not np.isfinite(sums).all():
-        word = vectors.vocabulary[int(np.flatnonzero(~np.isfinite(sums))[0])]
-        raise ArtifactError(
-            f"{vectors.name}: the vector of {word!r} holds NaN or infinity; train the run again"
-        )
+        raise not_finite(vectors.name, vectors.vocabulary[int(np.argmin(np.isfinite(sums)))])

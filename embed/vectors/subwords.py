@@ -9,7 +9,6 @@ those of the fastText program.
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -97,13 +96,18 @@ def composed_rows(
     # words: float32 (V, D); grams: float32 (B, D); starts: int64 (V + 1,); places: int64 (n,);
     # returns float32 (V, D)
     from firth.corpora.common.threads import map_in_order, thread_count
+    from firth.embed.vectors.subwords_kernels import mean_rows
 
     if len(places) and not 0 <= places.min() <= places.max() < len(grams):
         raise IndexError(f"places must be rows of {len(grams)} n-grams")
     # memory-mapped data may be unaligned, and numba dispatches on the exact array class
     words, grams = np.asarray(words), np.asarray(grams)
     out = np.empty((len(words), words.shape[1]), np.float32)
-    fill = partial(_compose_block, words, grams, starts, places, out, block)
+
+    def fill(first: int) -> None:
+        rows, sums = slice(first, first + block), np.empty(words.shape[1], np.float64)
+        mean_rows(words[rows], grams, starts[first : first + block + 1], places, sums, out[rows])
+
     for _ in map_in_order(fill, range(0, len(words), block), thread_count(threads)):
         pass
     return out
@@ -176,20 +180,3 @@ class SubwordTable:
                 f"{self.name}: the buckets do not ascend within 0 and {self.n_buckets - 1}; "
                 "train the run again"
             )
-
-
-def _compose_block(
-    words: np.ndarray,
-    grams: np.ndarray,
-    starts: np.ndarray,
-    places: np.ndarray,
-    out: np.ndarray,
-    size: int,
-    first: int,
-) -> None:
-    """Compose the words of one block."""
-    from firth.embed.vectors.subwords_kernels import mean_rows
-
-    block = slice(first, first + size)
-    sums = np.empty(words.shape[1], np.float64)
-    mean_rows(words[block], grams, starts[first : first + size + 1], places, sums, out[block])

@@ -275,13 +275,7 @@ class WordVectors:
         start = None if self.path is None else open_start(self.path)
         if start is None:
             return None
-        return WordVectors(
-            self.vocabulary,
-            start.rows(self.vocabulary),
-            counts=self.counts,
-            text=self._text,
-            name=f"{self.name} start",
-        )
+        return with_matrix(self, start.rows(self.vocabulary), f"{self.name} start")
 
     @cached_property
     def centers(self) -> np.ndarray | None:
@@ -506,6 +500,12 @@ class WordVectors:
     def _folded(self) -> FoldedWords:
         """The words by what their spellings share."""
         return FoldedWords(self.vocabulary)
+
+
+def with_matrix(vectors: WordVectors, matrix: np.ndarray, name: str) -> WordVectors:
+    """Return the words, counts and text settings of vectors with another matrix, in memory."""
+    words, counts = vectors.vocabulary, vectors.counts
+    return WordVectors(words, matrix, counts=counts, text=vectors.text, name=name)
 
 
 def _open_subwords(run: Path, options: dict[str, Any], n_words: int) -> SubwordTable | None:

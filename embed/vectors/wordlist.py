@@ -95,8 +95,7 @@ class StoredVocabulary(Sequence[str]):
         return self._word(row % len(self))
 
     def __iter__(self) -> Iterator[str]:
-        for lines in self._blocks():
-            cells = [line.partition(b"\t")[0] for line in lines] if self._has_counts else lines
+        for cells in self._cells():
             text = self._decode(b"\n".join(cells))
             words = text.split("\n")
             yield from map(unescape, words) if "\\" in text else words
@@ -172,8 +171,7 @@ class StoredVocabulary(Sequence[str]):
         """Return the hashes of all words, ascending, and their rows; equal ones by row."""
         # returns int64 (V,), int64 (V,)
         hashes, first = np.empty(len(self), dtype=np.int64), 0
-        for lines in self._blocks():
-            cells = [line.partition(b"\t")[0] for line in lines] if self._has_counts else lines
+        for cells in self._cells():
             hashes[first : first + len(cells)] = list(map(hash, cells))
             first += len(cells)
         rows = np.argsort(hashes, kind="stable")
@@ -206,6 +204,11 @@ class StoredVocabulary(Sequence[str]):
         for first in range(0, len(self), _LINES_AT_ONCE):
             last = min(first + _LINES_AT_ONCE, len(self)) - 1
             yield self._bytes[self._start(first) : int(self._line_ends[last])].split(b"\n")
+
+    def _cells(self) -> Iterator[list[bytes]]:
+        """Yield all words, some at a time, as they are written."""
+        for lines in self._blocks():
+            yield [line.partition(b"\t")[0] for line in lines] if self._has_counts else lines
 
     def _decode(self, content: bytes) -> str:
         """Decode bytes of the file; raise if they are not UTF-8."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
-from firth.corpora.common.errors import ArtifactError
 from firth.corpora.text.segment import TextSettings
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.run_files import not_finite
 from firth.embed.vectors.search import nonzero_rows, unit_length, unit_rows
 
 
@@ -107,16 +107,13 @@ def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None)
     taken = vectors.matrix[rows]
     sums = np.asarray(taken.sum(axis=1, dtype=np.float64)).ravel()
     if not np.isfinite(sums).all():
-        raise _not_finite(vectors, vectors.vocabulary[int(rows[~np.isfinite(sums)][0])])
+        raise not_finite(_name(vectors), vectors.vocabulary[int(rows[~np.isfinite(sums)][0])])
     return unit_rows(vectors.matrix, rows)
 
 
-def _not_finite(vectors: StaticVectors, word: str) -> ArtifactError:
-    """Return the error for a vector with NaN or infinity."""
-    name = getattr(vectors, "name", "vectors")
-    return ArtifactError(
-        f"{name}: the vector of {word!r} holds NaN or infinity; train the run again"
-    )
+def _name(vectors: StaticVectors) -> str:
+    """Return the name of vectors in messages."""
+    return getattr(vectors, "name", "vectors")
 
 
 class _Search:
@@ -153,7 +150,7 @@ class _Search:
     def _keep(self, word: str, vector: np.ndarray) -> int:
         """Add a composed vector and return its row."""
         if not np.isfinite(vector).all():
-            raise _not_finite(self.vectors, word)
+            raise not_finite(_name(self.vectors), word)
         self.composed.append(_as_row(vector.astype(np.float32), self.vectors.matrix))
         return self.unseen.setdefault(word, self.n_words + len(self.unseen))
 

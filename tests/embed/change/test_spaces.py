@@ -220,7 +220,7 @@ def test_refusals_of_files_of_vectors(turned, options, message):
 def test_vectors_are_not_compared_with_themselves_or_a_corpus(turned, corpus):
     with pytest.raises(SettingError, match=r"a\.vec: is compared with itself"):
         word_changes(turned[0], turned[0])
-    with pytest.raises(ArtifactError, match="a corpus, not a run; train one with"):
+    with pytest.raises(ArtifactError, match="not a finished corpus; build one with"):
         word_changes(turned[0], corpus)
 
 
