@@ -6,7 +6,7 @@ a time. Distances are in UTF-8 bytes.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -58,13 +58,15 @@ class FoldedWords:
 
 
 def spelled_row(
-    word: str, words: list[str], kind: str, split: Callable[[str], list[str]] | None = None
+    word: str, rows: Mapping[str, int], kind: str, split: Callable[[str], list[str]] | None = None
 ) -> int:
     """Return the row of a word among some: as it is written, split or spelled otherwise."""
+    # rows: ascending from 0
     read = split(word) if split else []
     for form in (read[0] if len(read) == 1 else word, word):
-        if form in words:
-            return words.index(form)
+        if form in rows:
+            return rows[form]
+    words = list(rows)
     row = FoldedWords(words).row(word)
     if row is None:
         offer = did_you_mean(word, words)

@@ -1,7 +1,7 @@
 """What is known of words that changed: numbers, neighbors, sentences, vectors."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,15 +25,16 @@ METHOD = "change"
 
 
 def compared_row(
-    word: str, periods: Periods, words: list[str], counts: np.ndarray, min_count: int
+    word: str, periods: Periods, index: Mapping[str, int], counts: np.ndarray, min_count: int
 ) -> int:
     """Return the row of a word in the vocabulary; raise if it is too rare to be compared."""
     # counts: int64 (K, V), (0, V) if vectors are compared
     split = [corpus.text.words for corpus in periods.corpora[:1]]
-    row = spelled_row(word, words, "words of the periods", *split)
-    found, tokens = words[row], counts[:, row].tolist()
+    row = spelled_row(word, index, "words of the periods", *split)
+    tokens = counts[:, row].tolist()
     if min(tokens, default=min_count) >= min_count:
         return row
+    found = list(index)[row]
     has = ", ".join(f"{n:,} in {name}" for n, name in zip(tokens, periods.names, strict=True))
     raise UnknownWordError(
         f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(tokens)}`"
@@ -123,7 +124,7 @@ class WordChanges:
         UnknownWordError
             The word was not tested.
         """
-        row = compared_row(word, self.periods, self.vocabulary, self.counts, self.config.min_count)
+        row = compared_row(word, self.periods, self._index, self.counts, self.config.min_count)
         found = self._rows.get(self.vocabulary[row])
         if found is None:
             raise UnknownWordError(f"{self.vocabulary[row]!r} has no vector in every period")

@@ -35,6 +35,7 @@ from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.vectors.source import describe_source
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
 _RESAMPLES = 200  # of the documents, for intervals of an encoder's distances
@@ -62,7 +63,8 @@ class ComparedPeriods:
 
     def row(self, word: str) -> int:
         """Return the row of a word; raise if it is too rare to be compared."""
-        return compared_row(word, self.periods, self.words, self.counts, self.settings.min_count)
+        index = index_words(self.words)
+        return compared_row(word, self.periods, index, self.counts, self.settings.min_count)
 
     def without_vectors(self, have: np.ndarray, what: str) -> np.ndarray:
         """Return the compared rows without those that have no vectors; raise if one is needed."""

@@ -17,7 +17,7 @@ from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import joined_rows
+from firth.embed.vectors.wordlist import index_words, joined_rows
 
 _BLOCK = 1 << 23  # similarities at once
 
@@ -128,10 +128,9 @@ def differ(
         corpus_at(place, runs).verify()
     asked = None
     if words is not None:
-        asked = [
-            spelled_row(word, compared.words, "shared words", first.words)
-            for word in dict.fromkeys(many(words))
-        ]
+        rows, kind = index_words(compared.words), "shared words"
+        distinct = dict.fromkeys(many(words))
+        asked = [spelled_row(word, rows, kind, first.words) for word in distinct]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:
         parts = _Compared.of(one, other, k, min_count, "parts of the text")
