@@ -1,5 +1,6 @@
 """The full vocabulary: all types with their counts, ids by descending count."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -51,19 +52,15 @@ class Vocabulary:
 
     def id_of(self, word: str) -> int | None:
         """Return the id of a word by binary search, or None if it does not occur."""
+
+        def spelling(type_id: int) -> bytes:
+            return self.text[self.offsets[type_id] : self.offsets[type_id + 1]].tobytes()
+
         target = word.encode()
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            type_id = int(self.by_text[middle])
-            found = self.text[self.offsets[type_id] : self.offsets[type_id + 1]].tobytes()
-            if found == target:
-                return type_id
-            if found < target:
-                low = middle + 1
-            else:
-                high = middle
-        return None
+        place = bisect_left(self.by_text, target, key=spelling)
+        if place == len(self) or spelling(self.by_text[place]) != target:
+            return None
+        return int(self.by_text[place])
 
     @property
     def is_pruned(self) -> bool:

@@ -128,9 +128,9 @@ def differ(
         corpus_at(place, runs).verify()
     asked = None
     if words is not None:
-        rows, kind = index_words(compared.words), "shared words"
+        index, kind = index_words(compared.words), "shared words"
         distinct = dict.fromkeys(many(words))
-        asked = [spelled_row(word, rows, kind, first.words) for word in distinct]
+        asked = [spelled_row(word, index, kind, first.words) for word in distinct]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:
         parts = _Compared.of(one, other, k, min_count, "parts of the text")
