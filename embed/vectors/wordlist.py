@@ -19,7 +19,7 @@ from firth.corpora.common.reporting import note
 VOCABULARY = "vocabulary.tsv"
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _SEARCHES_BEFORE_INDEX = 24
-_FEW_SHARED = 0.1  # share of words in a join, below which both hardly fit each other
+FEW_SHARED = 0.1  # share of words in a join, below which both hardly fit each other
 _LINES_AT_ONCE = 1 << 14
 _DIGITS = 18  # any count of so many digits fits int64
 
@@ -229,7 +229,7 @@ def index_words(words: Sequence[str]) -> dict[str, int]:
 
 def note_join(n_shared: int, n_words: int, what: str, *, always: bool = False) -> None:
     """Report how many words have others of the same name, if they are few or ``always``."""
-    few = n_shared < _FEW_SHARED * n_words
+    few = n_shared < FEW_SHARED * n_words
     if few or always:
         cause = "; languages or spellings may differ (capitals, prefixes, NFD, _ for spaces)" * few
         note(f"{n_shared:,} of the {n_words:,} {what}{cause}")

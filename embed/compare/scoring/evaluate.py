@@ -14,6 +14,7 @@ from firth.corpora.common.threads import map_in_order, thread_count
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import bare_name
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
+from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.compare.probes.progress import reporting_shares
 from firth.embed.compare.scoring.cache import MeasurementCache
 from firth.embed.compare.scoring.results import Pair, Score
@@ -28,7 +29,7 @@ from firth.embed.compare.statistics.estimators import Counts
 from firth.embed.compare.statistics.significance import holm, paired
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
-from firth.embed.vectors.wordlist import note_join
+from firth.embed.vectors.wordlist import FEW_SHARED, note_join
 
 Bands = Mapping[str, np.ndarray]  # name -> bool (n_items,): parts of a set by frequency
 
@@ -86,11 +87,19 @@ class SetEvaluation:
                     own = covered = np.zeros(self._task.n_items, dtype=bool)
                 elif name not in (ONE_HOT, RANDOM):
                     known.append(own)
-                    what = f"items of {self._task.dataset} have words of {name}"
-                    note_join(int(covered.sum()), len(covered), what)
+                    if covered.mean() < FEW_SHARED:
+                        self._note_join(name)
                 self._known[name], self._covered[name] = own, covered
         if known:
             self._shared = np.logical_and.reduce(known)
+
+    def _note_join(self, name: str) -> None:
+        """Report that hardly a word of the set is in a run, unless that has few words itself."""
+        vectors = self._vectors[name]
+        rows = find_words(vectors, self._task.texts()).rows.values()
+        most = min(len(rows), len(vectors.vocabulary))
+        what = f"words that {self._task.dataset} and {name} may share are in both"
+        note_join(sum(row >= 0 for row in rows), most, what)
 
     def measure(self, progress: Progress, n_sets: int) -> Iterator[str]:
         """Score every run on shared items and on all it covers; yield errors of damaged runs.

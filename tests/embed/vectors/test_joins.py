@@ -65,7 +65,9 @@ def test_files_of_which_few_words_are_in_the_vocabulary_give_a_note(tmp_path, ca
     )
     with firth.show_progress():
         compare([named], CompareConfig(sets=(f"similarity={file}",), replicates=100))
-    assert f"3 of the 40 items of file have words of a{CAUSE}" in capsys.readouterr().err
+    assert (
+        f"3 of the 40 words that file and a may share are in both{CAUSE}" in capsys.readouterr().err
+    )
 
 
 def test_a_list_of_words_of_which_few_are_known_gives_a_note(tmp_path):
@@ -73,3 +75,12 @@ def test_a_list_of_words_of_which_few_are_known_gives_a_note(tmp_path):
     (tmp_path / "words").write_text("\n".join(few("/c/en/{}")))
     line = ["map", tmp_path / "a.vec", "--words-from", tmp_path / "words", "--skip-unknown"]
     assert f"3 of the 40 words are in {tmp_path / 'a.vec'}{CAUSE}" in command(*line).stderr
+
+
+def test_a_small_vocabulary_is_no_other_spelling(tmp_path, capsys):
+    file = tmp_path / "set.txt"
+    rows = [f"w{n}\tx{n}\t{n % 7}" for n in range(5)] + [f"y{n}\tz{n}\t1" for n in range(95)]
+    file.write_text("\n".join(rows))
+    with firth.show_progress():
+        compare([vectors(WORDS, "a")], CompareConfig(sets=(f"similarity={file}",), replicates=100))
+    assert "may share" not in capsys.readouterr().err

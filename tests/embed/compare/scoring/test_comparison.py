@@ -117,7 +117,7 @@ def test_a_wrong_number_of_files_fails_only_that_set(all_sets):
 
     assert [task.dataset for task in tasks] == ["kinds"]
     tagging = "'one': expected 2 or 3 files: TRAIN,TEST or TRAIN,DEV,TEST"
-    sentences = "one: no such evaluation set"
+    sentences = "one: no such file"
     assert failures == ["'a,b,c': got 3 files; expected FILE or DEV,TEST", tagging, sentences]
     with pytest.raises(SettingError, match="'a,b,c': got 3 files"):
         readable_tasks(replace(config, sets=config.sets[1:]))
