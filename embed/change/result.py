@@ -200,13 +200,13 @@ class WordChanges:
         become ``_``, as most formats of vectors have no room for them.
         """
         kept = np.argwhere(self.vectors.any(axis=2).T)[:, ::-1]  # (n, 2): period and row
-        if len(self.counts):
-            kept = kept[np.argsort(-self.counts[kept[:, 0], kept[:, 1]], kind="stable")]
+        counts = self.counts[tuple(kept.T)] if len(self.counts) else None
+        if counts is not None:
+            order = np.argsort(-counts, kind="stable")
+            kept, counts = kept[order], counts[order]
         names = ["_".join(name.split()) for name in self.names]
         words = [f"{self.vocabulary[row]}@{names[period]}" for period, row in kept.tolist()]
-        chosen = tuple(kept.T)
-        counts = self.counts[chosen] if len(self.counts) else None
-        return WordVectors(words, self.vectors[chosen], counts=counts, name=METHOD)
+        return WordVectors(words, self.vectors[tuple(kept.T)], counts=counts, name=METHOD)
 
     def save(self, out: str | Path, *, force: bool = False) -> WordVectors:
         """Write a run with the vectors and ``change.tsv``.

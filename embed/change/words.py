@@ -194,11 +194,8 @@ def _frequent_words(
 
 def _choose(given: Sequence[Any], by: str | None, periods: Sequence[str]) -> Periods:
     """Open one or two corpora, and choose the documents of the periods."""
-    opened = [
-        each if isinstance(each, Corpus) else Corpus.open(each)
-        for each in given
-        if each is not None
-    ]
+    present = [each for each in given if each is not None]
+    opened = [each if isinstance(each, Corpus) else Corpus.open(each) for each in present]
     for each in opened:
         if each.sampled is not None:
             raise SettingError(f"{each.path}: is a sample; pass the whole corpus")

@@ -122,7 +122,7 @@ def differ(
     first, second = (v if isinstance(v, WordVectors) else load_vectors(v) for v in (a, b))
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")
-    compared = _Compared.of(first, second, k, min_count, f"{first.name} and {second.name}")
+    compared = _Compared.of(first, second, k, min_count)
     runs = [Run.open(v.path) for v in (first, second) if v.path is not None]
     for place in corpora:
         corpus_at(place, runs).verify()
@@ -133,7 +133,7 @@ def differ(
         asked = [spelled_row(word, index, kind, first.words) for word in distinct]
 
     def measure(one: WordVectors, other: WordVectors) -> Pair:
-        parts = _Compared.of(one, other, k, min_count, "parts of the text")
+        parts = _Compared.of(one, other, k, min_count)
         return parts.sizes, parts.distances
 
     chance: tuple[np.ndarray, ...] | None = None
@@ -181,13 +181,14 @@ class _Compared:
     nearest: list[np.ndarray]  # of either run, int64 (n, k)
 
     @classmethod
-    def of(cls, a: WordVectors, b: WordVectors, k: int, min_count: int, names: str) -> "_Compared":
+    def of(cls, a: WordVectors, b: WordVectors, k: int, min_count: int) -> "_Compared":
         """Compare the words that both runs have, with ``min_count`` tokens and a direction."""
         usable = [_usable(vectors, min_count) for vectors in (a, b)]
         rows = joined_rows(a, b, *usable)
         n = rows.shape[1]
         if n <= k:
-            raise SettingError(f"{names} share {n:,} words with vectors, too few for k = {k}")
+            both = f"{a.name} and {b.name}"
+            raise SettingError(f"{both} share {n:,} words with vectors, too few for k = {k}")
         units = [unit_matrix(v.matrix, r) for v, r in zip((a, b), rows, strict=True)]
         counts = [
             None if v.counts is None else np.asarray(v.counts)[r]

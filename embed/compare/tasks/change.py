@@ -71,7 +71,8 @@ class ChangeTask(Task):
         found = [_find(changes, self.words[item]) or (0.0, [0]) for item in chosen.tolist()]
         judged = np.array([self.words[item].score for item in chosen.tolist()])
         distances = np.array([distance for distance, _ in found])
-        ratios = np.array([abs(np.log((c[0] + 1) / (c[-1] + 1))) for _, c in found])
+        counts = [n or [0] for _, n in found]  # vectors without text have none
+        ratios = np.array([abs(np.log((n[0] + 1) / (n[-1] + 1))) for n in counts])
         missing = None if changes else _NO_CHANGE
         return [
             self._measurement(

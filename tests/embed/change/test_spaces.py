@@ -198,6 +198,9 @@ def test_the_command_shows_what_files_of_vectors_have(turned, tmp_path):
     assert "59 words in every period" in page.read_text()
     assert "Tokens" not in page.read_text()
     assert read_changes(run)["w3"][1] == []
+    graded = tmp_path / "graded.tsv"
+    graded.write_text("".join(f"w{n}\t{n}\n" for n in range(20)))
+    assert " 20/20" in output("compare", run, graded)
     found = json.loads(output("change", *turned, "--top", 1, "--json"))
     assert (found["route"], found["words"][0]["counts"]) == ("procrustes", [])
     assert output("change", *turned, "--csv").startswith("word,distance,p,q,one_document,near@a")
