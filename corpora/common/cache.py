@@ -1,13 +1,18 @@
 """The cache folder, whose contents can be recreated or downloaded again."""
 
+import contextlib
+import hashlib
 import os
 import shutil
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from firth.corpora.common.errors import SettingError
 
 _KINDS = {
     "characters": "what the library of tokenizers does with each character",
+    "checked": "marks of files whose numbers were checked",
     "corpora": "corpora of texts that were passed in place of a corpus",
     "indexes": "of neighbors, of runs that cannot be written",
     "maps": "places of words by UMAP",
@@ -16,6 +21,7 @@ _KINDS = {
     "scores": "measurements of runs on evaluation sets",
     "text": "texts that were passed in memory, while they are read",
 }
+_SETTLED = 2_000_000_000  # nanoseconds after which another change has another time
 
 
 def cache_directory() -> Path:
@@ -41,6 +47,23 @@ def cache_folder(kind: str) -> Path:
     """Return the folder of a kind of content, which may not exist yet."""
     assert kind in _KINDS, kind  # or `firth caches` would not show it
     return cache_directory() / kind
+
+
+def check_once(
+    files: Iterable[Path], check: Callable[[], None], *, settled: int = _SETTLED
+) -> None:
+    """Check files, unless they passed the same check as they are now."""
+    states = [file.stat() for file in files if file.exists()]
+    changed = max((each.st_ctime_ns for each in states), default=0)
+    stamp = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in states]
+    mark = cache_folder("checked") / hashlib.sha256(repr(stamp).encode()).hexdigest()[:32]
+    if mark.exists():
+        return
+    check()
+    if time.time_ns() - changed > settled:
+        with contextlib.suppress(OSError):  # the cache only saves time
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.write_bytes(b"\n")
 
 
 def cached() -> dict[str, tuple[int, str]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from firth.corpora.artifacts.kinds import CORPUS, wrong_kind
+from firth.corpora.common.cache import check_once
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
@@ -232,16 +233,16 @@ class Corpus:
         """The shards in text order, after their ranges were checked."""
         names = [entry["name"] for entry in self.manifest["shards"]]
         shards = [Shard(self.path / "shards" / name, self.held_out_unit) for name in names]
+        files = [self.path / MANIFEST, *sorted(self.path.rglob("*.npy"))]
+        check_once(files, lambda: self._check_ranges(shards))
+        return shards
+
+    def _check_ranges(self, shards: list[Shard]) -> None:
+        """Raise unless the numbers of the shards are in range, and the sizes those of arrays."""
         n_forms = None if self.forms is None else len(self.forms)
         n_sources = len(self.manifest["document_sources"])
         for shard in shards:
             check_shard(shard, len(self.vocabulary), n_forms, n_sources)
-        if self.sampled is None:  # or the sizes are those of the sample
-            self._check_sizes(shards)
-        return shards
-
-    def _check_sizes(self, shards: list[Shard]) -> None:
-        """Raise unless the sizes in the manifest are those of the arrays."""
         sizes = {"types": len(self.vocabulary), "tokens": sum(len(each.ids) for each in shards)}
         for unit in UNITS:
             sizes[f"{unit}s"] = sum(len(each.offsets(unit)) - 1 for each in shards)
@@ -380,7 +381,9 @@ class Corpus:
             "documents": self._count_documents(np.split(taken | held_out, ends)),
             "sample": {"tokens": int(tokens), "seed": int(seed), **outer},
         }
-        return Corpus(self.path, {**self.manifest, **changed}, np.split(taken, ends))
+        sample = Corpus(self.path, {**self.manifest, **changed}, np.split(taken, ends))
+        sample.vocabulary, sample.shards = self.vocabulary, self.shards  # checked already
+        return sample
 
     def _count_documents(self, selected: list[np.ndarray]) -> int:
         """Count the documents that have selected units; one mask per shard."""

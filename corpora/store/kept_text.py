@@ -27,11 +27,6 @@ class KeptText:
         self._blocks = open_array(directory, BLOCKS)  # uint8: zlib streams
         self._offsets = open_array(directory, OFFSETS)  # int64 (n_blocks + 1,)
         self._firsts = open_array(directory, FIRST_SENTENCES)  # int64 (n_blocks + 1,)
-        n_sentences = len(open_array(directory, "sentences")) - 1
-        if not (len(self._offsets) == len(self._firsts) > 0 and self._firsts[-1] == n_sentences):
-            raise ArtifactError(
-                f"{self._path}: is damaged (not of {n_sentences} sentences); build the corpus again"
-            )
         self._lines = lru_cache(maxsize=_CACHED_BLOCKS)(self._read_lines)
 
     def texts(self, numbers: Sequence[int] | np.ndarray) -> list[str]:

@@ -21,6 +21,8 @@ def check_vocabulary(vocabulary: Vocabulary) -> None:
     _check(folder, "words.text", vocabulary.text, np.uint8, None)
     _check_offsets(folder, "words.offsets", vocabulary.offsets, n_types, len(vocabulary.text))
     _check(folder, "by_text", vocabulary.by_text, np.int32, n_types, within=n_types)
+    if array_path(folder, "document_counts").exists():
+        _check(folder, "document_counts", vocabulary.document_counts, np.int64, n_types)
 
 
 def check_shard(shard: Shard, n_types: int, n_forms: int | None, n_sources: int) -> None:

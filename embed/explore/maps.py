@@ -66,7 +66,9 @@ def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.n
     made_from.update(np.ascontiguousarray(units).data)
     file = cache_folder("maps") / f"{made_from.hexdigest()[:32]}.npy"
     with contextlib.suppress(ArtifactError):
-        return np.array(map_array(file, again="", missing=""))
+        places = np.array(map_array(file, again="", missing=""))
+        if (places.shape, places.dtype) == ((len(units), 2), np.float32):
+            return places
     places = _scaled(_fit_umap(units, tell))
     with contextlib.suppress(OSError):  # the cache only saves time
         write_cached(file, lambda new: save_array(new, places))

@@ -4,11 +4,13 @@ Malkov & Yashunin 2016, "Efficient and robust approximate nearest neighbor searc
 Hierarchical Navigable Small World graphs", arXiv:1603.09320.
 """
 
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import progress
 from firth.corpora.common.threads import thread_count
@@ -16,6 +18,12 @@ from firth.embed.vectors.search import unit_rows
 
 _EDGES, _BUILD_EFFORT = 16, 128  # of a node, and candidates for them
 _BLOCK_ROWS = 1 << 11  # added at once; Ctrl-C waits for them
+# In the file of a graph: after the vectors, the codes of inner product, float16, and the types of
+# keys and slots; words, deleted ones, dimensions; words, edges, edges at level 0, top level, entry
+_HEADER = struct.Struct("<13x4s3Q23x5Q")
+_KINDS = bytes([ord("i"), 12, 14, 15])
+_UPPER = np.dtype([("n", "<u4"), ("slots", "<u4", _EDGES)])
+_NODE = np.dtype([("key", "<u8"), ("level", "<i2"), ("n", "<u4"), ("slots", "<u4", 2 * _EDGES)])
 
 
 class Graph:
@@ -62,6 +70,44 @@ class Graph:
             return [np.asarray(found.keys).astype(np.int64)]
         pairs = zip(found.keys, found.counts.tolist(), strict=True)
         return [keys[:n].astype(np.int64) for keys, n in pairs]
+
+
+def is_graph(path: Path, n_words: int, dim: int) -> bool:
+    """Return whether a file is a graph whose edges and keys lie in it; usearch does not check."""
+    data, start = np.fromfile(path, np.uint8), 8 + 2 * n_words * dim
+    try:
+        *header, top, entry = _HEADER.unpack_from(data, start)
+        levels_end = start + _HEADER.size + 2 * n_words
+        levels = data[start + _HEADER.size : levels_end].view("<i2").astype(np.int64)
+        starts = offsets_of(_NODE.itemsize + levels * _UPPER.itemsize)
+        tape = data[levels_end : levels_end + starts[-1]]
+        fits = levels_end + starts[-1] == len(data) and top <= levels[entry]
+        fits &= bool(levels.min() >= 0)
+        fits &= struct.unpack_from("<2I", data) == (n_words, 2 * dim)
+        fits &= header == [_KINDS, n_words, 0, dim, n_words, _EDGES, 2 * _EDGES]
+        for level in range(top + 1) if fits else ():
+            above = np.flatnonzero(levels >= level)
+            for first in range(0, len(above), _BLOCK_ROWS):
+                places = above[first : first + _BLOCK_ROWS]
+                fits &= _are_nodes(tape, starts[places], level, levels, places)
+    except (IndexError, ValueError, struct.error):
+        return False
+    return bool(fits)
+
+
+def _are_nodes(
+    tape: np.ndarray, starts: np.ndarray, level: int, levels: np.ndarray, places: np.ndarray
+) -> bool:
+    """Return whether nodes have keys of words, and edges to nodes that reach the level."""
+    kind = _UPPER if level else _NODE
+    starts = starts + (_NODE.itemsize + (level - 1) * _UPPER.itemsize if level else 0)
+    windows = np.lib.stride_tricks.sliding_window_view(tape, kind.itemsize)
+    nodes = windows[starts].view(kind)[:, 0]
+    slots = nodes["slots"][np.arange(nodes["slots"].shape[1]) < nodes["n"][:, None]]
+    fits = (nodes["n"] <= nodes["slots"].shape[1]).all() and (levels[slots] >= level).all()
+    if not level:
+        fits &= (nodes["key"] < len(levels)).all() and (nodes["level"] == levels[places]).all()
+    return bool(fits)
 
 
 def require_usearch() -> Any:

@@ -17,11 +17,11 @@ from firth.corpora.artifacts.artifact import (
     write_json,
 )  # fmt: skip
 from firth.corpora.artifacts.atomic import atomic_output
-from firth.corpora.common.cache import cache_folder
+from firth.corpora.common.cache import cache_folder, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.query.graph import Graph, require_usearch
+from firth.embed.query.graph import Graph, is_graph, require_usearch
 from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
 from firth.embed.vectors.neighbors import Neighbors, named, unit_queries
 from firth.embed.vectors.search import best_rows, top_rows, unit_rows
@@ -167,10 +167,19 @@ def open_index(run: str | Path | WordVectors) -> NeighborIndex:
     about = read_json(path / ABOUT)
     if not isinstance(about, dict) or about.get("vectors") != _vectors_of(vectors):
         raise ArtifactError(f"{path}: is not the index of these vectors; {_AGAIN}")
-    # usearch trusts what is in a file: a wrong edge reads out of bounds
-    if not (path / GRAPH).is_file() or checksum(path / GRAPH) != about.get("sha256"):
-        raise ArtifactError(f"{path / GRAPH}: is missing or damaged; {_AGAIN}")
+    effort, recall = about.get("effort"), about.get("recall")
+    numbers = type(effort) is int and 0 < effort <= _EFFORTS[-1] and type(recall) is float
+    if not numbers or (about.get("words"), about.get("dim")) != vectors.matrix.shape:
+        raise ArtifactError(f"{path / ABOUT}: is damaged; {_AGAIN}")
+    check_once([path / ABOUT, path / GRAPH], lambda: _check_graph(path / GRAPH, vectors, about))
     return NeighborIndex(vectors, path, about, Graph.open(path / GRAPH, _AGAIN))
+
+
+def _check_graph(path: Path, vectors: WordVectors, about: dict[str, Any]) -> None:
+    """Raise unless a graph is whole and of these vectors."""
+    whole = path.is_file() and checksum(path) == about.get("sha256")
+    if not whole or not is_graph(path, len(vectors), vectors.dim):
+        raise ArtifactError(f"{path}: is missing or damaged; {_AGAIN}")
 
 
 def _opened(run: str | Path | WordVectors) -> WordVectors:

@@ -1,5 +1,6 @@
 """What is in the cache is shown by name, and removed by name or as a whole."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from firth.cli import main
-from firth.corpora.common.cache import cache_directory
+from firth.corpora.common.cache import cache_directory, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.encoding.build import open_or_build
 
@@ -75,3 +76,21 @@ def test_a_user_without_a_home_is_told_to_name_a_folder(monkeypatch):
 
 def no_home():
     raise RuntimeError("Could not determine home directory.")
+
+
+@pytest.mark.parametrize(("settled", "times"), [(-1, 3), (10**18, 5)], ids=["old", "new"])
+def test_files_are_checked_once_while_they_stay_as_they_are(cache, settled, times):
+    files, checks = [cache / "scores/a", cache / "scores/none"], []
+
+    def check():
+        checks.append(files[0].read_text())
+        if checks[-1] == "damaged":
+            raise ArtifactError("damaged")
+
+    for content in ("1", "1", "2", "2", "damaged"):
+        if files[0].read_text() != content:
+            files[0].unlink()
+            files[0].write_text(content)
+        with pytest.raises(ArtifactError) if content == "damaged" else contextlib.nullcontext():
+            check_once(files, check, settled=settled)
+    assert len(checks) == times

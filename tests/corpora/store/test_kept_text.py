@@ -227,7 +227,6 @@ def test_a_corpus_without_wanted_text_is_not_up_to_date(tmp_path):
     [
         (kept_text.BLOCKS, "block 0: Error -3 while decompressing data: incorrect data check"),
         (kept_text.OFFSETS, "block 0: Error -5 while decompressing data: incomplete or truncated"),
-        (kept_text.FIRST_SENTENCES, "not of 3 sentences"),
     ],
 )
 def test_a_damaged_block_gives_a_one_line_error(tmp_path, name, reason):

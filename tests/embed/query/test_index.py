@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 
 from firth import load_vectors, make_index, nearest, open_index, write_vectors
+from firth.corpora.artifacts.artifact import checksum
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.embed.query import index as index_module
 from firth.embed.query.index import ABOUT, FOLDER, GRAPH
@@ -66,6 +67,7 @@ def stand_in(monkeypatch):
     package.index = module
     monkeypatch.setitem(sys.modules, "usearch", package)
     monkeypatch.setitem(sys.modules, "usearch.index", module)
+    monkeypatch.setattr(index_module, "is_graph", lambda path, n_words, dim: True)
 
 
 @pytest.fixture(
@@ -168,6 +170,49 @@ def test_a_damaged_index_is_refused_in_one_line(run, library, damage):
         where, why = run / FOLDER, "is not the index of these vectors"
     refused = refusal("neighbors", run, "word1", "--approximate")
     assert refused == f"{where}: {why}; make it again with firth index"
+
+
+NODES = 8 + 2 * 300 * 12 + 64 + 40 + 2 * 300  # where they begin in the file
+
+
+@pytest.mark.skipif(not HAS_USEARCH, reason="usearch is not installed")
+@pytest.mark.parametrize(
+    ("place", "number"),
+    [
+        (0, 301), (4, 48), (NODES, 300), (NODES + 8, 3), (NODES + 10, 33), (NODES + 14, 300),
+        (NODES - 600, 7), (NODES - 608, 300), (NODES - 616, 9), (NODES - 632, 17),
+        (NODES - 640, 2**32), (8 + 2 * 300 * 12 + 14, 13), (8 + 2 * 300 * 12 + 33, 13),
+    ],
+    ids=[
+        "rows", "columns", "key", "level", "number of edges", "edge", "levels", "entry", "top",
+        "edges", "nodes", "kind", "dimensions",
+    ],
+)  # fmt: skip
+def test_a_graph_that_leaves_its_file_is_refused(run, place, number):
+    path = make_index(run).path
+    data = bytearray((path / GRAPH).read_bytes())
+    data[place : place + 2] = (number & 0xFFFF).to_bytes(2, "little")
+    data[place + 4] ^= number >> 32
+    (path / GRAPH).write_bytes(data)
+    about = json.loads((path / ABOUT).read_text())
+    (path / ABOUT).write_text(json.dumps(about | {"sha256": checksum(path / GRAPH)}))
+    with pytest.raises(ArtifactError, match=r"graph\.usearch: is missing or damaged; make it again"):
+        open_index(run)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"effort": None}, {"effort": 0}, {"effort": 10**18}, {"effort": 32.0}, {"recall": "1"},
+        {"recall": None}, {"words": 299}, {"dim": 13},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_numbers_of_an_index_that_do_not_fit_are_refused(run, stand_in, entry):
+    about = make_index(run).path / ABOUT
+    about.write_text(json.dumps(json.loads(about.read_text()) | entry))
+    with pytest.raises(ArtifactError, match=r"index\.json: is damaged; make it again"):
+        open_index(run)
 
 
 def test_a_file_that_usearch_cannot_open_is_refused(run, stand_in, monkeypatch):
