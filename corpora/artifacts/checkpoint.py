@@ -81,15 +81,16 @@ def load_checkpoint(directory: Path) -> tuple[dict[str, np.ndarray], dict[str, A
     for step in _steps(directory):
         try:
             arrays, contents = _read(step)
-        except ArtifactError:
+            form, state = contents["format"], dict(contents["state"])
+        except (ArtifactError, LookupError, TypeError, ValueError):
             note(f"{step}: damaged checkpoint skipped")
             continue
-        if contents["format"] != FORMAT:
+        if form != FORMAT:
             raise ArtifactError(
-                f"{directory}: has format {contents['format']}, this version reads {FORMAT}; "
+                f"{directory}: has format {form}, this version reads {FORMAT}; "
                 "pass `force=True` to start over"
             )
-        return arrays, contents["state"]
+        return arrays, state
     return None
 
 

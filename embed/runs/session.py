@@ -163,13 +163,26 @@ class Session(Generic[PositionT]):
         if found is None:
             return 0
         arrays, state = found
-        n_lines = int(state.pop(_LINES))
-        if state.pop(_SUBJECT) != self._subject:
+        if state.pop(_SUBJECT, None) != self._subject:
             raise ArtifactError(
                 f"{self._folder}: belongs to another text; pass `force=True` to start over"
             )
-        self.position = type(self.position)(**state)
-        self._trained.load(arrays, self.position.step)
+        try:
+            n_lines = int(state.pop(_LINES))
+            for name, first in dataclasses.asdict(self.position).items():
+                value = state[name]
+                if type(first) in (int, float) and not (type(value) is type(first) and value >= 0):
+                    raise ValueError(f"{name} {value!r}")
+            for name, array in self._trained.arrays().items():
+                if (array.shape, array.dtype) != (arrays[name].shape, arrays[name].dtype):
+                    raise ValueError(f"{name} of shape {arrays[name].shape}")
+            self.position = type(self.position)(**state)
+            self._trained.load(arrays, self.position.step)
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            raise ArtifactError(
+                f"{self._folder}: does not fit this training ({error}); pass "
+                "`force=True` to start over"
+            ) from None
         return n_lines
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from firth.corpora.artifacts.checkpoint import load_checkpoint
+from firth.corpora.artifacts.checkpoint import load_checkpoint, save_checkpoint
 from firth.corpora.artifacts.metrics import read_metrics
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.embed.runs import session as sessions
@@ -199,3 +199,25 @@ def test_steps_that_overrun_an_interval_in_time_do_not_delay_the_next_ones(monke
             interval.advance()
     assert len(ends) == 20
     assert ends[:4] == [4.0, 6.0, 10.0, 12.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"step": -1}, "step -1"), ({"step": "4"}, "step '4'"), ({"total": None}, "total None"),
+        ({"step": 4.0}, "step 4.0"), ({"lines": "x"}, "invalid literal"), ({"other": 1}, "other"),
+        (np.zeros((1, 1)), r"value of shape \(1, 1\)"), (np.zeros(1, "i8"), "value of shape"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_checkpoint_that_does_not_fit_is_refused(tmp_path, change, reason):
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path, every=9, stop=3, error=ctrl_c)
+    folder = tmp_path / "checkpoints"
+    arrays, state = load_checkpoint(folder)
+    changed = isinstance(change, dict)
+    save_checkpoint(
+        folder, arrays if changed else {"value": change}, state | (change if changed else {})
+    )
+    with pytest.raises(ArtifactError, match=rf"does not fit this training \(.*{reason}.*; pass"):
+        train(tmp_path)
