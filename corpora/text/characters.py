@@ -39,6 +39,12 @@ DROPPED = (
     "control_characters", "soft_hyphens", "joiners", "format_characters",
     "replacement_characters", "private_characters",
 )  # fmt: skip
+# Types of the arrays in the cache, and what their numbers are below
+_LIMITS = {
+    "classes": (np.uint8, ALONE + 1), "lowered": (np.int32, N_CODE_POINTS),
+    "ideographs": (bool, 2), "digits": (bool, 2), "symbols": (bool, 2),
+    "neighbors": (np.uint8, 256), "dropped": (np.uint8, len(DROPPED)),
+}  # fmt: skip
 ZWNJ, ZWJ = 0x200C, 0x200D
 CAPITAL_SIGMA, SIGMA, FINAL_SIGMA, DOT_ABOVE, DOTLESS = "Σσς\u0307ı"
 
@@ -156,14 +162,19 @@ def _characters() -> dict[str, np.ndarray]:
 
     versions = f"{tokenizers.__version__}-{unicodedata.unidata_version}"
     path = cache_folder("characters") / f"2-{versions}.npz"
-    try:
-        return load_arrays(path)
-    except (*UNREADABLE, KeyError):
-        known = _probe_library()
-        known |= _unicode(known["classes"])
-        with contextlib.suppress(OSError):  # the cache only saves time
-            write_cached(path, lambda new: _save(new, known))
-        return known
+    with contextlib.suppress(*UNREADABLE, KeyError):
+        known = load_arrays(path)
+        if all(
+            (known[name].shape, known[name].dtype) == ((N_CODE_POINTS,), dtype)
+            and 0 <= known[name].min() <= known[name].max() < limit
+            for name, (dtype, limit) in _LIMITS.items()
+        ):
+            return known
+    known = _probe_library()
+    known |= _unicode(known["classes"])
+    with contextlib.suppress(OSError):  # the cache only saves time
+        write_cached(path, lambda new: _save(new, known))
+    return known
 
 
 def _unicode(classes: np.ndarray) -> dict[str, np.ndarray]:

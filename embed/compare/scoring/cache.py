@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import load_arrays
+from firth.corpora.artifacts.arrays import UNREADABLE, load_arrays
 from firth.corpora.artifacts.atomic import write_cached
 from firth.corpora.common.cache import cache_folder
 from firth.embed.compare.statistics.effect_size import EffectSize
@@ -117,7 +117,10 @@ def _read(path: Path) -> list[Measurement] | None:
     except OSError:
         return None
     digest, packed = content[:_DIGEST], content[_DIGEST:]
-    return list(_unpacked(packed)) if hashlib.sha256(packed).digest() == digest else None
+    with contextlib.suppress(*UNREADABLE, LookupError, AttributeError):
+        if hashlib.sha256(packed).digest() == digest:
+            return list(_unpacked(packed))
+    return None
 
 
 def _packed(measured: Sequence[Measurement]) -> bytes:

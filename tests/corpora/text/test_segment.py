@@ -12,6 +12,7 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from firth.corpora.artifacts.arrays import read_strings
 from firth.corpora.common.errors import SettingError
 from firth.corpora.encoding.type_table import Segmented, TypeTable
+from firth.corpora.text import characters
 from firth.corpora.text.characters import (
     DROPPED,
     N_CODE_POINTS,
@@ -334,3 +335,27 @@ def test_text_without_spaces_gives_advice():
     advice = unspaced_advice(40, 100, 90, "words")
     assert advice is not None
     assert "`segmenter=jieba`" in advice
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("lowered", lambda array: array[:5]), ("lowered", lambda array: array + (1 << 21)),
+        ("lowered", lambda array: -array), ("dropped", lambda array: array + 6),
+        ("digits", lambda array: array.astype(np.uint8)), ("symbols", None),
+    ],
+    ids=["short", "beyond", "negative", "unknown count", "other type", "missing"],
+)  # fmt: skip
+def test_a_cached_table_that_does_not_fit_is_made_again(tmp_path, monkeypatch, name, change):
+    whole = characters._characters()
+    monkeypatch.setenv("FIRTH_CACHE", str(tmp_path))
+    monkeypatch.setattr(characters, "_probe_library", lambda: {"classes": whole["classes"]})
+    monkeypatch.setattr(characters, "_unicode", lambda classes: dict(whole))
+    characters._characters.__wrapped__()
+    [file] = (tmp_path / "characters").iterdir()
+    changed = {n: array for n, array in whole.items() if n != name}
+    with open(file, "wb") as opened:
+        np.savez(opened, **changed, **({name: change(whole[name])} if change else {}))
+    again = characters._characters.__wrapped__()
+    assert again.keys() == whole.keys()
+    assert all(np.array_equal(again[n], whole[n]) for n in whole)

@@ -165,6 +165,10 @@ def test_umap_puts_groups_apart_and_is_kept(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(maps, "_fit_umap", None)  # not called again
     assert np.array_equal(umap_places(units, print), places)
+    [file] = (tmp_path / "maps").iterdir()
+    np.save(file, places[:9])  # another number of words
+    monkeypatch.setattr(maps, "_fit_umap", lambda units, tell: units[:, :2])
+    assert umap_places(units, print).shape == (30, 2)
     with pytest.raises(SettingError, match="more than 15 words, got 15"):
         umap_places(units[:15], print)
 

@@ -1,5 +1,6 @@
 """Evaluation: seeds, frequency bands, failures, and the cache."""
 
+import hashlib
 import itertools
 import json
 import os
@@ -323,7 +324,9 @@ def test_another_version_is_measured_again(config, fresh_cache, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"PK\x03\x04 no archive", None], ids=["empty", "no archive", "gone"]
+    "damage",
+    [b"", b"PK\x03\x04 no archive", None, hashlib.sha256(b"PK\x03\x04").digest() + b"PK\x03\x04"],
+    ids=["empty", "no archive", "gone", "no archive of right checksum"],
 )
 def test_a_damaged_cache_entry_is_measured_again(one, fresh_cache, damage):
     names = {"mine": "0123"}
