@@ -436,8 +436,9 @@ def count_words(
                 context=config.context, threads=config.threads, memory=memory,
                 directory=directory, progress=show,
             )  # fmt: skip
-    if not counts.starts[-1]:
-        raise nothing_together(name, n_words, config.boundary)
+    n_used = int(np.count_nonzero(view.counts))
+    if n_used < 2 or not counts.starts[-1]:
+        raise nothing_together(name, n_used, config.boundary)
     return counts
 
 

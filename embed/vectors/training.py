@@ -26,23 +26,26 @@ class NothingCountedError(FirthError):
     """A text is too short: no words occur together, or no more often than by chance."""
 
 
-def nothing_together(name: object, n_words: int, boundary: str) -> NothingCountedError:
-    """Return the error of a text without contexts."""
-    return NothingCountedError(
-        f"{name}: no two of the {n_words} words occur in the same {boundary}; pass a wider "
-        "`boundary` or a smaller `min_count`"
-    )
+def nothing_together(
+    name: object, n_words: int, boundary: str, *, what: str = "word", less: str = "`min_count`"
+) -> NothingCountedError:
+    """Return the error of a text of one word, or without contexts."""
+    why = f"no two of the {n_words} {what}s occur in the same {boundary}"
+    wider = "longer documents" if boundary == "document" else "a wider `boundary`"
+    if n_words < 2:
+        why, wider = f"only one {what} occurs", "more text"
+    return NothingCountedError(f"{name}: {why}; pass {wider} or a smaller {less}")
 
 
 def require_contexts(
     view: "View", name: object, *, keep: np.ndarray | None = None, subsample: float = 0,
     passes: int = 1,
 ) -> None:  # fmt: skip
-    """Raise if no two words occur together; report the words that never have a context.
+    """Raise if no two words can be learned from; report the words that never have a context.
 
     ``keep`` has the probabilities, float64 (V,), that subsampling keeps an occurrence.
     """
-    n_words, has_context = len(view.counts), np.zeros(len(view.counts), bool)
+    n_words, has_context = int(np.count_nonzero(view.counts)), np.zeros(len(view.counts), bool)
     pairs = 0.0  # that subsampling is expected to keep
     for rows, offsets in view.shards():
         for first in range(0, len(offsets) - 1, _PARTS):
@@ -54,7 +57,7 @@ def require_contexts(
                 kept, starts = keep[part], bounds[:-1] - bounds[0]
                 squares = np.add.reduceat(kept, starts) ** 2 - np.add.reduceat(kept**2, starts)
                 pairs += passes * float(squares.sum()) / 2
-    if not has_context.any():
+    if n_words < 2 or not has_context.any():
         raise nothing_together(name, n_words, view.boundary)
     if keep is not None and pairs < 1:
         raise NothingCountedError(

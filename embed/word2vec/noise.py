@@ -46,7 +46,10 @@ def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
 
     weights = _weights(counts, exponent)
     if np.count_nonzero(weights) < 2 or _rest(weights) < _MIN_REST:
-        raise SettingError(_noise_error(weights, exponent))
+        raise SettingError(
+            f"`unigram_exponent={exponent:g}`: nearly all negative samples would be one word; pass "
+            "a value closer to 0"
+        )
     # number of the 2^32 upper halves that select each column; the first is ceil(j * 2^32 / V)
     firsts = -(-np.arange(len(weights) + 1, dtype=np.int64) * WHOLE // len(weights))
     limits = np.where(weights > 0, WHOLE - 1, 0).astype(np.uint32)
@@ -86,16 +89,3 @@ def _rest(weights: np.ndarray) -> float:
     """Return the share of all words but the likeliest."""
     rest = np.delete(weights, weights.argmax()).sum()
     return float(rest / (rest + weights.max()))
-
-
-def _noise_error(weights: np.ndarray, exponent: float) -> str:
-    """Return the error message if no negatives can be drawn."""
-    if np.count_nonzero(weights) < 2 and abs(exponent) <= 1:
-        return (
-            f"negative sampling needs a vocabulary of at least 2 words, got "
-            f"{np.count_nonzero(weights)}; pass a smaller `min_count` or more text"
-        )
-    return (
-        f"`unigram_exponent={exponent:g}`: nearly all negative samples would be one word; pass a "
-        "value closer to 0"
-    )

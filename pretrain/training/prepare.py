@@ -1,5 +1,6 @@
 """Prepare training: pack the text, make the first vectors and the held-out batches."""
 
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import torch
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.tokenizer.pieces import Pieces
+from firth.corpora.tokenizer.pieces import CLS, Pieces
 from firth.embed.vectors.piece_table import FIRST_VECTORS
+from firth.embed.vectors.training import NothingCountedError, nothing_together
 from firth.pretrain.config import MASKED, MlmConfig
 from firth.pretrain.data.batches import Batch, Batches, fixed_batches
 from firth.pretrain.data.objectives.causal import piece_characters
@@ -48,16 +50,28 @@ def build_training_data(
     continues = torch.tensor(pieces.continues, device=train.device)
     objective = CLASSES[config.objective].for_training(config, continues, train.sequence_length)
     batches = Batches(train, objective, batch_rows=batch, seed=config.seed)
+    counts, budget = piece_counts(train), make_budget(config, train.n_rows, batch)
+    _require_contexts(train, counts, config, batch * (budget.steps or math.inf))
     return TrainingData(
-        config,
-        pieces,
-        train,
-        held_out,
-        piece_counts(train),
-        batches,
-        make_budget(config, train.n_rows, batch),
-        max_segments(train, held_out),
+        config, pieces, train, held_out, counts, batches, budget, max_segments(train, held_out)
     )
+
+
+def _require_contexts(
+    train: PackedRows, counts: torch.Tensor, config: MlmConfig, n_rows: float
+) -> None:
+    """Raise if no piece can be predicted from another, or hardly one of ``n_rows`` rows is."""
+    n_pieces, n_segments = int(counts.sum()), sum(int((c == CLS).sum()) for c in train.chunks())
+    n_kinds = int((counts > 0).sum())
+    if n_kinds < 2 or n_pieces <= n_segments:
+        raise nothing_together(
+            "the training text", n_kinds, config.boundary, what="piece", less="number of `pieces`"
+        )
+    if config.mean_mask_rate * n_pieces * n_rows / train.n_rows < 1:
+        raise NothingCountedError(
+            f"`mask_rate={config.mask_rate}` leaves no piece of the training text to learn from; "
+            "pass a larger `mask_rate` or more `steps`"
+        )
 
 
 def make_first_vectors(run: Path, text: TextSplits, data: TrainingData, threads: int) -> float:

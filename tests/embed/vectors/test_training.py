@@ -1,7 +1,9 @@
 """The training functions of the public API: arguments and return values."""
 
+import dataclasses
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -137,6 +139,80 @@ def test_an_encoder_is_returned_with_and_without_a_run(corpus, tmp_path, monkeyp
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(SettingError, match=r"pass `out`$"):
         firth.train_mlm(corpus, MLM)
+
+
+ALONE = {
+    "svd": firth.SvdConfig(dim=1, min_count=1, weighting="counts", device="cpu"),
+    "skipgram": firth.SkipGramConfig(dim=2, min_count=1, subsample=0),
+    "cbow": firth.CbowConfig(dim=2, min_count=1, subsample=0),
+    "nplm": firth.NplmConfig(dim=2, min_count=1, device="cpu"),
+    "autoencoder": firth.AutoencoderConfig(dim=1, min_count=1, device="cpu"),
+    "mlm": dataclasses.replace(MLM, mask_rate="0.001", steps=3),
+    "causal": dataclasses.replace(MLM, objective="causal"),
+}
+
+
+def each_alone(text, min_count, tmp_path):
+    """Train with every method on lines that are documents; return the messages of the refusals."""
+    read, built = firth.ReadOptions(documents="line"), firth.BuildOptions(held_out=0.25)
+    (tmp_path / "text.txt").write_text(text)
+    corpus = firth.build_corpus(
+        tmp_path / "text.txt", tmp_path / "corpus", read=read, options=built
+    )
+    messages = {}
+    for method, config in ALONE.items():
+        train = getattr(firth, f"train_{method.replace('causal', 'mlm')}")
+        with pytest.raises(FirthError) as refusal:
+            train(corpus, dataclasses.replace(config, min_count=min_count), tmp_path / "run")
+        messages[method] = str(refusal.value).replace(f"{corpus.path}: ", "")
+        assert not (tmp_path / "run").exists()
+    return messages
+
+
+@pytest.mark.slow
+def test_a_word_a_text_is_refused_by_every_method(tmp_path):
+    for method, message in each_alone("\n".join(["aa", "bb", "cc"] * 60), 1, tmp_path).items():
+        unit = "piece" if method in ("mlm", "causal") else "word"
+        assert re.match(rf"(the .*: )?no two of the \d+ {unit}s occur in the same", message), method
+
+
+@pytest.mark.slow
+def test_a_text_of_one_word_is_refused_by_every_method(tmp_path):
+    for method, message in each_alone("aa aa aa aa\n" * 60, 1, tmp_path).items():
+        unit = "piece" if method in ("mlm", "causal") else "word"
+        assert f"only one {unit} occurs; pass more text or a smaller" in message, method
+
+
+@pytest.mark.slow
+def test_a_view_without_words_is_refused_by_every_method(tmp_path):
+    for method, message in each_alone("aa bb cc dd\n" * 60, 99, tmp_path).items():
+        assert "no word occurs 99 times or more in its train documents" in message, method
+
+
+@pytest.mark.slow
+def test_masks_that_hit_nothing_are_refused(tmp_path):
+    (tmp_path / "text.txt").write_text("aa bb\n" * 20)
+    config = dataclasses.replace(MLM, mask_rate="0.001", steps=3)
+    with pytest.raises(
+        FirthError, match=r"`mask_rate=0\.001` leaves no piece of the training text"
+    ):
+        firth.train_mlm(
+            firth.build_corpus(
+                tmp_path / "text.txt", tmp_path / "corpus",
+                read=firth.ReadOptions(documents="line"),
+                options=firth.BuildOptions(held_out=0.25),
+            ),
+            config,
+        )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_study_of_a_word_a_line_shows_no_neighbors(tmp_path, capsys):
+    (tmp_path / "text.txt").write_text("\n".join(["apple", "pear", "plum", "fig"] * 25))
+    study = firth.Study((str(tmp_path / "text.txt"),), ("svd", "skipgram"))
+    with pytest.raises(FirthError, match=r"no method could be trained: .*no two of the 4 words"):
+        firth.study(study, tmp_path / "study")
+    assert capsys.readouterr().out == ""
 
 
 def test_a_process_forked_from_one_with_threads_computes_in_one_thread_or_says_so(monkeypatch):

@@ -78,9 +78,7 @@ def test_columns_selected_by_fewer_numbers_are_corrected_for():
 
 @pytest.mark.parametrize("counts", [[], [0, 0], [7], [0, 7, 0]])
 def test_noise_of_fewer_than_two_words_is_refused(counts):
-    with pytest.raises(
-        SettingError, match=r"^negative sampling needs a vocabulary of at least 2 w"
-    ):
+    with pytest.raises(SettingError, match="nearly all negative samples would be one word"):
         noise_table(np.array(counts, np.int64), 0.75)
 
 

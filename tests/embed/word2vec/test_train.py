@@ -238,8 +238,7 @@ def test_options_that_do_not_fit_the_corpus_are_one_line_errors(corpus, tmp_path
         "pass a smaller `min_count`"
     )
     assert refusal_of(corpus, out, max_vocabulary=1) == (
-        "negative sampling needs a vocabulary of at least 2 words, got 1; "
-        "pass a smaller `min_count` or more text"
+        f"{corpus.path}: only one word occurs; pass more text or a smaller `min_count`"
     )
     uneven = corpus_of(tmp_path, ["a a a a a a b"], name="uneven")
     assert refusal_of(uneven, out, unigram_exponent=10.0) == (
