@@ -14,7 +14,8 @@ from firth.embed.compare.datasets.head import Head
 from firth.embed.compare.datasets.parts import Parts, part_paths, refuse_disjoint, set_name
 
 _UD_COLUMNS = 10
-_FORM, _UPOS, _HEAD = 1, 3, 6
+_FORM, _UPOS, _HEAD, _MISC = 1, 3, 6, 9
+_NO_SPACE = "SpaceAfter=No"
 _NUMBER = re.compile(r"\d+(?:[-.]\d+)?")
 _DOCUMENT = "-DOCSTART-"
 _MAX_LABELS = 1_000  # more would be words or lemmas, and probes would train for days
@@ -31,6 +32,7 @@ class TaggedWords:
     # int64 (n_words,): signed distance of each word to its syntactic head, 0 for a root or if it is
     # unknown; None if none is known
     heads: np.ndarray | None = None
+    gaps: list[str] | None = None  # before each word, a space or nothing; None if unknown
 
     @property
     def n_sentences(self) -> int:
@@ -78,7 +80,9 @@ def read_tagged(path: Path) -> TaggedWords:
             "column is the label"
         )
     heads = _heads(rows) if is_conllu else np.zeros(0, np.int64)
-    return TaggedWords(words, labels, np.array(offsets, np.int64), heads if heads.any() else None)
+    gaps = _gaps(rows) if is_conllu and any(_NO_SPACE in row.text for row in rows) else None
+    known_heads = heads if heads.any() else None
+    return TaggedWords(words, labels, np.array(offsets, np.int64), known_heads, gaps)
 
 
 def looks_tagged(head: Head) -> bool:
@@ -130,6 +134,26 @@ def _heads(rows: Sequence[Row]) -> np.ndarray:
             tree.add(int(cells[0]), cells[_HEAD], n_words)
             n_words += 1
     return np.array(found, dtype=np.int64)
+
+
+def _gaps(rows: Sequence[Row]) -> list[str]:
+    """Return what stands before each word of CoNLL-U, also inside of multiword tokens."""
+    gaps, gap, token, end, end_gap = [], "", "", -1, ""  # a multiword token, its last word's number
+    for row in rows:
+        cells = row.text.split("\t")
+        if not row.text.strip():
+            gap, end = "", -1
+        elif len(cells) == _UD_COLUMNS and "." not in cells[0]:
+            after = "" if _NO_SPACE in cells[_MISC].split("|") else " "
+            if "-" in cells[0]:
+                token, end, end_gap = cells[_FORM], int(cells[0].partition("-")[2]), after
+                continue
+            gaps.append(gap)
+            # the words of a contraction such as French "au" are others than what is written
+            token = token[len(cells[_FORM]) :] if token.startswith(cells[_FORM]) else ""
+            inside = "" if token else " "
+            gap = after if int(cells[0]) > end else end_gap if int(cells[0]) == end else inside
+    return gaps
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:

@@ -85,16 +85,19 @@ def state_inputs(
     layer: int,
     at_once: int = WORDS_AT_ONCE,
     heads: np.ndarray | None = None,
+    gaps: Sequence[str] | None = None,
 ) -> Inputs:
     """Encode words in their sentences; a word of several parts is the mean of their states.
 
-    With ``heads``, the sentences have trees. Memory: the table and the states of ``at_once`` words.
+    With ``heads``, the sentences have trees. Without ``gaps``, spaces are where they can be
+    expected. Memory: the table and the states of ``at_once`` words.
     """
     # offsets: int64 (n_sentences + 1,); heads: int64 (n_words,), signed distances
     parts = _split(encoder, words)
     lengths = np.array([len(each) for each in parts], dtype=np.int64)
     table: np.ndarray | None = None
-    joined = [join_phrases(encoder, sentence) for sentence in sentences_of(words, parts, offsets)]
+    read = sentences_of(words, parts, offsets, gaps)
+    joined = [join_phrases(encoder, sentence) for sentence in read]
     sentences = [sentence for sentence, _ in joined]
     if heads is not None and needs_trees(encoder):
         bounds = offsets_of(lengths)[offsets[1:-1]]
@@ -117,11 +120,14 @@ def state_inputs(
 
 
 def sentences_read(
-    encoder: ContextualEncoder, words: Sequence[str], offsets: np.ndarray
+    encoder: ContextualEncoder,
+    words: Sequence[str],
+    offsets: np.ndarray,
+    gaps: Sequence[str] | None = None,
 ) -> list[list[str]]:
     """Return the sentences as :func:`state_inputs` encodes them."""
     # offsets: int64 (n_sentences + 1,)
-    sentences = sentences_of(words, _split(encoder, words), offsets)
+    sentences = sentences_of(words, _split(encoder, words), offsets, gaps)
     return [join_phrases(encoder, sentence)[0] for sentence in sentences]
 
 
@@ -136,14 +142,16 @@ def phrase_of_each(vectors: StaticVectors, words: Sequence[str], offsets: np.nda
 
 
 def sentences_of(
-    words: Sequence[str], parts: Sequence[list[str]], offsets: np.ndarray
+    words: Sequence[str],
+    parts: Sequence[list[str]],
+    offsets: np.ndarray,
+    gaps: Sequence[str] | None = None,
 ) -> list[list[str]]:
     """Return the parts of all words, sentence by sentence, spelled if the parts are."""
     # offsets: int64 (n_sentences + 1,)
-    bounds = offsets.tolist()
     return [
-        joined_parts(parts[start:stop], gaps_before(words[start:stop]))
-        for start, stop in pairwise(bounds)
+        joined_parts(parts[a:b], gaps[a:b] if gaps else gaps_before(words[a:b]))
+        for a, b in pairwise(offsets.tolist())
     ]
 
 

@@ -4,6 +4,7 @@ import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -39,6 +40,12 @@ class TaggingSet(LabeledSet[TaggedWords]):
         """Signed distance of every word to its head, int64 (n_words,); None if a file has none."""
         heads = [part.heads for part in self.parts.given if part.heads is not None]
         return np.concatenate(heads) if len(heads) == len(self.parts.given) else None
+
+    @cached_property
+    def gaps(self) -> list[str] | None:
+        """What stands before every word in the text; None if a file does not say."""
+        gaps = [part.gaps for part in self.parts.given if part.gaps is not None]
+        return [*chain(*gaps)] if len(gaps) == len(self.parts.given) else None
 
     @cached_property
     def sentences(self) -> np.ndarray:

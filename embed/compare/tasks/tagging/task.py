@@ -159,7 +159,9 @@ class TaggingTask(Task):
             if encoder is None or layer is None:
                 inputs = static_inputs(vectors, phrase_of_each(vectors, words.words, words.offsets))
             else:
-                inputs = state_inputs(encoder, words.words, words.offsets, layer, heads=words.heads)
+                inputs = state_inputs(
+                    encoder, words.words, words.offsets, layer, heads=words.heads, gaps=words.gaps
+                )
             tried = self._train_source(source, inputs)
             del inputs  # as is tried below: the next large table is made when they are freed
             predictions[source] = tried.probe.predict(tried.inputs.rows[words.test_words, None])
@@ -187,7 +189,9 @@ class TaggingTask(Task):
         )
         if encoder is None:
             return static_note(vectors) + text
-        long = long_sentence_note(encoder, sentences_read(encoder, words.words, words.offsets))
+        long = long_sentence_note(
+            encoder, sentences_read(encoder, words.words, words.offsets, words.gaps)
+        )
         return text if long is None else f"{text}; {long}"
 
     def _statistics(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import DEV, TEST, TRAIN
-from firth.embed.compare.datasets.tagged_words import read_parts
+from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
 from firth.embed.compare.inputs.baselines import make_baselines
 from firth.embed.compare.inputs.encoder_access import WithEncoder
 from firth.embed.compare.statistics.bootstrap import draw_counts, resample
@@ -344,7 +346,7 @@ class Deeper(Positions):
 def test_only_the_table_of_the_best_layer_is_kept(files, vectors, monkeypatch):
     task, tables, alive = read(*files), [], []
 
-    def watched(*arguments, heads):
+    def watched(*arguments, heads, gaps):
         alive.append(sum(table() is not None for table in tables))
         found = state_inputs(*arguments, heads=heads)
         tables.append(weakref.ref(found.table))
@@ -396,3 +398,82 @@ def test_results_are_reproducible_and_reprs_distinguish_tasks(files, vectors, me
     assert values[0] == values[1]
     assert repr(once) == repr(again) != repr(other)
     assert repr(once) != repr(read(files[0], files[1], files[1]))
+
+
+CONLLU = """# text = He can't (really) say "c'est au roi", can he?
+1\tHe\the\tPRON\t_\t_\t0\troot\t_\t_
+2-3\tcan't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tca\tcan\tAUX\t_\t_\t0\tdep\t_\t_
+3\tn't\tnot\tPART\t_\t_\t0\tdep\t_\t_
+4\t(\t(\tPUNCT\t_\t_\t0\tdep\t_\tSpaceAfter=No
+5\treally\treally\tADV\t_\t_\t0\tdep\t_\tGloss=x|SpaceAfter=No
+6\t)\t)\tPUNCT\t_\t_\t0\tdep\t_\t_
+7\tsay\tsay\tVERB\t_\t_\t0\tdep\t_\t_
+8\t"\t"\tPUNCT\t_\t_\t0\tdep\t_\tSpaceAfter=No
+9\tc'\tce\tPRON\t_\t_\t0\tdep\t_\tSpaceAfter=No
+10\test\t\u00eatre\tAUX\t_\t_\t0\tdep\t_\t_
+11-12\tau\t_\t_\t_\t_\t_\t_\t_\t_
+11\tde\tde\tADP\t_\t_\t0\tdep\t_\t_
+12\tle\tle\tDET\t_\t_\t0\tdep\t_\t_
+13\troi\troi\tNOUN\t_\t_\t0\tdep\t_\tSpaceAfter=No
+13.1\tx\tx\tX\t_\t_\t_\t_\t_\t_
+14\t"\t"\tPUNCT\t_\t_\t0\tdep\t_\tSpaceAfter=No
+15\t,\t,\tPUNCT\t_\t_\t0\tdep\t_\t_
+16-17\tcanhe\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+16\tcan\tcan\tAUX\t_\t_\t0\tdep\t_\t_
+17\the\the\tPRON\t_\t_\t0\tdep\t_\t_
+18\t?\t?\tPUNCT\t_\t_\t0\tdep\t_\t_
+
+1\tHi\thi\tX\t_\t_\t0\troot\t_\tSpaceAfter=No
+
+1\tYes\tyes\tX\t_\t_\t0\troot\t_\t_
+"""
+CONLLU_TEXTS = ["He can't (really) say \"c'est de le roi\", canhe?", "Hi", "Yes"]
+
+
+def library_tokenizer(kind):
+    """A tokenizer of the library, trained on the texts: byte-level, Unigram or WordPiece."""
+    model, trainer, splitter = {
+        "byte-level": (
+            models.BPE(), trainers.BpeTrainer(
+                vocab_size=290, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+                show_progress=False,
+            ), pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ),
+        "unigram": (
+            models.Unigram(), trainers.UnigramTrainer(
+                vocab_size=60, unk_token="<unk>", special_tokens=["<unk>"], show_progress=False,
+            ), pre_tokenizers.Metaspace(),
+        ),
+        "wordpiece": (
+            models.WordPiece(unk_token="[UNK]"), trainers.WordPieceTrainer(
+                vocab_size=60, special_tokens=["[UNK]"], show_progress=False,
+            ), pre_tokenizers.BertPreTokenizer(),
+        ),
+    }[kind]  # fmt: skip
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = splitter
+    tokenizer.train_from_iterator(CONLLU_TEXTS * 9, trainer)
+    return tokenizer
+
+
+@pytest.mark.parametrize("kind", ["byte-level", "unigram", "wordpiece"])
+def test_words_of_conllu_have_the_pieces_of_their_text(tmp_path, kind):
+    (tmp_path / "test.conllu").write_text(CONLLU)
+    tokenizer = library_tokenizer(kind)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    pieces = ExternalTokenizer(tmp_path / "tokenizer.json")
+    tagged = read_tagged(tmp_path / "test.conllu")
+    sentences = sentences_read(pieces, tagged.words, tagged.offsets, tagged.gaps)
+    assert [sentence.text for sentence in sentences] == CONLLU_TEXTS
+    ids, bounds, offsets, _ = pieces.split_sentences(sentences)
+    ends = bounds[offsets]
+    for text, start, stop in zip(CONLLU_TEXTS, ends, ends[1:], strict=False):
+        assert ids[start:stop].tolist() == tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def test_words_of_columns_have_spaces_where_they_can_be_expected(tmp_path):
+    (tmp_path / "test.txt").write_text("He DET\n( P\n\nHi X\n")
+    assert read_tagged(tmp_path / "test.txt").gaps is None
+    (tmp_path / "test.conllu").write_text(CONLLU.replace("SpaceAfter=No", "_"))
+    assert read_tagged(tmp_path / "test.conllu").gaps is None
