@@ -40,7 +40,7 @@ DROPPED = (
     "replacement_characters", "private_characters",
 )  # fmt: skip
 # Types of the arrays in the cache, and what their numbers are below
-_LIMITS = {
+_LIMITS: dict[str, tuple[Any, int]] = {
     "classes": (np.uint8, ALONE + 1), "lowered": (np.int32, N_CODE_POINTS),
     "ideographs": (bool, 2), "digits": (bool, 2), "symbols": (bool, 2),
     "neighbors": (np.uint8, 256), "dropped": (np.uint8, len(DROPPED)),

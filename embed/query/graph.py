@@ -74,16 +74,17 @@ class Graph:
 
 def is_graph(path: Path, n_words: int, dim: int) -> bool:
     """Return whether a file is a graph whose edges and keys lie in it; usearch does not check."""
-    data, start = np.fromfile(path, np.uint8), 8 + 2 * n_words * dim
+    start = 8 + 2 * n_words * dim
     try:
-        *header, top, entry = _HEADER.unpack_from(data, start)
+        data = np.memmap(path, np.uint8, "r")
+        *header, top, entry = _HEADER.unpack_from(data.data, start)
         levels_end = start + _HEADER.size + 2 * n_words
         levels = data[start + _HEADER.size : levels_end].view("<i2").astype(np.int64)
         starts = offsets_of(_NODE.itemsize + levels * _UPPER.itemsize)
         tape = data[levels_end : levels_end + starts[-1]]
         fits = levels_end + starts[-1] == len(data) and top <= levels[entry]
         fits &= bool(levels.min() >= 0)
-        fits &= struct.unpack_from("<2I", data) == (n_words, 2 * dim)
+        fits &= struct.unpack_from("<2I", data.data) == (n_words, 2 * dim)
         fits &= header == [_KINDS, n_words, 0, dim, n_words, _EDGES, 2 * _EDGES]
         for level in range(top + 1) if fits else ():
             above = np.flatnonzero(levels >= level)
