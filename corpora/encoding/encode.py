@@ -92,10 +92,11 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         block = _map_documents(block, _cut_by_jieba)
         segmenter = "pretokenized"
     text = np.frombuffer(block.text, dtype=np.uint8)
-    paragraphs = split_offsets(text, "\n", block.documents)
     if segmenter == "pretokenized":
+        paragraphs = split_offsets(text, "\n", block.documents)
         sentences = split_offsets(text, SENTENCE_SEPARATOR, paragraphs)
     else:
+        paragraphs = split_offsets(text, "\n", block.documents, skip_empty=True)
         sentences = sentence_offsets(text, paragraphs)
     original, original_sentences = text, sentences
     if uncut is not block:

@@ -12,6 +12,7 @@ from firth.corpora.common.errors import UnreadableError, one_line
 # Bounds the memory of one step: zstd can expand 1 KB to some 40 MB, gzip to 1 MB.
 _STEP_BYTES = 1 << 10
 _MOST_BYTES = 4 << 20  # at once of bzip2 and xz: a block of bzip2 holds any number of equal bytes
+_LEAST_WINDOW = 128 << 20  # as the zstd command takes without an option
 
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b"),
@@ -19,8 +20,7 @@ _MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\0"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
 }
-
-
+_COMMANDS = {"xz": "xz -dk", "zstd": "zstd -d --long=31"}
 _ERRORS = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 
@@ -29,19 +29,30 @@ def compression_of(head: bytes) -> str | None:
     return next((kind for kind, magic in _MAGIC.items() if magic.match(head)), None)
 
 
-def decompress(chunks: Iterable[bytes], kind: str, source: str) -> Iterator[bytes]:
-    """Decompress a stream of one or more concatenated members."""
-    decoder, errors = _decoder(kind)
+def decompress(
+    chunks: Iterable[bytes], kind: str, source: str, most_bytes: float = 0
+) -> Iterator[bytes]:
+    """Decompress a stream of one or more concatenated members.
+
+    The window of xz and zstd, which is held in memory, may have ``most_bytes``, or 128 MiB.
+    """
+    window = int(min(max(most_bytes, _LEAST_WINDOW), 1 << 31))
+    decoder, errors = _decoder(kind, window)
     for step in _steps(chunks):
         while step:
             if decoder.eof:
                 step = step.lstrip(b"\0") if kind in ("gzip", "xz") else step  # their padding
                 if not step:
                     break
-                decoder, errors = _decoder(kind)
+                decoder, errors = _decoder(kind, window)
             try:
                 yield from _expand(decoder, step)
             except errors as error:
+                if "memory" in str(error).lower():
+                    raise UnreadableError(
+                        f"{source}: its {kind} data need more than {window >> 20} MiB at once; "
+                        f"pass more `memory`, or decompress it first: {_COMMANDS[kind]} {source}"
+                    ) from None
                 raise UnreadableError(
                     f"{source}: the {kind} data is corrupt ({one_line(error)}); download the file "
                     "again"
@@ -68,16 +79,15 @@ def _steps(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield chunk[start : start + _STEP_BYTES]
 
 
-def _decoder(kind: str) -> tuple[Any, tuple[type[Exception], ...]]:
+def _decoder(kind: str, window: int) -> tuple[Any, tuple[type[Exception], ...]]:
     """Return a decompressor and its errors."""
     if kind == "gzip":
         return zlib.decompressobj(wbits=31), _ERRORS
     if kind == "bzip2":
         return bz2.BZ2Decompressor(), _ERRORS
     if kind == "xz":
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ), _ERRORS
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=window + _MOST_BYTES), _ERRORS
     import zstandard  # lazy: seldom needed
 
-    # the largest window is accepted (``--long=31``)
-    decoder = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+    decoder = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
     return decoder, (zstandard.ZstdError,)

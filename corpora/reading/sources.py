@@ -190,7 +190,9 @@ class Stream:
         raw_head, chunks = peek(self._read(chunk_bytes), 10)
         kind = compression_of(raw_head)
         self.is_plain_file = kind is None and file.path is not None and file.size is not None
-        self.head, self._chunks = peek(decompress(chunks, kind, file.name) if kind else chunks, 4)
+        if kind:
+            chunks = decompress(chunks, kind, file.name, most_bytes)
+        self.head, self._chunks = peek(chunks, 4)
 
     def text(self) -> Iterator[bytes]:
         """Yield non-empty chunks of UTF-8 with LF line ends; UTF-8 input is not validated here."""

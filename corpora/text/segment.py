@@ -338,8 +338,14 @@ def unspaced_advice(
     )
 
 
-def split_offsets(text: np.ndarray, separator: str, starts: np.ndarray) -> np.ndarray:
-    """Return the sorted ``starts`` and the offsets after each separator."""
+def split_offsets(
+    text: np.ndarray, separator: str, starts: np.ndarray, *, skip_empty: bool = False
+) -> np.ndarray:
+    """Return the sorted ``starts`` and the offsets after each separator, or each run of them."""
     # text: uint8 (n_bytes,); starts: int64 (n,)
-    after = np.flatnonzero(text == ord(separator)) + 1
-    return np.unique(np.concatenate([after, starts]))
+    separates = text == ord(separator)
+    is_start = np.append(False, separates)
+    if skip_empty:
+        is_start[1:-1] &= ~separates[1:]
+    is_start[starts] = True
+    return np.flatnonzero(is_start)

@@ -302,7 +302,7 @@ def test_a_training_ends_if_words_cannot_be_counted_for_another_reason(
 
 
 def test_a_text_without_co_occurrences_starts_at_random(tmp_path, capsys):
-    corpus = corpus_of(tmp_path, ["a", "b", "c", "d"] * 40)
+    corpus = corpus_of(tmp_path, ["a a", "a b", "b a", "b b"] * 40)
     out = make_mlm_run(corpus, small(pieces="auto", steps=2), tmp_path / "run")
     assert "too few pieces occur together" in capsys.readouterr().err
     assert np.isfinite(WordVectors.open(out).matrix).all()

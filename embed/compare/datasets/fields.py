@@ -17,6 +17,8 @@ from firth.corpora.reading.decoding import guess_encoding
 
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _HEAD = 16  # bytes: enough to recognize a compression format
+_MOST_EXPANSION = 100  # times; text has up to 10
+_LEAST_ROOM = 4 << 20  # bytes of a decompressed file
 _SPACES = " \t\r\v\f"
 TEXT_FILES = "**/*.txt"  # the files of a set that is a folder
 # of files that are not UTF-8; empty to refuse them, None if no setting names another. A variable,
@@ -209,8 +211,22 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         raise SourceError(f"{path}: cannot be read: {error.strerror}") from None
     if kind := compression_of(content[:_HEAD]):
-        content = b"".join(decompress([content], kind, str(path)))
+        content = _expanded(content, kind, path)
     return _recoded(as_utf8(content), path)
+
+
+def _expanded(content: bytes, kind: str, path: Path) -> bytes:
+    """Decompress a file; raise if it is far larger than text can be."""
+    parts, room = [], max(_LEAST_ROOM, _MOST_EXPANSION * len(content))
+    for part in decompress([content], kind, str(path)):
+        parts.append(part)
+        room -= len(part)
+        if room < 0:
+            raise SourceError(
+                f"{path}: expands to more than {_MOST_EXPANSION} times its size, so it is not an "
+                "evaluation set; decompress it if it is one"
+            )
+    return b"".join(parts)
 
 
 def as_utf8(content: bytes) -> bytes:

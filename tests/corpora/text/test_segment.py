@@ -24,6 +24,7 @@ from firth.corpora.text.segment import (
     TextSettings,
     characters_of,
     join_divided,
+    split_offsets,
     strip_accents,
     unspaced_advice,
 )
@@ -359,3 +360,10 @@ def test_a_cached_table_that_does_not_fit_is_made_again(tmp_path, monkeypatch, n
     again = characters._characters.__wrapped__()
     assert again.keys() == whole.keys()
     assert all(np.array_equal(again[n], whole[n]) for n in whole)
+def test_empty_lines_are_part_of_the_line_before():
+    text = np.frombuffer(b"\n\na\n\n\nb\n\n", np.uint8)
+    starts = np.array([0, 4, len(text)])
+    assert split_offsets(text, "\n", starts, skip_empty=True).tolist() == [0, 2, 4, 6, 9]
+    assert split_offsets(text, "\n", starts).tolist() == [0, 1, 2, 4, 5, 6, 8, 9]
+    nothing = np.empty(0, np.uint8)
+    assert split_offsets(nothing, "\n", np.array([0]), skip_empty=True).tolist() == [0]

@@ -65,6 +65,7 @@ def test_pairs_without_a_paradigm_or_a_difference_are_kept(tmp_path, text, pair)
 
 
 CUT = lzma.compress(content(PAIRS).encode())[:-20]
+BOMB = lzma.compress(b"\n" * (5 << 20), preset=0)
 NO_BAD, NO_GOOD = (
     '{"sentence_good": "I eat.", "sentence_bad": " "}',
     '{"sentence_good": 3, "sentence_bad": "I eat."}',
@@ -83,6 +84,7 @@ NO_BAD, NO_GOOD = (
         (line(PAIRS[0], UID=7), ":1: the UID 7 is not a paradigm name; correct it"),
         (line(PAIRS[0], sentence_bad="caf\udce9"), ":1: sentence_bad contains half a surrogate"),
         pytest.param(CUT, ": the xz data is truncated; download the file again", id="cut"),
+        pytest.param(BOMB, ": expands to more than 100 times its size, so", id="bomb"),
     ],
 )
 def test_malformed_files_are_refused(tmp_path, text, said):
