@@ -37,7 +37,7 @@ _NO_CONTROLS = bytes(byte for byte in range(256) if byte >= 0x1B or 0x07 <= byte
 _COMPRESSED_NAMES = {".gz", ".bz2", ".xz", ".zst", ".zstd"}
 # or an element in a line of its own, with its end
 _MARKUP = re.compile(
-    rb"\s*(?:<\?xml|<!doctype|<html|<(\w+)(?:\s[^<>\n]*)?>[ \t]*\n(?:.*\n)?\s*</\1>)",
+    rb"\s*(?:<\?xml|<!doctype|<html|<(\w+)(?:\s[^<>\n]*)?>[ \t]*\n(?:.*\n)?[ \t]*</\1>)",
     re.IGNORECASE | re.DOTALL,
 )
 # word2vec or GloVe: perhaps a header, then a word and its numbers

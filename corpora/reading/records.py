@@ -199,8 +199,8 @@ def _refuse_unknown(
 
 def no_field(where: str, field: str, names: Sequence[str]) -> str:
     """Return the message for a missing field."""
-    listed = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"{where}: no field {field!r}; the fields are: {listed or '(none)'}"
+    listed = [" ".join(name.split())[:60] for name in names[:20]] + ["..."] * (len(names) > 20)
+    return f"{where}: no field {field!r}; the fields are: {', '.join(listed) or '(none)'}"
 
 
 JSONL = Format(jsonl_blocks, ("wrapped", "field", "keep"), endings=(".jsonl", ".ndjson"))

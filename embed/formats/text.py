@@ -116,7 +116,7 @@ def is_number(token: bytes) -> bool:
 
 def not_a_number(token: bytes) -> str:
     """Return the error of a column that is no finite number."""
-    shown = token[:_LONGEST_TOKEN].decode(errors="backslashreplace")
+    shown = token[:60].decode(errors="backslashreplace")
     if is_number(token.replace(b",", b".")) and b"," in token:
         return f"{shown!r} is not a number (a decimal comma?); write it with a decimal point"
     return f"{shown!r} is not a finite number"

@@ -1,11 +1,11 @@
 """Mutated files are read or refused in one line: no traceback, hang or unlimited memory."""
 
 import gzip
-import json
 import shutil
 
 import pytest
 
+from tests.faults.fuzz_seeds import SOURCES
 from tests.processes import Fault
 
 BOUNDED = Fault(memory=1 << 30)  # bytes beyond the program itself; the files have a few kilobytes
@@ -87,33 +87,11 @@ def test_strange_values_with_correct_checksums_are_read_or_refused(
     assert server.call(*arguments, workdir=workdir, fault=BOUNDED) == []
 
 
-SOURCES = {
-    "a.txt": "Some words stand here.\nAnd some more.\n\n" * 20,
-    "a.jsonl": "".join(json.dumps({"text": f"word{n}", "n": n}) + "\n" for n in range(30)),
-    "a.csv": "text,author\n" + "".join(f'"word{n}, yes",a{n}\n' for n in range(30)),
-    "a.tsv": "text\tauthor\n" + "".join(f"word{n}\ta{n}\n" for n in range(30)),
-    "a.conllu": ("# newdoc\n" + "\t".join(["1", "word", "w", *"_" * 7]) + "\n\n") * 20,
-    "a.conllup": ("# global.columns = ID FORM LEMMA\n1\tword\tw\n2\t.\t.\n\n") * 20,
-    "a.vert": '<doc id="1" n=2>\n<p>\n<s>\nThe\tDT\tthe\n<g/>\n.\tSENT\t.\n</s>\n</p>\n</doc>\n'
-    * 10,
-    "a.tagged": "The\tDT\tthe\ncats\tNNS\tcat\n.\tSENT\t.\n" * 20,
-    "a.chunks": "-DOCSTART- -X- O O\n\nEU NNP B-NP B-ORG\n. . O O\n\n" * 20,
-    "quoted.tsv": 'text\tauthor\n"line one\nline two"\ta\n' * 10,
-    "a.xml": "<mediawiki><siteinfo/>"
-    + "<page><title>A</title><ns>0</ns><revision><model>wikitext</model>"
-    "<text>Some {{text}} [[here]] &lt;ref&gt;.</text></revision></page>" * 10 + "</mediawiki>",
-    "a_tei": "<TEI><teiHeader><fileDesc><titleStmt><title>A</title></titleStmt></fileDesc>"
-    "</teiHeader><text><body>"
-    + "<div><head>B</head><p>Some te<lb break='no'/>xt.</p></div>" * 10
-    + "</body></text></TEI>",
-    "a_extracted": '<doc id="1" url="u" title="A">\nA\n\nSome text.\n</doc>\n' * 10,
-}
-
-
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzipped"])
 @pytest.mark.parametrize("name", SOURCES)
 def test_mutated_sources_are_read_or_refused(mutated, workdir, name, packed):
-    content = SOURCES[name].encode()
+    content = SOURCES[name]
+    content = content if isinstance(content, bytes) else content.encode()
     (workdir / name).write_bytes(gzip.compress(content) if packed else content)
     assert mutated("source", workdir / name, workdir / name, 5) == []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from firth.corpora.common.errors import SourceError
-from firth.embed.compare.datasets.fields import Row, read_bytes, read_rows, split
+from firth.embed.compare.datasets.fields import Row, quoted, read_bytes, read_rows, split
 from firth.embed.compare.datasets.head import Head
 
 MIN_WORDS = 2  # per list: the mean over one word would measure that word alone
@@ -103,7 +103,7 @@ def _test(name: str | None, where: str, lists: Iterable[_List]) -> AssociationTe
                 names[word] = other.name
     for place, role in enumerate(_PLACES):
         if place not in placed:
-            which = "the test" if name is None else f"the test {name!r}"
+            which = "the test" if name is None else f"the test {quoted(name)}"
             raise SourceError(f"{where}: {which} has no {role} list; add it")
     return AssociationTest(name, (placed[0], placed[1], placed[2], placed[3]))
 
