@@ -49,6 +49,10 @@ _PARAMETER = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _LINE_TEMPLATE = re.compile(r"\{\{(\s*[#:]?[A-Za-z][\w&][^{}]*)\}\}")
 _MAIN_ARGUMENT = re.compile(r"\s*(?:1|2|text|quote)\s*=")
 _BRACES = re.compile(r"\{\{|\}\}")
+# -{zh-hans:a;zh-hant:b}- of a wiki with language variants; of its flags, these hide the text
+_VARIANTS = re.compile(r"-\{(?!\{)(?:([^{}|]*)\|)?([^{}]*)\}-")
+_HIDDEN_VARIANTS = re.compile(r"\s*[HT-]\s*(?:;|$)")
+_VARIANT = re.compile(r"\s*[a-z]{2,3}(?:-[a-z]+)*\s*:([^;]*)")
 _MAX_NESTING = 8  # links in captions, templates in templates
 
 _EMPTY_WORDS = r"(?:\s*\b(?:or|and)\b)*"
@@ -108,6 +112,11 @@ def untemplate_line(line: str) -> str:
     return _innermost_first(_LINE_TEMPLATE, _template_text, line)
 
 
+def unvary(text: str) -> str:
+    """Replace text in several variants of a language by the first one that it names."""
+    return _VARIANTS.sub(_variant, text) if "-{" in text else text
+
+
 def tidy(line: str) -> str:
     """Clean up parentheses after removed templates: ``(; Greek: x ])`` becomes ``(Greek: x)``.
 
@@ -139,6 +148,14 @@ def _without_stray_brackets(line: str) -> str:
         elif at and line[at - 1] in " (,;":
             characters[at] = "\0"
     return _STRAY.sub("", "".join(characters)) if "\0" in characters else line
+
+
+def _variant(variants: re.Match[str]) -> str:
+    """Return the text of a variant; nothing if it is only a rule for the rest of the page."""
+    if _HIDDEN_VARIANTS.match(variants[1] or "") or "=>" in variants[2]:
+        return ""
+    first = _VARIANT.match(variants[2])
+    return first[1].strip() if first else variants[2]
 
 
 def _character(entity: re.Match[str]) -> str:

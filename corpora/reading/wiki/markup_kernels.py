@@ -139,7 +139,7 @@ def _classify_entity(text, i):
 
 @compiled
 def _classify_link(text, i, byte):
-    """Match ``[[`` ``[ [`` ``[http`` ``[//`` ``{{`` ``}}`` ``{|`` ``__X`` ``::::`` ``File:``."""
+    """Match ``[[`` ``[ [`` ``[http`` ``[//`` ``{{`` ``}}`` ``{|`` ``-{`` ``__X`` ``::::`` File:."""
     after = _at(text, i + 1)
     if byte == 58:
         if after == 58:
@@ -150,6 +150,8 @@ def _classify_link(text, i, byte):
         return LINK if after == 95 and 65 <= _at(text, i + 2) <= 90 else 0
     if byte == 123 and after == 124:
         return CELL
+    if byte == 123 and _at(text, i - 1) == 45:
+        return LINK
     if byte == 91 and after != 91:
         second = _at(text, i + 2)
         link = (after == 104 and second == 116) or (after == 102 and second == 116)

@@ -13,6 +13,7 @@ from firth.corpora.reading.wiki.markup import (
     untag,
     untemplate,
     untemplate_line,
+    unvary,
 )
 from firth.corpora.reading.wiki.markup_kernels import (
     CELL,
@@ -123,7 +124,7 @@ def page_text(wikitext: str, hidden: Collection[str] = NAMES) -> str:
     # past the last end, each opening would be sought to the end of the page
     closed = max((end.end() for end in _NOWIKI_END.finditer(wikitext)), default=0)
     text = _NOWIKI.sub(_literal, wikitext[:closed]) + wikitext[closed:]
-    text = untemplate(unlink(untag(text), hidden))
+    text = untemplate(unlink(unvary(untag(text)), hidden))
     text = _RUN_OF_QUOTES.sub("", text)
     if "__" in text:
         # magic words of all languages, not __init__
@@ -135,7 +136,7 @@ def _without_links(line: str) -> str:
     """Remove links, templates and unmatched halves of either from one line."""
     if "update]" in line:
         line = _UPDATE.sub("", _LOST_LETTER.sub(r"\1As of ", line))
-    line = untemplate_line(unlink(_MARKS.sub("", line)))
+    line = untemplate_line(unlink(unvary(_MARKS.sub("", line))))
     if "]]" in line and line.count("[") != line.count("]"):
         line = _SINGLE_LINK.sub("", line)
     return line

@@ -280,3 +280,19 @@ def test_names_of_namespaces_are_those_of_all_languages_and_of_the_dump():
     text = "[[Luokka:A]][[Tập_tin:B|C]][[thể  loại:D]]x [[Meine Bilder:E|F]]"
     assert page_text(text) == "x F"
     assert page_text(text, {"meine bilder"}) == "Luokka:AC" + "thể loại:D" + "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("-{zh-hans:计算机;zh-hant:電腦}-是-{机}-", "计算机是机"),
+        ("a-{zh-cn: b; zh-tw: c; }-", "ab"),
+        ("a-{H|zh:b;zh-tw:c}--{T|zh:d}--{A=>B}-", "a"),
+        ("a -{R|raw}- -{A|sr-ec:б;sr-el:c}- -{zh-hans;zh-hant|d}-", "a raw б d"),
+        ("a -{ b }", "a -{ b }"),
+        ("[[A|-{zh:a;zh-tw:b}-]] {{lang|zh|-{zh:c}-}}", "a c"),
+    ],
+)
+def test_the_first_variant_of_a_language_is_read(text, read):
+    assert page_text(text) == read
+    assert clean_lines(text.encode())[0].decode() in (read, text)
