@@ -20,7 +20,7 @@ _MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\0"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
 }
-_COMMANDS = {"xz": "xz -dk", "zstd": "zstd -d --long=31"}
+_COMMANDS = {"xz": "xz -dk", "zstd": "zstd -d -M2048MB"}
 _ERRORS = (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError)
 
 

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import math
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO
 from firth.corpora.artifacts.artifact import artifact_paths
 from firth.corpora.artifacts.kinds import kind_of, with_article
 from firth.corpora.common.errors import SourceError, UnreadableError
+from firth.corpora.common.reporting import note
 from firth.corpora.common.urls import public
 from firth.corpora.reading.compression import compression_of, decompress
 from firth.corpora.reading.decoding import (
@@ -32,6 +34,12 @@ from firth.corpora.reading.text_blocks import ReadOptions
 STANDARD_INPUT = "-"
 # what Parquet, Spark and Delta write beside the data
 _METADATA = {"_metadata", "_common_metadata", "_SUCCESS", "_delta_log", "_temporary"}
+# what is about data: left out beside files of a format that is named by their endings
+_ABOUT = re.compile(r"(?:README|LICEN[CS]E|COPYING|NOTICE|CITATION)(?:[._-].*)?", re.IGNORECASE)
+_DATA = re.compile(
+    r".*\.(?:jsonl|ndjson|csv|tsv|parquet|conllup?|vert|vrt|xml)(?:\.(?:gz|bz2|xz|zstd?))?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,12 @@ def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
     """List all regular files below a folder, sorted by path."""
     skipped = set() if exclude is None else set(artifact_paths(exclude))
     paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
+    data = [path for path in paths if _DATA.fullmatch(path.name)]
+    about = [path for path in sorted({*paths} - {*data}) if _ABOUT.fullmatch(path.name)]
+    if about and data and len(data) + len(about) == len(paths):
+        names = ", ".join(map(_name, about[:5])) + ", ..." * (len(about) > 5)
+        note(f"{_name(folder)}: left out what only describes the data: {names}")
+        paths = data
     files = [_found_file(path) for path in paths]
     files = [file for file in files if file.size is not None]
     if not any(file.size for file in files):

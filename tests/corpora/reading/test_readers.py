@@ -372,3 +372,22 @@ def test_options_are_checked():
     ]:
         with pytest.raises(SettingError, match=rf"^ReadOptions\.{message}"):
             ReadOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("names", "n_read"),
+    [
+        (["a.jsonl", "b/c.JSONL.gz", "README.md", "b/LICENSE"], 2),
+        (["a.parquet", "readme"], 1),
+        (["a.txt", "README.md"], 2),
+        (["a.jsonl", "notes.txt", "README.md"], 3),
+        (["README.md", "LICENSE"], 2),
+        (["README.jsonl", "a.jsonl"], 2),
+        (["a.csv", "readmes.txt"], 2),
+    ],
+)
+def test_what_only_describes_data_is_left_out_of_a_folder(names, n_read, write):
+    for name in names:
+        write(f"data/{name}", "text")
+    assert len(source_files(["data"])) == n_read
+    assert len(source_files([f"data/{name}" for name in names])) == len(names)
