@@ -9,7 +9,7 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.line_ends import cut_blocks
 from firth.corpora.reading.sources import Stream, peek
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, text_block
+from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock
 from firth.corpora.reading.token_documents import TokenDocuments
 from firth.corpora.text.trees import SentenceTree
 
@@ -59,10 +59,7 @@ def parse_conllu(raw: RawBlock) -> TextBlock:
     builder.end_document()
     counts |= {"missing_lemmas": builder.missing_lemmas, "no_trees": builder.no_trees}
     heads = np.array(builder.heads, np.int32) if any(builder.heads) else None
-    return text_block(
-        raw, builder.texts, builder.positions, builder.values(["id"]), counts,
-        continues=builder.continues, pretokenized=True, heads=heads,
-    )  # fmt: skip
+    return builder.block(["id"], counts, heads=heads)
 
 
 class _DocumentBuilder(TokenDocuments):

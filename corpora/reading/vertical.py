@@ -17,7 +17,6 @@ from firth.corpora.reading.text_blocks import (
     RawBlock,
     ReadOptions,
     TextBlock,
-    text_block,
     unescaped,
 )
 from firth.corpora.reading.token_documents import TokenDocuments
@@ -199,10 +198,8 @@ def parse_vertical(raw: RawBlock) -> TextBlock:
             if sentences == "blank line":
                 built.end_sentence()
         elif stripped[0] == "<" and (tag := _TAG.fullmatch(stripped)):
-            if tag[2] == document and not tag[1]:
+            if tag[2] == document:
                 built.begin_document(number, _attributes(tag[3] or ""))
-            elif tag[2] == document:
-                built.begin_document(number, {})
             elif tag[2] in _PARAGRAPHS:
                 built.begin_paragraph()
             elif tag[2] in _SENTENCES:
@@ -221,12 +218,7 @@ def parse_vertical(raw: RawBlock) -> TextBlock:
                 built.tokens.append(unescaped(cell))
             if sentences == "full stop" and word in _ENDS:
                 built.end_sentence()
-    built.end_document()
-    counts["missing_lemmas"] = missing
-    return text_block(
-        raw, built.texts, built.positions, built.values(names), counts,
-        continues=built.continues, pretokenized=True,
-    )  # fmt: skip
+    return built.block(names, counts | {"missing_lemmas": missing})
 
 
 def _attributes(text: str) -> dict[str, str]:
