@@ -12,7 +12,7 @@ from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.tables import RowBuffer
 from firth.corpora.reading.text_blocks import RawBlock, ReadOptions
 
-_BATCH_ROWS = 1024
+_BATCH_ROWS = 64  # a small dictionary may stand for that many long texts
 
 
 def parquet_blocks(
