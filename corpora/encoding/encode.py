@@ -11,7 +11,6 @@ import numpy as np
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.encoding.encode_kernels import hash_documents
 from firth.corpora.encoding.keep_text import CompressedText, compress_sentences
-from firth.corpora.encoding.type_table import TypeTable
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
 from firth.corpora.text.segment import (
@@ -24,6 +23,7 @@ from firth.corpora.text.segment import (
 )
 from firth.corpora.text.sentences.split import sentence_offsets, split_sentences
 from firth.corpora.text.trees import part_heads
+from firth.corpora.text.type_table import TypeTable
 
 # The held-out choice hashes at most this many bytes of a document, so it does not depend on
 # where blocks are cut.

@@ -11,8 +11,8 @@ import numpy as np
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
 from firth.corpora.encoding.request import BuildOptions, Request
-from firth.corpora.encoding.type_table import MAX_TABLE_TOKENS, TypeTable
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
+from firth.corpora.text.type_table import MAX_TABLE_TOKENS, TypeTable
 
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
 # A piece of text takes 4 to 6 times its bytes while it is encoded, and up to twice that if it is

@@ -174,9 +174,7 @@ def all_within(text, offsets, allowed, out):
         out[t] = offsets[t + 1] > offsets[t]
         position = offsets[t]
         while position < offsets[t + 1]:
-            code, width = np.int32(text[position]), 1
-            if code >= 0x80:
-                code, width = read_character(text, position)
+            code, width = read_character(text, position)
             position += width
             if not allowed[code]:
                 out[t] = False

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from firth.corpora.text.segment import TextSettings, characters_of, jieba_cutter
-from firth.corpora.text.walk import Piece, walk
+from firth.corpora.text.type_table import Piece, segment_short
 
 
 def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tuple[int, int]] | None:
@@ -33,11 +33,11 @@ def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tupl
 def _pieces(text: str, settings: TextSettings) -> list[Piece]:
     """Return the words of a text with their places."""
     if settings.segmenter != "jieba":
-        return walk(text, characters_of(settings))
+        return segment_short(text, characters_of(settings))
     table, start = characters_of(settings, "pretokenized"), 0
     pieces: list[Piece] = []
     for token in jieba_cutter()(text):
         if not token.isspace():
-            pieces += walk(token, table, start)
+            pieces += [(word, start + a, start + b) for word, a, b in segment_short(token, table)]
         start += len(token)
     return pieces

@@ -24,6 +24,7 @@ _SURROGATES = range(0xD800, 0xE000)
 
 # Character classes, in bits 21-23 of a table entry; bits 0-20 hold the normalized code point.
 WORD, DROP, SPACE, ALONE, START = range(5)
+_FORMS = ("{}", "", " ", " {} ", " {}")  # in a text whose words have spaces between them
 CLASS_SHIFT = 21
 CLASS_MASK = 7
 CODE_POINT_MASK = (1 << CLASS_SHIFT) - 1
@@ -97,6 +98,25 @@ class CharacterTable:
     entries: np.ndarray[Any, np.dtype[np.int32]]
     # uint8 (0x110000,): flags
     neighbors: np.ndarray[Any, np.dtype[np.uint8]]
+
+    @functools.cached_property
+    def spaced(self) -> "_SpacedCharacters":
+        """For ``str.translate``: normalizes characters, and sets spaces between words."""
+        return _SpacedCharacters(self.entries)
+
+
+class _SpacedCharacters(dict[int, str]):
+    """Each character as normalized, with spaces if it is alone; NUL if neighbors change it."""
+
+    def __init__(self, entries: np.ndarray) -> None:
+        self._entries = entries
+
+    def __missing__(self, code: int) -> str:
+        entry = int(self._entries[code])
+        in_context = entry & (SYMBOL | CONTEXT) or code in (ZWNJ, ZWJ)
+        form = "\0" if in_context else _FORMS[entry >> CLASS_SHIFT & CLASS_MASK]
+        self[code] = form.format(chr(entry & CODE_POINT_MASK))
+        return self[code]
 
 
 @functools.cache

@@ -13,7 +13,6 @@ import numpy as np
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.text.characters import CharacterTable, character_table
-from firth.corpora.text.walk import walk
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
@@ -22,7 +21,6 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # how Python decodes non-UTF-8 a
 SEGMENTERS = ("words", "whitespace", "characters", "jieba")
 DOTLESS_LANGUAGE = re.compile("(?:tr|tur|az|aze)(?![a-z])", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_]\w+)*")
-_ASCII_WORDS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9 ]")
 # a soft hyphen or ¬ at the end of a line, inside a word
 DIVIDED = "[\u00ad¬](?:(?<=\\S\u00ad)|(?<=[^\\W\\d_]¬))[\\s\x1c-\x1f]+(?=[^\\W\\d_])"
 # Letters of Latin, Greek and Cyrillic, and their marks; those of other scripts are no accents
@@ -201,10 +199,12 @@ class TextSettings:
             inner = replace(self, segmenter="whitespace", joined_phrases=())
             tokens = map(inner.words, jieba_cutter()(text))
             return [" ".join(words) for words in tokens if words]
-        is_plain = self.segmenter == "words" and not (self.fold_digits or self.dotless)
-        if is_plain and text.isascii() and text.isprintable():
-            return _ASCII_WORDS.findall(text if self.keep_case else text.lower())
-        return [word for word, _, _ in walk(text, characters_of(self))]
+        characters = characters_of(self)
+        if "\0" not in (spaced := text.translate(characters.spaced)):
+            return spaced.split()
+        from firth.corpora.text.type_table import segment_short  # here, since numba is slow to load
+
+        return [word for word, _, _ in segment_short(text, characters)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object.

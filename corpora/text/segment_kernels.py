@@ -23,7 +23,6 @@ from firth.corpora.text.characters import (
     REGIONAL,
     SIGMA,
     SPACE,
-    START,
     SYMBOL,
     UNSPACED,
     VIRAMA,
@@ -40,18 +39,18 @@ ID_MASK = np.uint64(0xFFFFFFFF)
 PACKED_BYTES = 7  # shorter types are their own key, without a byte comparison
 
 # Indices of the state, with which the pass resumes after the table has grown.
-POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_CHARACTERS, N_UNSPACED, N_DROPPED = range(8)
-FIRST_DROPPED = 8  # of counts of characters by kind, in the order of DROPPED
+POSITION, SENTENCE, N_TOKENS, N_TYPES, N_BYTES, N_UNSPACED, N_DROPPED = range(7)
+FIRST_DROPPED = 7  # of counts of characters by kind, in the order of DROPPED
 STATE_LENGTH = FIRST_DROPPED + len(DROPPED)
-_JOINERS = FIRST_DROPPED + DROPPED.index("joiners")
 _CAPITAL, _SMALL, _FINAL, _DOT = map(ord, (CAPITAL_SIGMA, SIGMA, FINAL_SIGMA, DOT_ABOVE))
-_I, _DOTLESS = ord("i"), tuple(DOTLESS.encode())
+_I, _DOTLESS = ord("i"), ord(DOTLESS)
 
 
 @compiled
 def segment(
-    text, sentences, entries, neighbors, slots, starts, arena, state, token_ids, token_offsets
-):
+    text, sentences, entries, neighbors, slots, starts, arena, state, token_ids, token_offsets,
+    spans,
+):  # fmt: skip
     """Write the token ids of ``text``, adding unseen types to the table.
 
     Stops early, with ``state[SENTENCE]`` below the number of sentences, when the type table or
@@ -62,126 +61,108 @@ def segment(
     # slots: uint64 (capacity, 2), key and id with count; state: int64 (STATE_LENGTH,)
     # starts: int64 (max_types + 1,), of types in arena: uint8 (max_bytes,)
     # token_ids: int32 (n_bytes,); token_offsets: int64 (n_sentences + 1,)
+    # spans: int64 (n_bytes, 2), where tokens start and stop in the text; or (0, 2)
     max_types = min(starts.shape[0] - 1, slots.shape[0] // 2)
     shift = np.uint64(64 - int(np.log2(slots.shape[0])))
-    n_types, end = state[N_TYPES], state[N_BYTES]
+    lowers = entries[_CAPITAL] & CONTEXT != 0
+    n_types, end, unspaced = state[N_TYPES], state[N_BYTES], 0
     n_tokens, position, sentence = state[N_TOKENS], state[POSITION], state[SENTENCE]
-    characters, unspaced = 0, 0
-    n_sentences = sentences.shape[0] - 1
-    while sentence < n_sentences:
+    while sentence < sentences.shape[0] - 1:
         stop = sentences[sentence + 1]
-        if position == sentences[sentence]:
-            token_offsets[sentence] = n_tokens
-        while position < stop:
-            token_start = position
-            # added only when the token is complete: it is read again after growth
-            token_dropped, token_characters, token_unspaced = 0, 0, 0
-            length, in_context = 0, False
+        if end + 2 * (stop - position) > arena.shape[0]:  # I is one byte, and ı is two
+            break
+        while position < stop and n_types < max_types:
+            tail, flags, written = end, np.int32(0), np.int32(0)
             packed, hashed = np.uint64(0), FNV_OFFSET
+            first, last, after_dropped, space = position, position, -1, 0
             while position < stop:
-                code = np.int32(text[position])
-                width = 1
+                code, width = np.int32(text[position]), 1
                 if code >= 0x80:
                     code, width = read_character(text, position)
                 entry = entries[code]
+                if entry < 0x80:  # of the class WORD: most often an ASCII letter
+                    arena[tail] = written = entry
+                    packed = packed << np.uint64(8) | np.uint64(entry)
+                    hashed = (hashed ^ np.uint64(entry)) * FNV_PRIME
+                    tail += 1
+                    position += width
+                    continue
                 kind = (entry >> CLASS_SHIFT) & CLASS_MASK
-                if kind >= SPACE and kind <= START and length > 0:
-                    if kind == SPACE:
-                        position += width
-                        token_characters += 1
+                if kind >= SPACE and tail > end:
+                    space = width if kind == SPACE else 0
                     break
                 position += width
-                token_characters += 1
-                if kind == SPACE:
+                if kind == DROP and not _joins(
+                    text, position, stop, code, neighbors[written], neighbors
+                ):
+                    state[FIRST_DROPPED + (entry & CODE_POINT_MASK)] += 1
+                    state[N_DROPPED] += width
+                    last = last if after_dropped == position - width else position - width
+                    after_dropped = position
+                if kind == SPACE or after_dropped == position:
+                    first = position if tail == end else first
                     continue
-                if kind == DROP:
-                    if length == 0 or not _joins(
-                        text, position, stop, code, neighbors, arena, end + length
-                    ):
-                        token_dropped += 1
-                        continue
-                    entry = code
                 if entry & UNSPACED:
-                    token_unspaced += 1
-                if end + length + 16 > arena.shape[0]:
-                    length = -1  # no room for another character
-                    break
-                target = entry & CODE_POINT_MASK
-                if target < 0x80:
-                    arena[end + length] = target
-                    packed = packed << np.uint64(8) | np.uint64(target)
-                    hashed = (hashed ^ np.uint64(target)) * FNV_PRIME
-                    length += 1
-                else:
-                    tail = end + length
-                    length += _write_character(arena, tail, target)
-                    in_context |= entry & CONTEXT != 0
-                    for i in range(tail, end + length):
-                        byte = np.uint64(arena[i])
-                        packed = packed << np.uint64(8) | byte
-                        hashed = (hashed ^ byte) * FNV_PRIME
+                    unspaced += 1
+                flags |= entry
+                written = code if kind == DROP else entry & CODE_POINT_MASK
+                tail += _write_character(arena, tail, written)
                 if kind == ALONE:
                     if entry & SYMBOL:
-                        after = _symbol_end(text, position, stop, code, neighbors)
-                        if end + length + after - position > arena.shape[0]:
-                            length = -1
-                            break
-                        for i in range(position, after):
-                            arena[end + length] = text[i]
-                            length += 1
-                            token_characters += text[i] & 0xC0 != 0x80
-                        in_context = after > position  # for the hashes
-                        position = after
+                        start, position = (
+                            position,
+                            _symbol_end(text, position, stop, code, neighbors),
+                        )
+                        for i in range(start, position):
+                            arena[tail] = text[i]
+                            tail += 1
                     break
-            if in_context and length > 0:
-                lowers = entries[_CAPITAL] & CONTEXT != 0
+            last = last if after_dropped == position else position
+            position += space
+            length = tail - end
+            if length == 0:
+                continue
+            if flags & CONTEXT:
                 length = _normalize_in_context(arena, end, length, neighbors, lowers)
-                packed, hashed = _keys(arena, end, length)
-            if length > 0:
-                short = length <= PACKED_BYTES
-                key = packed | np.uint64(length) << np.uint64(56) if short else hashed | HASHED
-                slot = np.int64((key * GOLDEN) >> shift)
-                while slots[slot, 0] != 0:
-                    if slots[slot, 0] == key and (
-                        short or _same_bytes(arena, starts, slots[slot, 1] & ID_MASK, end, length)
-                    ):
-                        break
-                    slot = slot + 1 & slots.shape[0] - 1
-                if slots[slot, 0] == 0:
-                    if n_types == max_types:
-                        length = -1
-                    else:
-                        slots[slot, 0] = key
-                        slots[slot, 1] = np.uint64(n_types)
-                        n_types += 1
-                        end += length
-                        starts[n_types] = end
-                if length > 0:
-                    slots[slot, 1] += COUNT_ONE
-                    token_ids[n_tokens] = np.int32(slots[slot, 1] & ID_MASK)
-                    n_tokens += 1
-            if length < 0:
-                state[POSITION], state[SENTENCE], state[N_TOKENS] = token_start, sentence, n_tokens
-                state[N_TYPES], state[N_BYTES] = n_types, end
-                state[N_CHARACTERS] += characters
-                state[N_UNSPACED] += unspaced
-                return
-            if token_dropped:
-                _count_dropped(text, token_start, position, entries, token_dropped, state)
-            characters += token_characters
-            unspaced += token_unspaced
+            key = packed | np.uint64(length) << np.uint64(56)
+            if length > PACKED_BYTES:
+                key = hashed | HASHED
+            if flags:  # not all was ASCII
+                key = _key(arena, end, length)
+            slot = np.int64((key * GOLDEN) >> shift)
+            while slots[slot, 0] != 0:
+                if slots[slot, 0] == key and (
+                    length <= PACKED_BYTES
+                    or _same_bytes(arena, starts, slots[slot, 1] & ID_MASK, end, length)
+                ):
+                    break
+                slot = slot + 1 & slots.shape[0] - 1
+            if slots[slot, 0] == 0:
+                slots[slot, 0] = key
+                slots[slot, 1] = np.uint64(n_types)
+                n_types += 1
+                end += length
+                starts[n_types] = end
+            slots[slot, 1] += COUNT_ONE
+            token_ids[n_tokens] = np.int32(slots[slot, 1] & ID_MASK)
+            if spans.shape[0] > 0:
+                spans[n_tokens, 0], spans[n_tokens, 1] = first, last
+            n_tokens += 1
+        if position < stop:
+            break
         sentence += 1
-    token_offsets[n_sentences] = n_tokens
+        token_offsets[sentence] = n_tokens
     state[POSITION], state[SENTENCE], state[N_TOKENS] = position, sentence, n_tokens
     state[N_TYPES], state[N_BYTES] = n_types, end
-    state[N_CHARACTERS] += characters
     state[N_UNSPACED] += unspaced
 
 
 @compiled
 def read_character(text, position):
-    """Decode a non-ASCII character; return its code point and length in bytes."""
+    """Decode a character; return its code point and length in bytes."""
     lead = np.int32(text[position])
+    if lead < 0x80:
+        return lead, 1
     second = np.int32(text[position + 1] & 0x3F)
     if lead < 0xE0:
         return np.int32((lead & 0x1F) << 6 | second), 2
@@ -193,28 +174,16 @@ def read_character(text, position):
 
 
 @compiled
-def _joins(text, position, stop, code, neighbors, arena, tail):
-    """Return whether a joiner changes how letters look, or else is dropped.
+def _joins(text, position, stop, code, before, neighbors):
+    """Return whether a joiner, which ends at ``position``, changes how letters look.
 
-    It is between two letters of a script with joiners, or ZWJ after a virama. ``position`` is after
-    the joiner; what was written before it ends at ``tail``.
+    It is between two letters of a script with joiners, or ZWJ after a virama.
     """
-    if code != ZWNJ and code != ZWJ:
+    if (code != ZWNJ and code != ZWJ) or not before & JOINING:
         return False
-    before = tail - 1
-    while arena[before] & 0xC0 == 0x80:
-        before -= 1
-    if arena[before] < 0x80:
-        return False
-    character, _ = read_character(arena, before)
-    if not neighbors[character] & JOINING:
-        return False
-    if code == ZWJ and neighbors[character] & VIRAMA:
+    if code == ZWJ and before & VIRAMA:
         return True
-    if position == stop or text[position] < 0x80:
-        return False
-    following, _ = read_character(text, position)
-    return neighbors[following] & JOINING != 0
+    return position < stop and neighbors[read_character(text, position)[0]] & JOINING != 0
 
 
 @compiled
@@ -223,20 +192,18 @@ def _symbol_end(text, position, stop, code, neighbors):
 
     That is a second letter of a flag, and marks, skin tones and pictures joined by ZWJ.
     """
-    regional = neighbors[code] & REGIONAL
-    while position < stop and text[position] >= 0x80:
+    kinds = EXTENDS | neighbors[code] & REGIONAL
+    while position < stop:
         following, width = read_character(text, position)
-        if following == ZWJ and neighbors[code] & PICTURE:
-            after = position + width
-            if after == stop or text[after] < 0x80:
-                break
-            following, width = read_character(text, after)
+        joined = position + width
+        if following == ZWJ and neighbors[code] & PICTURE and joined < stop:
+            following, width = read_character(text, joined)
             if not neighbors[following] & PICTURE:
                 break
-            position = after
-        elif not (neighbors[following] & EXTENDS or regional & neighbors[following]):
+            position = joined
+        elif not neighbors[following] & kinds:
             break
-        regional = 0
+        kinds = EXTENDS
         position += width
     return position
 
@@ -249,67 +216,46 @@ def _normalize_in_context(arena, start, length, neighbors, lowers):
     do not count (Unicode's Final_Sigma). Returns the new length.
     """
     tail, position, end = start, start, start + length
-    after_letter, pending = False, -1  # pending: where a sigma is that may be final
+    before, after_letter, pending = 0, False, -1  # pending: where a sigma is that may be final
     while position < end:
-        code, width = np.int32(arena[position]), 1
-        if code >= 0x80:
-            code, width = read_character(arena, position)
-        if code == _DOT and tail > start:
-            if arena[tail - 1] == _DOTLESS[1] and arena[tail - 2] == _DOTLESS[0]:
-                tail -= 1
-                arena[tail - 1] = _I
-            if arena[tail - 1] == _I:
-                position += width
-                continue
+        code, width = read_character(arena, position)
+        position += width
+        if code == _DOT and (before == _I or before == _DOTLESS):
+            tail -= 1 if before == _I else 2
+            code = _I
         flags = neighbors[code]
         if not flags & IGNORABLE:
             if pending >= 0 and not flags & CASED:
                 _write_character(arena, pending, _FINAL)
             pending = tail if lowers and code == _CAPITAL and after_letter else -1
             after_letter = flags & CASED != 0
-        if lowers and code == _CAPITAL:
-            _write_character(arena, tail, _SMALL)
-        else:
-            for i in range(width):
-                arena[tail + i] = arena[position + i]
-        tail += width
-        position += width
+        before = code
+        tail += _write_character(arena, tail, _SMALL if lowers and code == _CAPITAL else code)
     if pending >= 0:
         _write_character(arena, pending, _FINAL)
     return tail - start
 
 
 @compiled
-def _keys(arena, start, length):
-    """Return the bytes of a word as one number, and their hash."""
-    packed, hashed = np.uint64(0), FNV_OFFSET
+def _key(arena, start, length):
+    """Return the bytes of a short word and their number, or else a hash."""
+    if length <= PACKED_BYTES:
+        packed = np.uint64(0)
+        for i in range(start, start + length):
+            packed = packed << np.uint64(8) | np.uint64(arena[i])
+        return packed | np.uint64(length) << np.uint64(56)
+    hashed = FNV_OFFSET
     for i in range(start, start + length):
-        packed = packed << np.uint64(8) | np.uint64(arena[i])
         hashed = (hashed ^ np.uint64(arena[i])) * FNV_PRIME
-    return packed, hashed
-
-
-@compiled
-def _count_dropped(text, start, stop, entries, n_dropped, state):
-    """Count what is dropped of a token, by kind; the rest of its joiners was kept."""
-    n_all = 0
-    while start < stop:
-        code, width = np.int32(text[start]), 1
-        if code >= 0x80:
-            code, width = read_character(text, start)
-        entry = entries[code]
-        if (entry >> CLASS_SHIFT) & CLASS_MASK == DROP:
-            state[FIRST_DROPPED + (entry & CODE_POINT_MASK)] += 1
-            state[N_DROPPED] += width
-            n_all += 1
-        start += width
-    state[_JOINERS] -= n_all - n_dropped
-    state[N_DROPPED] -= 3 * (n_all - n_dropped)
+    return hashed | HASHED
 
 
 @compiled
 def _write_character(arena, tail, code):
-    """Write a non-ASCII character as UTF-8; return its length in bytes."""
+    """Write a character as UTF-8; return its length in bytes."""
+    if code < 0x80:
+        arena[tail] = code
+        return 1
     if code < 0x800:
         arena[tail] = 0xC0 | code >> 6
         arena[tail + 1] = 0x80 | code & 0x3F

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.artifacts.arrays import write_array
-from firth.corpora.encoding.type_table import TypeTable
 from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from firth.corpora.store.vocabulary import PRUNED, Vocabulary
 from firth.corpora.store.vocabulary_kernels import sort_types
 from firth.corpora.text.characters import character_table
+from firth.corpora.text.type_table import TypeTable
 
 WORDS = st.lists(
     st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs"]), min_size=1, max_size=12)

@@ -11,7 +11,6 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from firth.corpora.artifacts.arrays import read_strings
 from firth.corpora.common.errors import SettingError
-from firth.corpora.encoding.type_table import Segmented, TypeTable
 from firth.corpora.text import characters
 from firth.corpora.text.characters import (
     DROPPED,
@@ -28,6 +27,8 @@ from firth.corpora.text.segment import (
     strip_accents,
     unspaced_advice,
 )
+from firth.corpora.text.type_table import Segmented, TypeTable, segment_short
+from tests.corpora.text.naive_segment import naive_pieces
 
 # What is not treated as by the library: white space that it drops, symbols that it joins, and
 # characters that depend on their neighbors.
@@ -87,8 +88,15 @@ def test_default_segmentation_equals_the_librarys_but_for_what_is_changed(text):
 
 
 @given(TEXTS, SETTINGS)
-def test_kernel_and_query_path_agree(text, settings):
-    assert by_kernel(text, settings) == settings.words(text)
+def test_the_kernel_and_queries_divide_as_defined(text, settings):
+    text = join_divided(text)
+    if settings.strip_accents:
+        text = strip_accents(text, settings.dotless)
+    pieces = naive_pieces(text, characters_of(settings))
+    assert segment_short(text, characters_of(settings)) == pieces
+    words = [word for word, _, _ in pieces]
+    assert by_kernel(text, settings) == words
+    assert settings.words(text) == words
 
 
 @pytest.mark.slow
@@ -168,6 +176,12 @@ TURKISH, CASED = TextSettings(language="tr"), TextSettings(keep_case=True)
             "ΟΔΟΣ ΣΟΦΟΣ, Σ ΣΣ ΑΣ\u0301",
             ["οδος", "σοφος", ",", "σ", "σς", "ας\u0301"],
             id="final sigma",
+        ),
+        pytest.param(
+            TextSettings(),
+            "STRAẞE ĲSSEL J\u0307\u0301 ᲐᲑ Ⴀ Ꭳ 𐐔𐐯 ǅ 𞤀 ᾈ Ω",
+            ["straße", "ĳssel", "j\u0307\u0301", "აბ", "ⴀ", "ꭳ", "𐐼𐐯", "ǆ", "𞤢", "ᾀ", "ω"],
+            id="capitals of many scripts",
         ),
         pytest.param(
             TextSettings(segmenter="characters"), "ΑΣ", ["α", "σ"], id="single characters"

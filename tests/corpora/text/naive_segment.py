@@ -1,4 +1,4 @@
-"""Divides a short text into words with their places, as the segmentation kernel does."""
+"""The definition of segmentation, character by character; slow on purpose."""
 
 import re
 
@@ -26,12 +26,11 @@ from firth.corpora.text.characters import (
     ZWNJ,
     CharacterTable,
 )
+from firth.corpora.text.type_table import Piece
 
-Piece = tuple[str, int, int]  # a word, and where it starts and stops in the text
 
-
-def walk(text: str, table: CharacterTable, first: int = 0) -> list[Piece]:
-    """Return the words of a text with their places, which are counted from ``first``."""
+def naive_pieces(text: str, table: CharacterTable) -> list[Piece]:
+    """Return the words of a text with their places."""
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     entries = table.entries[codes].tolist()
     neighbors = [*table.neighbors[codes].tolist(), 0]
@@ -53,8 +52,8 @@ def walk(text: str, table: CharacterTable, first: int = 0) -> list[Piece]:
         elif entry & SYMBOL:
             place = _symbol_end(text, start, neighbors)
             written += text[start + 1 : place]
-        word, begin = pieces.pop()[:2] if inside else ("", first + start)
-        pieces.append((word + written, begin, first + place))
+        word, begin = pieces.pop()[:2] if inside else ("", start)
+        pieces.append((word + written, begin, place))
         inside = kind != ALONE
     if any(entry & CONTEXT for entry in entries):
         lowers = bool(table.entries[ord(CAPITAL_SIGMA)] & CONTEXT)

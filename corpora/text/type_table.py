@@ -1,14 +1,14 @@
-"""The types seen by one worker: UTF-8, counts, and ids in order of first occurrence."""
+"""Segments texts; the types have ids in the order of their first occurrence."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from firth.corpora.artifacts.arrays import read_strings
 from firth.corpora.text.characters import DROPPED, CharacterTable
 from firth.corpora.text.segment_kernels import (
     FIRST_DROPPED,
     N_BYTES,
-    N_CHARACTERS,
     N_DROPPED,
     N_TOKENS,
     N_TYPES,
@@ -23,8 +23,12 @@ from firth.corpora.text.segment_kernels import (
 
 _FIRST_TYPES = 1 << 15
 _FIRST_BYTES = 1 << 20
+_SHORT = 64  # types and bytes of a short text
+_NO_SPANS = np.empty((0, 2), dtype=np.int64)
 # Counts are 32-bit, so a table is closed well before 2^32 tokens.
 MAX_TABLE_TOKENS = 1 << 31
+
+Piece = tuple[str, int, int]  # a word, and where it starts and stops in the text
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,10 @@ class Segmented:
 class TypeTable:
     """A growing hash table of distinct words, filled by segmenting texts."""
 
-    def __init__(self) -> None:
-        self._slots = np.zeros((2 * _FIRST_TYPES, 2), dtype=np.uint64)
-        self._starts = np.zeros(_FIRST_TYPES + 1, dtype=np.int64)
-        self._arena = np.zeros(_FIRST_BYTES, dtype=np.uint8)
+    def __init__(self, types: int = _FIRST_TYPES, arena_bytes: int = _FIRST_BYTES) -> None:
+        self._slots = np.zeros((2 * types, 2), dtype=np.uint64)
+        self._starts = np.zeros(types + 1, dtype=np.int64)
+        self._arena = np.zeros(arena_bytes, dtype=np.uint8)
         self._n_types = 0
         self._n_bytes = 0
         self.n_tokens = 0
@@ -74,9 +78,16 @@ class TypeTable:
         slot_counts(self._slots, counts)
         return counts
 
-    def segment(self, text: np.ndarray, sentences: np.ndarray, table: CharacterTable) -> Segmented:
-        """Segment a text, adding unseen types."""
+    def segment(
+        self,
+        text: np.ndarray,
+        sentences: np.ndarray,
+        table: CharacterTable,
+        spans: np.ndarray = _NO_SPANS,
+    ) -> Segmented:
+        """Segment a text, adding unseen types; write where tokens start and stop, if asked."""
         # text: uint8 (n_bytes,), UTF-8; sentences: int64 (n_sentences + 1,), byte offsets
+        # spans: int64 (n_bytes, 2) or (0, 2)
         state = np.zeros(STATE_LENGTH, dtype=np.int64)
         state[N_TYPES], state[N_BYTES] = self._n_types, self._n_bytes
         token_ids = np.empty(len(text), dtype=np.int32)
@@ -86,6 +97,7 @@ class TypeTable:
             segment(
                 text, sentences, table.entries, table.neighbors,
                 self._slots, self._starts, self._arena, state, token_ids, offsets,
+                spans,
             )  # fmt: skip
             self._n_types, self._n_bytes = int(state[N_TYPES]), int(state[N_BYTES])
             if state[SENTENCE] >= len(sentences) - 1:
@@ -96,7 +108,7 @@ class TypeTable:
         return Segmented(
             token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one-byte tokens
             offsets=offsets,
-            n_characters=int(state[N_CHARACTERS]),
+            n_characters=int(np.count_nonzero(_starts_character(text))),
             n_unspaced=int(state[N_UNSPACED]),
             n_dropped=int(state[N_DROPPED]),
             dropped={kind: n for kind, n in zip(DROPPED, dropped, strict=True) if n},
@@ -111,4 +123,21 @@ class TypeTable:
             more = np.zeros(len(self._starts) - 1, dtype=np.int64)
             self._starts = np.concatenate([self._starts, more])
         else:
-            self._arena = np.concatenate([self._arena, np.zeros_like(self._arena)])
+            arena = np.zeros(2 * len(self._arena), dtype=np.uint8)
+            arena[: self._n_bytes] = self.text
+            self._arena = arena
+
+
+def segment_short(text: str, table: CharacterTable) -> list[Piece]:
+    """Return the words of a short text with their places."""
+    raw = np.frombuffer(text.encode(), dtype=np.uint8)
+    types, spans = TypeTable(_SHORT, _SHORT), np.empty((len(raw), 2), dtype=np.int64)
+    ids = types.segment(raw, np.array([0, len(raw)]), table, spans).token_ids
+    words = read_strings(types.text, types.offsets, 0, len(types))
+    places = np.cumsum([0, *_starts_character(raw)])[spans[: len(ids)]]
+    return [(words[i], *place) for i, place in zip(ids.tolist(), places.tolist(), strict=True)]
+
+
+def _starts_character(text: np.ndarray) -> np.ndarray:
+    """Return whether a character starts at each byte of UTF-8."""
+    return text & 0xC0 != 0x80
