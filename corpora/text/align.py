@@ -16,7 +16,7 @@ def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tupl
     if settings.lemmatize is not None:
         same = len(pieces) == len(tokens)
         return [(start, stop) for _, start, stop in pieces] if same else None
-    places, next_piece = [], 0
+    spans, next_piece = [], 0
     for token in tokens:
         first, last = next_piece, next_piece + 1
         if token and "_".join(word for word, _, _ in pieces[first:last]) != token:
@@ -25,9 +25,9 @@ def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tupl
                 return None
         if last > len(pieces):
             return None
-        places.append((pieces[first][1], pieces[last - 1][2]))
+        spans.append((pieces[first][1], pieces[last - 1][2]))
         next_piece = last
-    return places if next_piece == len(pieces) else None
+    return spans if next_piece == len(pieces) else None
 
 
 def _pieces(text: str, settings: TextSettings) -> list[Piece]:

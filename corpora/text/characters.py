@@ -124,24 +124,24 @@ def character_table(
     segmenter: str, keep_case: bool, fold_digits: bool, dotless: bool = False
 ) -> CharacterTable:
     """Return the table for a segmenter and its settings; in Turkish I and ı are ``dotless``."""
-    known = _characters()
-    classes = _segmenter_classes(known, segmenter)
+    traits = _characters()
+    classes = _segmenter_classes(traits, segmenter)
     targets = np.arange(N_CODE_POINTS, dtype=np.int32)
     if not keep_case:
-        targets = known["lowered"].copy()
+        targets = traits["lowered"].copy()
         targets[[ord("I"), ord("İ")]] = ord(DOTLESS if dotless else "i"), ord("i")
         targets[ord(CAPITAL_SIGMA)] = ord(CAPITAL_SIGMA)  # small by its neighbors
     if fold_digits:
-        targets[known["digits"]] = ord("0")
+        targets[traits["digits"]] = ord("0")
     dropped = classes == DROP
-    targets[dropped] = known["dropped"][dropped]
+    targets[dropped] = traits["dropped"][dropped]
     entries = targets | (classes << CLASS_SHIFT)
     for first, last in _UNSPACED_RANGES:
         entries[first : last + 1] |= UNSPACED
     if segmenter == "words":
-        entries[known["symbols"]] |= SYMBOL
+        entries[traits["symbols"]] |= SYMBOL
     entries[[ord(DOT_ABOVE)] + ([] if keep_case else [ord(CAPITAL_SIGMA)])] |= CONTEXT
-    neighbors = known["neighbors"].copy()
+    neighbors = traits["neighbors"].copy()
     for first, last in _JOINING_RANGES if segmenter != "characters" else ():
         neighbors[first : last + 1] |= (classes[first : last + 1] == WORD) * np.uint8(JOINING)
     return CharacterTable(entries, neighbors)
@@ -149,16 +149,16 @@ def character_table(
 
 def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which characters the library splits off as punctuation, bool (0x110000,)."""
-    known = _characters()
-    return (known["classes"] == ALONE) & ~known["ideographs"]
+    traits = _characters()
+    return (traits["classes"] == ALONE) & ~traits["ideographs"]
 
 
-def _segmenter_classes(known: dict[str, np.ndarray], segmenter: str) -> np.ndarray:
+def _segmenter_classes(traits: dict[str, np.ndarray], segmenter: str) -> np.ndarray:
     """Return the classes of the library, changed for a segmenter."""
-    classes = known["classes"].astype(np.int32)
+    classes = traits["classes"].astype(np.int32)
     classes[[*_SPACES]] = SPACE
     if segmenter == "words":
-        classes[known["symbols"]] = ALONE
+        classes[traits["symbols"]] = ALONE
     if segmenter in ("whitespace", "pretokenized"):
         classes[classes == ALONE] = WORD
     if segmenter == "pretokenized":
@@ -167,7 +167,7 @@ def _segmenter_classes(known: dict[str, np.ndarray], segmenter: str) -> np.ndarr
         classes[[ord(c) for c in ("\n", TOKEN_SEPARATOR, SENTENCE_SEPARATOR)]] = SPACE
     if segmenter == "characters":
         classes[(classes == ALONE) | (classes == WORD)] = START
-        classes[(classes == START) & (known["neighbors"] & MARK > 0)] = WORD  # joins what precedes
+        classes[(classes == START) & (traits["neighbors"] & MARK > 0)] = WORD  # joins what precedes
     return classes
 
 
@@ -183,18 +183,18 @@ def _characters() -> dict[str, np.ndarray]:
     versions = f"{tokenizers.__version__}-{unicodedata.unidata_version}"
     path = cache_folder("characters") / f"2-{versions}.npz"
     with contextlib.suppress(*UNREADABLE, KeyError):
-        known = load_arrays(path)
+        traits = load_arrays(path)
         if all(
-            (known[name].shape, known[name].dtype) == ((N_CODE_POINTS,), dtype)
-            and 0 <= known[name].min() <= known[name].max() < limit
+            (traits[name].shape, traits[name].dtype) == ((N_CODE_POINTS,), dtype)
+            and 0 <= traits[name].min() <= traits[name].max() < limit
             for name, (dtype, limit) in _LIMITS.items()
         ):
-            return known
-    known = _probe_library()
-    known |= _unicode(known["classes"])
+            return traits
+    traits = _probe_library()
+    traits |= _unicode(traits["classes"])
     with contextlib.suppress(OSError):  # the cache only saves time
-        write_cached(path, lambda new: _save(new, known))
-    return known
+        write_cached(path, lambda new: _save(new, traits))
+    return traits
 
 
 def _unicode(classes: np.ndarray) -> dict[str, np.ndarray]:
@@ -242,7 +242,7 @@ def _probe_library() -> dict[str, np.ndarray]:
     classes = np.full(N_CODE_POINTS, DROP, dtype=np.uint8)
     lowered = np.arange(N_CODE_POINTS, dtype=np.int32)
     ideographs = np.zeros(N_CODE_POINTS, dtype=bool)
-    kept = []
+    word_codes = []
     for code in range(N_CODE_POINTS):
         if code in _SURROGATES:
             continue
@@ -253,10 +253,10 @@ def _probe_library() -> dict[str, np.ndarray]:
             classes[code] = ALONE
             ideographs[code] = True
         elif output:
-            kept.append(code)
+            word_codes.append(code)
             lowered[code] = ord(output[0])  # only İ has two: an i with a dot
     # One call for all remaining characters: punctuation is returned as separate pieces.
-    classes[kept] = WORD
-    pieces = split("a".join(map(chr, kept)))
+    classes[word_codes] = WORD
+    pieces = split("a".join(map(chr, word_codes)))
     classes[[ord(text) for text, _ in pieces if len(text) == 1 and text != "a"]] = ALONE
     return {"classes": classes, "lowered": lowered, "ideographs": ideographs}

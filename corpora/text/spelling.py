@@ -36,12 +36,12 @@ class FoldedWords:
         hashes = np.empty(len(words), dtype=np.int64)
         first = 0
         following = iter(words)
-        while some := list(islice(following, _CHUNK)):
-            folded = fold("\n".join(some)).split("\n")
-            if len(folded) != len(some):  # a word has a line end
-                folded = list(map(fold, some))
-            hashes[first : first + len(some)] = list(map(hash, folded))
-            first += len(some)
+        while chunk := list(islice(following, _CHUNK)):
+            folded = fold("\n".join(chunk)).split("\n")
+            if len(folded) != len(chunk):  # a word has a line end
+                folded = list(map(fold, chunk))
+            hashes[first : first + len(chunk)] = list(map(hash, folded))
+            first += len(chunk)
         self._rows = np.argsort(hashes, kind="stable")  # int64 (V,)
         self._hashes = hashes[self._rows]
 
@@ -104,9 +104,9 @@ def close_spellings(word: str, vocabulary: Any, n: int = 3) -> list[str]:
         rows = near[begin : begin + _CHUNK]
         chars = _SAME[_columns(buffer, starts[rows], len(target) + limit)]
         distances[begin : begin + _CHUNK] = edit_distances(target, chars, lengths[rows])
-    found = distances <= limit
-    order = np.lexsort((near[found], distances[found]))[:n]
-    return [vocabulary[int(row)] for row in near[found][order]]
+    is_close = distances <= limit
+    order = np.lexsort((near[is_close], distances[is_close]))[:n]
+    return [vocabulary[int(row)] for row in near[is_close][order]]
 
 
 def edit_distances(target: bytes, chars: np.ndarray, lengths: np.ndarray) -> np.ndarray:
