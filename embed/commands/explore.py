@@ -38,7 +38,7 @@ _MOST_WORDS = 200_000  # the most frequent; a file has fewer
     "method",
     type=click.Choice(["pca", "umap"]),
     default="pca",
-    help="How words are placed at first; umap takes minutes once, and the extra `umap`.",
+    help="How words are placed at first; umap takes minutes once, and the extra umap.",
 )
 @option("--force", is_flag=True, help="Overwrite the file at --html.")
 def command(
@@ -56,7 +56,7 @@ def command(
     a map of the words, their neighbors, sentences and collocates from the corpus,
     why words are near, and what differs between two runs. It is served to this
     machine only, at an address with a secret token, until Ctrl-C. This needs the
-    extra `explore`; --html does not, and has the map, neighbors and differences.
+    extra explore; --html does not, and has the map, neighbors and differences.
 
     \b
     Example:

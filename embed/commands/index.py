@@ -22,7 +22,7 @@ def command(run: Path, recall: float, as_json: bool) -> None:
     cache if it cannot be written, and replaces an earlier one. What it finds of
     the 10 nearest words is measured on 1,000 random words and stored. Search
     stays exact unless neighbors is told --approximate. An index is of use for many
-    queries on hundreds of thousands of words; it needs the extra `ann`.
+    queries on hundreds of thousands of words; it needs the extra ann.
 
     \b
     Example:

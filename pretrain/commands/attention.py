@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "--layer",
     type=int,
     help="Only this layer, from 0; all with attention by default. Its states are layer N + 1 of "
-    "`encode`.",
+    "firth encode.",
 )
 @option("--head", type=int, help="Only this head, from 0; all by default.")
 @option("--out", type=PATH, help="Draw a picture: a .png or .svg file.")
@@ -38,7 +38,7 @@ def command(
     RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. Without --out and
     --json, a table shows for each piece and layer the piece it attends to most,
     with the weight averaged over the heads. The picture has a matrix for each
-    layer and head, and needs the extra `plots`.
+    layer and head, and needs the extra plots.
 
     \b
     Example:
