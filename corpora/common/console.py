@@ -17,6 +17,7 @@ from typing import Any
 
 from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import Progress, SilentReporter, install
+from firth.corpora.common.urls import public
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS, _CELL_SECONDS = 10.0, 1.0  # between lines of a file, and updates of a notebook
@@ -253,8 +254,9 @@ def print_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def shell_quoted(path: str | Path) -> str:
-    """Quote a path for the shell; any character is allowed."""
-    text = f"./{path}" if str(path).startswith("-") else str(path)  # "-x" looks like an option
+    """Quote a path for the shell; any character is allowed, but secrets of a URL are left out."""
+    text = public(str(path))
+    text = f"./{text}" if text.startswith("-") else text  # "-x" looks like an option
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"

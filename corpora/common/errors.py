@@ -1,5 +1,7 @@
 """Errors caused by user input, each with a one-line message."""
 
+from firth.corpora.common.urls import public
+
 
 class FirthError(Exception):
     """An error caused by user input, not by a bug.
@@ -7,7 +9,11 @@ class FirthError(Exception):
     The message says what, where, the value and the remedy in one line, and writes
     settings as in Python: `` `min_count=5` ``. The command line shows them as options (by
     :func:`~firth.corpora.common.options.as_command_line`) without a traceback, with exit status 1.
+    Secrets of URLs are left out.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(public(message))
 
 
 class SettingError(FirthError):

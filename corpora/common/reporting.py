@@ -8,6 +8,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Protocol
 
+from firth.corpora.common.urls import public
+
 
 class Progress(Protocol):
     """Receives progress updates."""
@@ -67,8 +69,8 @@ def is_silent() -> bool:
 
 
 def note(message: str) -> None:
-    """Report a message of one line."""
-    _current.note(message)
+    """Report a message of one line, in which secrets of URLs are left out."""
+    _current.note(public(message))
 
 
 def progress(label: str, unit: str) -> contextlib.AbstractContextManager[Progress]:

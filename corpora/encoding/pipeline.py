@@ -32,7 +32,6 @@ from firth.corpora.common.errors import SourceError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.corpora.common.threads import worker_threads
-from firth.corpora.common.urls import public
 from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
 from firth.corpora.encoding.language import with_language
@@ -158,7 +157,7 @@ class _Builder:
                 self._encode(tasks, part_bytes, threads)
                 self._close_shard()
                 if not any(shard.n_tokens for shard in self.shards):
-                    names = public(", ".join(map(str, self.request.sources)))
+                    names = ", ".join(map(str, self.request.sources))
                     raise SourceError(
                         f"{names}: contains no words; pass a source that contains text"
                     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from firth.corpora.common.errors import SourceError, one_line
-from firth.corpora.common.urls import public
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _WEB = ("http://", "https://")  # there * and ? are characters of an address
@@ -48,7 +47,7 @@ def remote_files(url: str) -> list[RemoteFile]:
             if about["type"] == "file" and each.count("/.") == path.count("/.")
         ]
     if not files:
-        raise SourceError(f"{public(url)}: no such files; check the URL")
+        raise SourceError(f"{url}: no such files; check the URL")
     return files
 
 
@@ -97,16 +96,14 @@ def _remote_errors(url: str) -> Iterator[None]:
     except SourceError:
         raise
     except FileNotFoundError:
-        name = public(url)
-        raise SourceError(f"{name}: no such file; check the URL") from None
+        raise SourceError(f"{url}: no such file; check the URL") from None
     except ImportError as error:
         reason = one_line(error)
         raise SourceError(
-            f"{public(url)}: needs another package ({reason}); "
-            "pip install 'firth[remote]' has those of "
+            f"{url}: needs another package ({reason}); pip install 'firth[remote]' has those of "
             "s3:// and https://"
         ) from None
     except Exception as error:  # noqa: BLE001 - every protocol has errors of its own
-        reason = public(one_line(error))
+        reason = one_line(error)
         # its own traceback may show the URL
-        raise SourceError(f"{public(url)}: cannot be read ({reason})") from None
+        raise SourceError(f"{url}: cannot be read ({reason})") from None

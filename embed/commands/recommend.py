@@ -52,8 +52,10 @@ def _document(
     """Return the advice and its evidence as a JSON document."""
     import dataclasses
 
+    from firth.corpora.common.urls import public
+
     return {
-        "corpus": corpus,
+        "corpus": public(corpus),
         **dataclasses.asdict(features),
         "advice": [
             {

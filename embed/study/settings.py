@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import take
+from firth.corpora.common.urls import public
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.kinds import kind_and_file
 from firth.embed.registry import METHODS, find_method
@@ -112,9 +113,12 @@ class Study:
         return dataclasses.replace(self, options={**self.options, command: {**added, **given}})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the study as a JSON object, which is also the content of its TOML file."""
+        """Return the study as a JSON object, which is also the content of its TOML file.
+
+        The user, password and signatures of a URL are left out.
+        """
         return {
-            "sources": list(self.sources),
+            "sources": list(map(public, self.sources)),
             "methods": list(self.methods),
             "budget": self.budget,
             "words": list(self.words),
