@@ -23,15 +23,13 @@ def command(names: Sequence[str], empty: bool, as_json: bool) -> None:
         firth caches
         firth caches scores maps --empty
     """
-    from firth.corpora.common.cache import cache_directory, cached, empty_cache
+    from firth.corpora.common.cache import KINDS, cache_directory, cached, empty_cache
     from firth.corpora.common.console import human, print_json, print_table
     from firth.corpora.common.errors import SettingError
 
-    entries = cached()
-    if unknown := sorted(set(names) - entries.keys()):
-        known = ", ".join(entries) or "nothing"
-        raise SettingError(f"{unknown[0]}: not in the cache {cache_directory()}, which has {known}")
-    chosen = {name: entries[name] for name in names or entries}
+    if unknown := sorted(set(names) - KINDS.keys()):
+        raise SettingError(f"{unknown[0]}: no content of the cache; pass {', '.join(KINDS)}")
+    chosen = {name: entry for name, entry in cached().items() if name in (names or KINDS)}
     for name in chosen if empty else ():
         empty_cache(name)
     if as_json:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from firth.corpora.common.errors import SettingError
 
-_KINDS = {
+KINDS = {
     "characters": "what the library of tokenizers does with each character",
     "checked": "marks of files whose numbers were checked",
     "corpora": "corpora of texts that were passed in place of a corpus",
@@ -45,7 +45,7 @@ def other_place(out: Path, name: str = "`out`") -> str:
 
 def cache_folder(kind: str) -> Path:
     """Return the folder of a kind of content, which may not exist yet."""
-    assert kind in _KINDS, kind  # or `firth caches` would not show it
+    assert kind in KINDS, kind  # or `firth caches` would not show it
     return cache_directory() / kind
 
 
@@ -70,9 +70,9 @@ def cached() -> dict[str, tuple[int, str]]:
     """Return the bytes and the meaning of each kind of content that the cache has."""
     sizes = {
         kind: sum(file.stat().st_size for file in cache_folder(kind).rglob("*") if file.is_file())
-        for kind in _KINDS
+        for kind in KINDS
     }
-    return {kind: (size, _KINDS[kind]) for kind, size in sizes.items() if size}
+    return {kind: (size, KINDS[kind]) for kind, size in sizes.items() if size}
 
 
 def empty_cache(kind: str) -> None:

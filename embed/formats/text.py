@@ -16,6 +16,7 @@ from firth.embed.formats.writing import blocks, refuse_unwritable
 from firth.embed.vectors.word_vectors import WordVectors
 
 _LONGEST_LINE = 1 << 26
+_WITHOUT_HEADER = "if it is complete, delete the first line"
 _LONGEST_TOKEN = 4096
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 _NUMBER = re.compile(
@@ -32,7 +33,7 @@ def read_text(
     if n_words is not None and n_words > most:
         raise ArtifactError(
             f"{path}:1: the header says {n_words} words of {dim} dimensions, which do not fit "
-            f"in {source.limit} bytes"
+            f"in {source.limit} bytes; {_WITHOUT_HEADER}"
         )
     first_line = 1 if n_words is None else 2
     rows: GrowingMatrix | None = None
@@ -45,8 +46,8 @@ def read_text(
         rows.append(len(words))[:] = numbers
     if n_words is not None and n_words != len(cells):
         raise ArtifactError(
-            f"{path}:1: the header says {n_words} words, the file has {len(cells)}; if it is "
-            "complete, delete the first line"
+            f"{path}:1: the header says {n_words} words, the file has {len(cells)}; "
+            f"{_WITHOUT_HEADER}"
         )
     matrix = np.empty((0, dim), np.float32) if rows is None else rows.matrix()
     return assemble(decode_words(cells, path), matrix, path)

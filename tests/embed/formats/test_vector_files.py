@@ -277,7 +277,8 @@ MALFORMED = {
     "more words": (b"1 2\na 1 2\nb 3 4\n", ":1: the header says 1 words, the file has 2" + DELETE),
     "great header": (
         b"1000000000000 300\na 1 2\n",
-        ":1: the header says 1000000000000 words of 300 dimensions, which do not fit in 24 bytes",
+        ":1: the header says 1000000000000 words of 300 dimensions, which do not fit in 24 bytes"
+        + DELETE,
     ),
     "numbers alone": (
         b"1\t2\n3\t4\n",
