@@ -165,3 +165,30 @@ for name in {NAMES!r}:
 """
     done = run_python("-c", code, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        ("concordance c sea --within 3", "--within requires --near"),
+        ("concordance c sea --seed 2", "--seed requires --sort sample"),
+        ("concordance c sea --seed 2 --sort left", "--seed requires --sort sample"),
+        ("corpus-info c --top 5 --words 3", "--top cannot be combined with --words"),
+        ("differ a b --top 5 --words x", "--top cannot be combined with --words"),
+        ("differ a b --seed 2 --resamples 0", "--seed cannot be combined with --resamples 0"),
+        ("explore r --html p --port 80", "--port cannot be combined with --html"),
+        ("explore r --html p --no-browser", "--no-browser cannot be combined with --html"),
+        ("explore r --force", "--force requires --html"),
+        ("map r a b --force", "--force requires --plot"),
+        ("attention r text --force", "--force requires --out"),
+        ("collocates c sea --csv --json", "--csv cannot be combined with --json"),
+    ],
+)
+def test_an_option_that_does_nothing_without_or_beside_another_is_refused(words, refused):
+    done = command(*words.split())
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (2, f"Error: {refused}")
+
+
+def test_an_option_is_accepted_with_what_it_needs():
+    for words in ("concordance no sea --seed 2 --sort sample", "differ no b --seed 2 --top 3"):
+        assert command(*words.split()).exit_code == 1  # there is no such corpus or run

@@ -163,7 +163,7 @@ def test_a_dry_run_refuses_what_the_command_refuses(name, options, folder, tmp_p
 @pytest.mark.parametrize("name", ["build-corpus", "train-svd"])
 def test_a_dry_run_is_for_this_machine(name, folder):
     refused = invoke(name, folder, "--dry-run", "--cluster", "local:2").stderr
-    assert refused.endswith("Error: --dry-run tells what this machine takes; drop --cluster\n")
+    assert refused.endswith("Error: --cluster cannot be combined with --dry-run\n")
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def command(
     from firth.corpora.encoding.dry_run import estimate_corpus
     from firth.corpora.encoding.up_to_date import up_to_date
 
-    require_out(out, dry_run, as_json, cluster)
+    require_out(out, dry_run)
     request = make_request(
         sources,
         read=take(ReadOptions, options),

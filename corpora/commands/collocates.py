@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="Compare documents that have this kept field with the others; QUERY may be left out.",
     group="Compare",
 )
-@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(
     corpus: Path,
@@ -59,9 +59,6 @@ def command(
     from firth.corpora.common.reporting import note
     from firth.corpora.store.collocates import collocates
     from firth.corpora.store.corpus import Corpus
-
-    if as_csv and as_json:
-        raise click.UsageError("--csv cannot be combined with --json")
 
     text = Corpus.open(corpus)
     found = collocates(text, query, versus=versus, versus_documents=versus_documents, **options)

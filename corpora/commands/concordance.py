@@ -28,12 +28,24 @@ _LABEL = 24  # columns for the document
 )
 @option("--width", default=8, help="Words on each side.")
 @option("--near", metavar="QUERY", help="Only where this word or phrase is near.", group="Where")
-@option("--within", default=5, help="With --near, how many words away at most.", group="Where")
+@option(
+    "--within",
+    default=5,
+    needs="--near",
+    help="With --near, how many words away at most.",
+    group="Where",
+)
 @option(
     "--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.", group="Where"
 )
-@option("--seed", type=click.IntRange(min=0), default=1, help="Seed of the sample.")
-@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    needs="--sort sample",
+    help="Seed of the sample.",
+)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     """Print occurrences of a word or phrase with the text around them.
@@ -50,9 +62,6 @@ def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: An
     from firth.corpora.common.console import print_json
     from firth.corpora.store.concordance import concordance
     from firth.corpora.store.corpus import Corpus
-
-    if as_csv and as_json:
-        raise click.UsageError("--csv cannot be combined with --json")
 
     found = concordance(Corpus.open(corpus), query, **options)
     if as_json:

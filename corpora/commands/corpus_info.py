@@ -16,6 +16,7 @@ from firth.corpora.common.command import PATH, Command, option
     "--top",
     type=click.IntRange(min=0),
     default=10,
+    excludes=["--words"],
     help="Number of most frequent words to list.",
 )
 @option(

@@ -25,6 +25,7 @@ def cluster_option(command: Any) -> Any:
         "--cluster",
         group=MACHINE,
         rare=True,
+        excludes=["--dry-run"],  # which tells what this machine takes
         metavar="ADDRESS",
         help="Run on the workers of Dask: the address of a scheduler, such as tcp://HOST:8786, or "
         "local:N for N processes of this machine. All machines must share the disk.",

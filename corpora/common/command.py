@@ -1,9 +1,11 @@
 """Commands whose help has groups: the usual options with ``--help``, all with ``--help-all``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 OUTPUT, MACHINE = "Output", "Seeds and machine"  # groups of many commands
 PATH = click.Path(path_type=Path)
@@ -11,16 +13,22 @@ SHOWS_ALL = "shows_all"  # in the ``meta`` of a context
 
 
 class Option(click.Option):
-    """An option of a group, with its default in the help; ``--help-all`` shows also rare ones."""
+    """An option of a group, with its default in the help; ``--help-all`` shows also rare ones.
+
+    It is refused without the option that it ``needs``, and beside those that it ``excludes``;
+    both are written as on the command line, with a value such as ``--sort sample`` or without.
+    """
 
     def __init__(
-        self, *names: Any, group: str = "Options", rare: bool = False, **settings: Any
-    ) -> None:
+        self, *names: Any, group: str = "Options", rare: bool = False, needs: str = "",
+        excludes: Sequence[str] = (), **settings: Any,
+    ) -> None:  # fmt: skip
         shown = settings.get("default") not in (None, "")
         shown &= not {"is_flag", "multiple"} & settings.keys()
         super().__init__(*names, **{"show_default": shown, **settings})
         self.group = group
         self.rare = rare
+        self.needs, self.excludes = needs, excludes
 
 
 def option(*names: str, **settings: Any) -> Any:
@@ -41,6 +49,27 @@ class Command(click.Command):
             callback=_print_all, hidden=not n_rare,
         )  # fmt: skip
         return [*params, show_all, last]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and refuse an option that does nothing without another one or beside it."""
+        rest = super().parse_args(ctx, args)
+        given = {
+            text
+            for param in self.params
+            if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+            for name in param.opts
+            for text in (name, f"{name} {ctx.params.get(str(param.name))}")
+        }
+        for param in self.params:
+            if not isinstance(param, Option) or param.opts[0] not in given:
+                continue
+            if param.needs and param.needs not in given:
+                ctx.fail(f"{param.opts[-1]} requires {param.needs}")
+            if given.intersection(param.excludes):
+                *most, last = param.excludes
+                others = f"{', '.join(most)} or {last}" if most else last
+                ctx.fail(f"{param.opts[-1]} cannot be combined with {others}")
+        return rest
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by groups."""

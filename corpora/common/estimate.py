@@ -75,21 +75,24 @@ def dry_run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     from firth.corpora.common.command import OUTPUT, option
 
     about: dict[str, Any] = {"is_flag": True, "group": OUTPUT}
-    as_json = option("--json", "as_json", help="Print the --dry-run as JSON.", rare=True, **about)
+    as_json = option(
+        "--json",
+        "as_json",
+        needs="--dry-run",
+        help="Print the --dry-run as JSON.",
+        rare=True,
+        **about,
+    )
     what = "Show disk, memory and time, reckoned from a sample; write nothing."
     return option("--dry-run", help=what, **about)(as_json(command))
 
 
-def require_out(out: Path | None, dry_run: bool, as_json: bool, cluster: str | None = None) -> None:
-    """Raise a usage error without ``--out``, and for ``--json``, unless it is a dry run."""
+def require_out(out: Path | None, dry_run: bool) -> None:
+    """Raise a usage error without ``--out``, unless it is a dry run."""
     import click
 
     if out is None and not dry_run:
         raise click.UsageError("Missing option '--out'.")
-    if as_json and not dry_run:
-        raise click.UsageError("--json requires --dry-run")
-    if cluster and dry_run:
-        raise click.UsageError("--dry-run tells what this machine takes; drop --cluster")
 
 
 def extrapolated(sizes: Sequence[float], values: Sequence[float], at: float) -> float:

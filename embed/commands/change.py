@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 )
 @option("--force", is_flag=True, help="Overwrite --out, --plot and --report.", group=OUTPUT)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
-@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 def command(
     corpus: Path,
     other: Path | None,
@@ -125,8 +125,6 @@ def command(
     from firth.embed.change.report import write_change_report
     from firth.embed.change.words import word_changes
 
-    if as_json and as_csv:
-        raise click.UsageError("--csv cannot be combined with --json")
     if as_csv and sentences:
         raise click.UsageError("--csv has no room for --sentences; use --json")
     asked = None if words is None else split_list(words)

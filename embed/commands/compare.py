@@ -28,7 +28,10 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 )
 @memory_option
 @option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON.")
-@option("--csv", "as_csv", group=OUTPUT, is_flag=True, help="Print the scores as CSV.")
+@option(
+    "--csv", "as_csv", group=OUTPUT, is_flag=True, help="Print the scores as CSV.",
+    excludes=["--json", "--intrinsic"],
+)  # fmt: skip
 @option(
     "--plot",
     group=OUTPUT,
@@ -45,6 +48,7 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 )
 @option(
     "--report",
+    excludes=["--memory"],  # examples are read by encoders
     group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -52,6 +56,7 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 )
 @option(
     "--words",
+    needs="--report",
     group=OUTPUT,
     rare=True,
     metavar="WORD,...|FILE",
@@ -63,6 +68,7 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 @option(
     "--example",
     "examples",
+    needs="--report",
     group=OUTPUT,
     rare=True,
     multiple=True,
@@ -122,14 +128,8 @@ def command(
     curves, others = curves_among(arguments)
     runs, sets = split_arguments(others)
     config = take(CompareConfig, options | {"sets": taken_sets(sets, options)})
-    if as_csv and (as_json or config.intrinsic):
-        raise click.UsageError("--csv cannot be combined with --json or --intrinsic")
-    of_report = {"--words": words, "a curve.json": curves, "--example": examples}
-    for name, given in of_report.items():
-        if given and report is None:
-            raise click.UsageError(f"{name} requires --report")
-    if memory is not None and report is not None:  # which reads its examples by encoders
-        raise click.UsageError("--memory cannot be combined with --report")
+    if curves and report is None:
+        raise click.UsageError("a curve.json requires --report")
     check_brackets(examples)
     asked = words_asked(words)
     _refuse_places([*runs, *curves], config, plot, report, out, force)

@@ -19,7 +19,11 @@ _SHOWN = 5  # neighbors of each run in the table
 @click.argument("b", type=PATH)
 @option("--words", metavar="WORD,...", help="Show these words only.", group="Shown words")
 @option(
-    "--top", default=20, help="Most words to show without --words; 0 for all.", group="Shown words"
+    "--top",
+    default=20,
+    excludes=["--words"],
+    help="Most words to show without --words; 0 for all.",
+    group="Shown words",
 )
 @option("-k", default=25, help="Neighbors in each run.", group="Shown words")
 @option(
@@ -41,9 +45,15 @@ _SHOWN = 5  # neighbors of each run in the table
     metavar="CORPUS",
     help="The corpus of A or B, or a folder of corpora, if it was moved; repeatable.",
 )
-@option("--seed", type=click.IntRange(min=0), default=1, help="Seed of dealing out the text.")
+@option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=1,
+    excludes=["--resamples 0"],
+    help="Seed of dealing out the text.",
+)
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
-@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 def command(
     a: Path, b: Path, words: str | None, top: int, as_json: bool, as_csv: bool, **options: Any
 ) -> None:
@@ -68,8 +78,6 @@ def command(
     from firth.corpora.common.reporting import note
     from firth.embed.explore.differ import DifferingWord, differ
 
-    if as_json and as_csv:
-        raise click.UsageError("--csv cannot be combined with --json")
     asked = None if words is None else split_list(words)
     differing = differ(a, b, words=asked, top=top or None, **options)
     if as_json:

@@ -20,6 +20,7 @@ from firth.embed.contextual.encoded_text import EncodeConfig
 @option(
     "--sif",
     is_flag=True,
+    excludes=["--layers", "--per word", "--device", "--cluster"],
     help="Write a vector per line from RUN's word vectors: their mean, weighted by frequency, less "
     "what all lines have in common.",
 )
@@ -60,7 +61,6 @@ def command(
     config = take(EncodeConfig, options)
     refuse_suffix(out)
     if sif:
-        _refuse_encoder_options(click.get_current_context())
         _encode_sif(run, file, out, force)
         return
     with progress("encoding", "words") as show:
@@ -85,18 +85,3 @@ def _encode_sif(run: Path, file: Path, out: Path, force: bool) -> None:
     have = "has" if counts.unknown == 1 else "have"
     end = f"; {counts.unknown:,} {have} no vector" if counts.unknown else ""
     note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")
-
-
-def _refuse_encoder_options(context: click.Context) -> None:
-    """Raise if options of an encoder are given with --sif."""
-    given = {
-        name
-        for name in ("layers", "per", "device", "cluster")
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    }
-    if context.params["per"] == "sentence":
-        given.discard("per")
-    if given:
-        raise click.UsageError(
-            f"--sif uses no encoder, so --{min(given)} has no effect; leave it out"
-        )

@@ -24,9 +24,12 @@ _MOST_WORDS = 200_000  # the most frequent; a file has fewer
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
+    excludes=["--html"],
     help="Port of the local server; 0 for any free one.",
 )
-@option("--no-browser", is_flag=True, help="Print the address, but do not open it.")
+@option(
+    "--no-browser", is_flag=True, excludes=["--html"], help="Print the address, but do not open it."
+)
 @option(
     "--html",
     type=PATH,
@@ -40,7 +43,7 @@ _MOST_WORDS = 200_000  # the most frequent; a file has fewer
     default="pca",
     help="How words are placed at first; umap takes minutes once, and the extra umap.",
 )
-@option("--force", is_flag=True, help="Overwrite the file at --html.")
+@option("--force", is_flag=True, needs="--html", help="Overwrite the file at --html.")
 def command(
     runs: tuple[Path, ...],
     corpus: Path | None,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help="Read words from a file: one per line, word TAB group, or a set of categories.",
 )
 @option("--plot", type=PATH, metavar="FILE", help="Draw a .png or .svg file.")
-@option("--force", is_flag=True, help="Overwrite the file at --plot.")
+@option("--force", is_flag=True, needs="--plot", help="Overwrite the file at --plot.")
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

@@ -18,6 +18,7 @@ from firth.corpora.common.memory import memory_option
 @option(
     "--approximate",
     is_flag=True,
+    excludes=["--context", "--add-contexts", "--memory"],
     help="Search by the index of firth index, which may miss some; JSON then has its recall.",
 )
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
@@ -25,12 +26,14 @@ from firth.corpora.common.memory import memory_option
     "--context",
     "contexts",
     multiple=True,
+    excludes=["--add-contexts", "--skip-unknown", "--memory"],
     metavar="TEXT",
     help="Query the words in [brackets] in the context of this text; repeatable.",
 )
 @option(
     "--layers",
     metavar="LAYERS",
+    needs="--context",
     help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
 @memory_option
@@ -67,16 +70,8 @@ def command(
     from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import at_terminal, find_words, prompt, read_queries
 
-    if layers is not None and not contexts:
-        raise click.UsageError("--layers requires --context")
-    if contexts and (words or add_contexts or skip_unknown):
-        raise click.UsageError(
-            "--context cannot be combined with WORDs, --add-contexts or --skip-unknown"
-        )
-    if approximate and (contexts or add_contexts):
-        raise click.UsageError("--approximate cannot be combined with --context or --add-contexts")
-    if memory is not None and (contexts or approximate):
-        raise click.UsageError("--memory cannot be combined with --context or --approximate")
+    if contexts and words:
+        raise click.UsageError("--context cannot be combined with WORDs")
     prompted = not (words or contexts) and at_terminal()
     queries = list(words)
     if not (words or contexts or prompted):

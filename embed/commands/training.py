@@ -99,7 +99,7 @@ def training_options(
             frame = {
                 name: options[name] for name in TrainingRequest.__annotations__ if name in options
             }
-            require_out(frame["out"], frame["dry_run"], frame["as_json"], frame.get("cluster"))
+            require_out(frame["out"], frame["dry_run"])
             function(TrainingRequest(command=command, config=take(config_class, options), **frame))
 
         for decorator in reversed(decorators):  # click lists the last added first

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @option("--head", type=int, help="Only this head, from 0; all by default.")
 @option("--out", type=PATH, help="Draw a picture: a .png or .svg file.")
-@option("--force", is_flag=True, help="Overwrite the picture at --out.")
+@option("--force", is_flag=True, needs="--out", help="Overwrite the picture at --out.")
 @option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
 def command(
     run: Path,
