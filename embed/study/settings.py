@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from firth.corpora.common.errors import FirthError, SettingError
-from firth.corpora.common.options import take
+from firth.corpora.common.options import many, take
 from firth.corpora.common.urls import public
 from firth.corpora.text.segment import LONE_SURROGATE
 from firth.embed.compare.kinds import kind_and_file
@@ -75,7 +75,9 @@ class Study:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check every setting as its command would."""
+        """Check every setting as its command would; one string or path is a tuple of one."""
+        for name in ("sources", "methods", "words"):
+            object.__setattr__(self, name, tuple(map(str, many(getattr(self, name)))))
         for name, value in (("sources", self.sources), ("methods", self.methods)):
             if not value:
                 raise SettingError(f"{name}: empty; pass at least one")

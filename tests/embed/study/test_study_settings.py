@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -141,3 +142,9 @@ def test_a_file_that_is_not_toml_is_refused(tmp_path, content):
 def test_an_invalid_time_is_refused(text):
     with pytest.raises(SettingError, match="must be a time such as 90s"):
         parse_budget(text)
+
+
+def test_one_source_method_or_word_need_not_be_a_tuple():
+    one = Study(Path("texts"), "svd", words="king")
+    assert one == Study(("texts",), ("svd",), words=("king",))
+    assert Study(["a", "b"], ["svd"]) == Study(("a", "b"), ("svd",))
