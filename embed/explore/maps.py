@@ -67,7 +67,7 @@ def umap_places(units: np.ndarray, tell: Callable[[float, float], None]) -> np.n
     file = cache_folder("maps") / f"{made_from.hexdigest()[:32]}.npy"
     with contextlib.suppress(ArtifactError):
         places = np.array(map_array(file, again="", missing=""))
-        if (places.shape, places.dtype) == ((len(units), 2), np.float32):
+        if places.shape == (len(units), 2) and places.dtype == np.float32:
             return places
     places = _scaled(_fit_umap(units, tell))
     with contextlib.suppress(OSError):  # the cache only saves time

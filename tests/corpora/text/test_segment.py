@@ -374,6 +374,8 @@ def test_a_cached_table_that_does_not_fit_is_made_again(tmp_path, monkeypatch, n
     again = characters._characters.__wrapped__()
     assert again.keys() == whole.keys()
     assert all(np.array_equal(again[n], whole[n]) for n in whole)
+
+
 def test_empty_lines_are_part_of_the_line_before():
     text = np.frombuffer(b"\n\na\n\n\nb\n\n", np.uint8)
     starts = np.array([0, 4, len(text)])
