@@ -10,6 +10,11 @@ class FirthError(Exception):
     settings as in Python: `` `min_count=5` ``. The command line shows them as options (by
     :func:`~firth.corpora.common.options.as_command_line`) without a traceback, with exit status 1.
     Secrets of URLs are left out.
+
+    Parameters
+    ----------
+    message : str
+        The line.
     """
 
     def __init__(self, message: str) -> None:
