@@ -25,8 +25,9 @@ def command(corpus: str, as_json: bool) -> None:
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
     in the cache. Methods and settings were compared on English Wikipedia and
     WikiText-2, German novels and Chinese prose; the advice comes from the text
-    most similar in script, size and number of words. To measure your own text,
-    use learning-curve.
+    most similar in script, language (English and German are told by frequent
+    words), size and number of words. To measure your own text, use
+    learning-curve.
 
     \b
     Example:
@@ -112,7 +113,7 @@ def _print(corpus: str, features: "Features", advice: "Advice", evidence: dict[s
     )
     if advice.left_out:
         names = ", ".join(advice.left_out)
-        print(f"not considered, since another width suits a text of this size better: {names}")
+        print(f"not considered, with more dimensions than the text has words: {names}")
 
 
 def _margins(advice: "Advice", candidate: str) -> "dict[str, Margin | None]":

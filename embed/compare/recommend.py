@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import FirthError
-from firth.embed.compare.datasets.word_pairs import frequent_words, looks_english
+from firth.embed.compare.datasets.word_pairs import frequent_words, looks_like
 from firth.embed.registry import find_method
 
 if TYPE_CHECKING:  # numba comes with it
@@ -26,6 +26,7 @@ EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
 _MIN_COUNT = 5  # default of the methods
 _SCRIPTS = {False: "Latin", True: "CJK"}  # of the evidence, by whether it is unspaced
+_DEFAULT_LANGUAGE = "English"  # of the evidence for texts that look like none of it
 _FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
 
@@ -38,6 +39,16 @@ class Features:
     unspaced: bool  # most characters belong to scripts without spaces
     script: str = ""  # of most letters of the frequent words, such as Cyrillic; empty if unknown
     english: bool | None = None  # whether the frequent words look English; None if unknown
+    german: bool | None = None
+
+    def looks_like(self, language: str | None) -> bool | None:
+        """Return whether the text looks like a language; None if that is unknown."""
+        return {"English": self.english, "German": self.german}.get(language or "")
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that the text looks like, of those that can be told."""
+        return [language for language in ("English", "German") if self.looks_like(language)]
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class Advice:
     factor: float  # size of the text divided by that of the sample
     is_far: bool  # the text differs too much in size or script for the evidence to apply
     differs: str  # how the text differs in script or language; empty if not as far as known
-    left_out: tuple[str, ...]  # candidates whose width suits the text less than that of another
+    left_out: tuple[str, ...]  # candidates with more dimensions than the text has words
 
 
 @dataclass(frozen=True)
@@ -152,7 +163,8 @@ def features_of(corpus: "Corpus") -> Features:
         words,
         is_unspaced(corpus),
         script_of(common),
-        looks_english(common),
+        looks_like("English", common),
+        looks_like("German", common),
     )
 
 
@@ -178,9 +190,10 @@ def read_evidence() -> dict[str, Any]:
 def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     """Recommend methods and settings for a text; raise FirthError if it is too small.
 
-    The sample of the same script, nearest in size and words, decides. A candidate is good at a kind
-    of sets if it is within ``factor`` standard errors of the best (Tukey's studentized range); the
-    one good at most kinds is chosen for these, then the same for the remaining kinds.
+    The sample of the same script and language, nearest in size and words, decides. A candidate is
+    good at a kind of sets unless another is better by more than ``factor`` standard errors (Tukey's
+    studentized range); the one good at most kinds is chosen for these, then the same for the
+    remaining kinds. Of two widths that are good at the same, the one that suits the size is chosen.
     """
     fit = [
         name
@@ -192,7 +205,6 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
             f"too little text for a recommendation: {features.words} words occur {_MIN_COUNT} "
             "times or more; add text"
         )
-    fit = _of_fitting_width(fit, evidence["candidates"], features.tokens)
     sample = min(evidence["samples"], key=lambda each: _distance(features, each))
     good = {kind: good_candidates(sample, kind, fit, evidence["factor"]) for kind in KINDS}
     factor = features.tokens / sample["tokens"]
@@ -200,20 +212,24 @@ def advise(features: Features, evidence: Mapping[str, Any]) -> Advice:
     same_script = features.script in scripts and features.unspaced == sample["unspaced"]
     is_far = abs(math.log2(factor)) > _FAR or not same_script
     left_out = tuple(name for name in evidence["candidates"] if name not in fit)
-    choices = dict(_choices(sample, good))
+    choices = dict(_choices(sample, good, _fitting_widths(evidence["candidates"], features)))
     return Advice(sample, choices, good, factor, is_far, _difference(features, sample), left_out)
 
 
-def _of_fitting_width(
-    names: Sequence[str], candidates: Mapping[str, Mapping[str, Any]], tokens: int
-) -> list[str]:
-    """Leave out candidates that differ from another only in a width that suits the text less."""
+def _fitting_widths(
+    candidates: Mapping[str, Mapping[str, Any]], features: Features
+) -> dict[str, str]:
+    """Return, by candidate, the one like it whose width suits the size of the text."""
     families: dict[str, dict[str, int]] = {}
-    for name in names:
-        method, options = candidates[name]["method"], dict(candidates[name]["options"])
-        apart = abs(options.pop("dim", 0) - find_method(method).width_for(tokens))
+    for name, about in candidates.items():
+        method, options = about["method"], dict(about["options"])
+        apart = abs(options.pop("dim", 0) - find_method(method).width_for(features.tokens))
         families.setdefault(f"{method} {options}", {})[name] = apart
-    return [name for each in families.values() for name in each if each[name] == min(each.values())]
+    return {
+        name: min(each, key=lambda other: (each[other], other != name))
+        for each in families.values()
+        for name in each
+    }
 
 
 def _difference(features: Features, sample: Mapping[str, Any]) -> str:
@@ -221,11 +237,11 @@ def _difference(features: Features, sample: Mapping[str, Any]) -> str:
     script, language = _SCRIPTS[sample["unspaced"]], sample.get("language")
     if features.script not in ("", script):
         return f"{features.script} script, not {script}"
-    if language == "English" and features.english is False:
-        return "does not look English"
-    if language != "English" and features.english:
-        return f"looks English, not {language}"
-    return ""
+    if language in features.languages:
+        return ""
+    if features.languages:
+        return f"looks {features.languages[0]}, not {language}"
+    return f"does not look {language}" if features.looks_like(language) is False else ""
 
 
 def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
@@ -252,29 +268,30 @@ def _margin_over(sample: Mapping[str, Any], kind: str, candidate: str, other: st
     return None
 
 
-def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, float]:
-    """Return the sort key of dissimilarity: script first, then size and words as ratios."""
+def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, bool, float]:
+    """Return the sort key of dissimilarity: script, language, then size and words as ratios."""
     words = max(sample["words"].values())
     apart = abs(math.log(features.tokens / sample["tokens"])) + abs(
         math.log(max(features.words, 1) / words)
     )
-    return features.unspaced != sample["unspaced"], apart
+    other = sample.get("language") not in (features.languages or [_DEFAULT_LANGUAGE])
+    return features.unspaced != sample["unspaced"], other, apart
 
 
 def good_candidates(
     sample: Mapping[str, Any], kind: str, candidates: Sequence[str], factor: float
 ) -> tuple[str, ...]:
-    """Return the best candidate and those not significantly worse, best first."""
+    """Return the candidates that no other is significantly better than, best first."""
     ranked = sorted(candidates, key=lambda name: -mean_of(sample, kind, name)["score"])
-    margins = {name: _margin_over(sample, kind, ranked[0], name) for name in ranked[1:]}
-    equal = (n for n, m in margins.items() if m is None or abs(m.difference) <= factor * m.error)
-    return ranked[0], *equal
+    margins = {name: [_margin_over(sample, kind, name, o) for o in ranked] for name in ranked}
+    worse = {n for n in ranked for m in margins[n] if m and -m.difference > factor * m.error}
+    return tuple(name for name in ranked if name not in worse)
 
 
 def _choices(
-    sample: Mapping[str, Any], good: Mapping[str, Sequence[str]]
+    sample: Mapping[str, Any], good: Mapping[str, Sequence[str]], fitting: Mapping[str, str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield few candidates that together cover all kinds, chosen greedily."""
+    """Yield few candidates that together cover all kinds, chosen greedily, in the fitting width."""
     shares = {}  # of the best mean, since kinds have different scales
     for kind, names in good.items():
         means = [mean_of(sample, kind, name)["score"] for name in names]
@@ -287,5 +304,7 @@ def _choices(
         }
         sums = {name: math.fsum(shares[kind, name] for kind in kinds[name]) for name in kinds}
         best = max(kinds, key=lambda name: (len(kinds[name]), sums[name]))
+        if kinds.get(fitting[best]) == kinds[best]:
+            best = fitting[best]
         yield best, tuple(kinds[best])
         left = [kind for kind in left if kind not in kinds[best]]

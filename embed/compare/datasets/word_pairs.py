@@ -28,9 +28,13 @@ DEFAULT_SETS = (
     ("similarity", "simlex999.txt"),
     ("analogy", "questions-words.txt"),
 )
-# A text is English if its most frequent words have this many of these; German has "in" and "was".
-_ENGLISH = frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"])
-_N_FREQUENT, _MIN_ENGLISH = 200, 6
+# A text is of a language if its most frequent words have this many of these; English and German
+# share "in" and "was", German and Dutch "die" and "der".
+_COMMON = {
+    "English": frozenset(["the", "of", "and", "to", "in", "was", "that", "for", "with", "is"]),
+    "German": frozenset(["der", "die", "das", "und", "nicht", "ein", "mit", "sich", "auf", "von"]),
+}
+_N_FREQUENT, _MIN_COMMON = 200, 6
 NOT_ENGLISH = (
     "does not look English, but all bundled evaluation sets are: their scores would say nothing; "
     "name sets in its language"
@@ -82,7 +86,13 @@ def frequent_words(corpus: "Corpus") -> list[str]:
 
 def looks_english(vocabulary: Iterable[str]) -> bool:
     """Return whether words in order of frequency are English, by the most frequent ones."""
-    return len(set(map(str.lower, islice(vocabulary, _N_FREQUENT))) & _ENGLISH) >= _MIN_ENGLISH
+    return looks_like("English", vocabulary)
+
+
+def looks_like(language: str, vocabulary: Iterable[str]) -> bool:
+    """Return whether the most frequent words are English, or German."""
+    frequent = set(map(str.lower, islice(vocabulary, _N_FREQUENT)))
+    return len(frequent & _COMMON[language]) >= _MIN_COMMON
 
 
 def looks_foreign(vocabulary: Iterable[str]) -> bool:

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 
 from firth.corpora.common.errors import FirthError
@@ -158,39 +159,103 @@ def test_script_counts_before_size_and_size_before_words():
 
 
 @pytest.mark.parametrize(("tokens", "dim"), [(1_600_000, 100), (7_999_999, 100), (8_000_000, 300)])
-def test_the_width_is_that_of_a_study_and_not_the_best_scoring_one(tokens, dim):
-    each = sample(2 * 10**6, wide=(0.6, 0.6, 0.6), narrow=(0.5, 0.5, 0.5))
+def test_of_equally_good_widths_that_of_a_study_is_chosen(tokens, dim):
+    each = sample(2 * 10**6, wide=(0.515, 0.515, 0.515), narrow=(0.5, 0.5, 0.5))
     each["words"] = dict.fromkeys(("wide", "narrow"), 1_000)
 
     advice = asked(each, tokens=tokens, dims={"wide": 300})
 
     assert METHODS["svd"].width_for(tokens) == dim
     assert advice.choices == {"wide" if dim == 300 else "narrow": KINDS}
-    assert advice.left_out == (("narrow",) if dim == 300 else ("wide",))
-    assert margin_of(each, "meaning", "narrow", advice.left_out) == (
-        None if dim == 100 else Margin("wide", pytest.approx(-0.1), 0.01)
-    )
+    assert advice.left_out == ()
+
+
+def test_a_significantly_better_width_is_chosen_at_every_size():
+    each = sample(2 * 10**6, wide=(0.6, 0.5, 0.5), narrow=(0.5, 0.5, 0.5))
+    advice = asked(each, dims={"wide": 300})
+    assert advice.choices == {"wide": KINDS}  # it alone is good at all
+    assert advice.good["meaning"] == ("narrow", "wide")
+    assert asked(each, tokens=10**7, dims={"wide": 100, "narrow": 300}).choices == {"wide": KINDS}
+
+
+def test_a_candidate_worse_than_another_is_not_good_though_the_best_is_not_clearly_better():
+    each = sample(10**6, best=(0.51, 0.5, 0.5), sure=(0.5, 0.5, 0.5), worse=(0.47, 0.5, 0.5))
+    [noisy] = [
+        one for one in each["differences"]
+        if (one["a"], one["b"], one["kind"]) == ("best", "worse", "similarity")
+    ]  # fmt: skip
+    noisy["error"] = 0.05
+    assert asked(each).good["similarity"] == ("best", "sure")
+
+
+LOOKS = {
+    "English": {"script": "Latin", "english": True, "german": False},
+    "German": {"script": "Latin", "english": False, "german": True},
+    "Chinese": {"script": "CJK", "english": False, "german": False},
+    "unknown": {"script": "Latin", "english": False, "german": False},
+}
+
+
+@pytest.mark.parametrize("language", LOOKS)
+def test_advice_follows_the_evidence_of_its_language_at_every_size(language):
+    evidence = read_evidence()
+    cited, advised = [], []
+    for tokens in np.geomspace(0.3e6, 100e6, 200):
+        words = round(13_000 * (tokens / 1e6) ** 0.6)
+        looks = LOOKS[language]
+        advice = advise(Features(round(tokens), words, language == "Chinese", **looks), evidence)
+        sample, factor = advice.sample, evidence["factor"]
+        assert sample["language"] == (language if language != "unknown" else "English")
+        for candidate, kinds in advice.choices.items():
+            for kind in kinds:
+                for difference in sample["differences"]:
+                    pair = [difference["a"], difference["b"]]
+                    if difference["kind"] == kind and candidate in pair:
+                        sign = 1 if pair[0] == candidate else -1
+                        assert sign * difference["difference"] >= -factor * difference["error"]
+        widths = tuple(METHODS[method].width_for(tokens) for method in ("svd", "skipgram"))
+        cited.append((sample["text"], sample["tokens"], widths))
+        advised.append(list(advice.choices.items()))
+        assert not advice.left_out
+    places = list(dict.fromkeys(cited))
+    assert [each for each, _ in itertools.groupby(cited)] == places  # no sample is cited again
+    # advice changes only with the sample, or with the width that suits the size
+    runs = [choices for choices, _ in itertools.groupby(zip(cited, advised, strict=True))]
+    assert len(runs) == len(places)
+
+
+@pytest.mark.parametrize("tokens", [*np.geomspace(5.8e6, 8e6, 5)])
+def test_english_of_six_to_eight_million_is_advised_the_better_width(tokens):
+    features = Features(round(tokens), 40_000, False, **LOOKS["English"])
+    advice = advise(features, read_evidence())
+    assert advice.choices["svd-300"] == ("meaning",)
+    assert advice.sample["tokens"] == 8_004_058
 
 
 @pytest.mark.parametrize(
-    ("script", "english", "language", "differs", "is_far"),
+    ("script", "english", "german", "language", "differs", "is_far"),
     [
-        ("Cyrillic", False, "English", "Cyrillic script, not Latin", True),
-        ("Latin", False, "English", "does not look English", False),
-        ("Latin", True, "German", "looks English, not German", False),
-        ("Latin", True, "English", "", False),
-        ("Latin", False, "German", "", False),
-        ("", None, "English", "", False),
+        ("Cyrillic", False, False, "English", "Cyrillic script, not Latin", True),
+        ("Latin", False, False, "English", "does not look English", False),
+        ("Latin", False, False, "German", "does not look German", False),
+        ("Latin", True, False, "German", "looks English, not German", False),
+        ("Latin", False, True, "English", "looks German, not English", False),
+        ("Latin", True, False, "English", "", False),
+        ("Latin", False, True, "German", "", False),
+        ("Latin", True, True, "German", "", False),
+        ("", None, None, "English", "", False),
     ],
 )
-def test_a_difference_of_script_or_language_is_told(script, english, language, differs, is_far):
+def test_a_difference_of_script_or_language_is_told(
+    script, english, german, language, differs, is_far
+):
     each = {**sample(10**6, x=(0.5, 0.5, 0.5)), "language": language}
     evidence = {
         "samples": [each], "factor": 2.0,
         "candidates": {"x": {"method": "svd", "options": {"dim": 100}}},
     }  # fmt: skip
 
-    advice = advise(Features(10**6, 1_000, False, script, english), evidence)
+    advice = advise(Features(10**6, 1_000, False, script, english, german), evidence)
 
     assert (advice.differs, advice.is_far) == (differs, is_far)
 
@@ -205,7 +270,7 @@ def test_features_count_training_documents_only(tmp_path):
     # "rare words" is held out; cat and dog occur three times, the and sat six times, the full
     # stop is not a word
     assert features_of(corpus) == Features(
-        tokens=24, words=2, unspaced=False, script="Latin", english=False
+        tokens=24, words=2, unspaced=False, script="Latin", english=False, german=False
     )
     source.write_text("他们 来 了\n" * 4)
     chinese = encode_corpus(
@@ -226,5 +291,8 @@ def test_the_evidence_is_complete_and_its_options_are_valid():
             assert each["words"][name] > 0
             assert {m["kind"] for m in each["means"] if m["run"] == name} == set(KINDS)
     for each in evidence["samples"]:
-        features = Features(each["tokens"], max(each["words"].values()), each["unspaced"])
+        features = Features(
+            each["tokens"], max(each["words"].values()), each["unspaced"],
+            german=each["language"] == "German",
+        )  # fmt: skip
         assert advise(features, evidence).sample == each  # a text is most like itself

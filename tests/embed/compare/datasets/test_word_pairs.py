@@ -22,6 +22,7 @@ from firth.embed.compare.datasets.word_pairs import (
     find_set,
     looks_english,
     looks_foreign,
+    looks_like,
     pairs_name,
     read_pairs,
 )
@@ -225,6 +226,10 @@ def test_the_language_is_told_by_frequent_words():
     assert not looks_english([*english[1:], *further])
     assert not looks_english([*further[:200], *english])  # too rare
     assert looks_foreign([*GERMAN, *further])
+    assert looks_like("German", [*further[:100], *map(str.title, GERMAN)])
+    dutch = ["de", "van", "het", "een", "die", "in", "der", "dat", "is", "met", "zich", "op", "was"]
+    assert not looks_like("German", [*dutch, *further])
+    assert not looks_like("German", [*english, "die", "von", "das", *further])
     assert not looks_foreign([*english, *further])
     assert not looks_foreign(GERMAN)  # too few words to tell
     assert not looks_foreign([f"[unused{n}]" for n in range(300)])  # pieces, not by frequency
