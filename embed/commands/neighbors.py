@@ -81,8 +81,9 @@ def command(
     )
     index = open_index(vectors) if approximate else None
     if index is not None:
+        number, recall = index.recall_for(k)
         note(
-            f"approximate: {index.recall:.1%} of the 10 nearest words are found, by the sample "
+            f"approximate: {recall:.1%} of the {number:,} nearest words are found, by the sample "
             "of firth index"
         )
 
@@ -108,7 +109,9 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) ->
     answers = dict(zip(words, found, strict=True))
     if as_json:
         objects = {word: _as_objects(neighbors) for word, neighbors in answers.items()}
-        print_json(objects if index is None else {"recall": index.recall, "neighbors": objects})
+        print_json(
+            objects if index is None else {"recall": index.recall_for(k)[1], "neighbors": objects}
+        )
         return
     for word, neighbors in answers.items():
         print_neighbors(word, neighbors)

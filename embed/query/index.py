@@ -30,7 +30,8 @@ from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 FOLDER, GRAPH, ABOUT = "index", "graph.usearch", "index.json"
 _EFFORTS = (32, 64, 128, 256, 512, 1024)  # candidates kept in a search
 _SPARE = 16  # rows asked for beyond k, since the graph orders near-ties by 16 bits
-_SAMPLE, _K = 1000, 10  # recall is that of the 10 nearest words of 1,000 words
+# The effort is chosen by the recall of the 10 nearest words of 1,000 words; that of more is lower.
+_SAMPLE, _K, _MORE = 1000, 10, (100, 1000)
 _AGAIN = "make it again with `make_index()`"
 
 
@@ -46,8 +47,8 @@ class NeighborIndex:
         The folder of the index.
     about : dict
         ``recall`` (share of the 10 nearest words that are found, a mean over ``sample`` words),
-        ``effort`` (candidates kept in a search), ``words``, ``dim``, ``bytes``, and what the index
-        is checked by.
+        ``recalls`` (the same of the 10, 100 and 1,000 nearest), ``effort`` (candidates kept in a
+        search), ``words``, ``dim``, ``bytes``, and what the index is checked by.
     graph : Graph
         The opened graph.
     """
@@ -61,6 +62,12 @@ class NeighborIndex:
     def recall(self) -> float:
         """Share of the 10 nearest words that are found, measured when the index was made."""
         return float(self.about["recall"])
+
+    def recall_for(self, k: int) -> tuple[int, float]:
+        """Return the number of nearest words, ``k`` or more, that was measured, and its recall."""
+        recalls = self.about.get("recalls", {_K: self.recall})
+        measured = sorted((int(number), float(share)) for number, share in recalls.items())
+        return next((each for each in measured if each[0] >= k), measured[-1])
 
     def nearest(self, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
         """Find words near to each of some words by cosine.
@@ -118,7 +125,8 @@ def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> Neighb
     assert vectors.path is not None
     verify(vectors.path, list(_checksums(vectors)))
     graph = Graph.build(vectors.matrix)
-    reached, effort = _measure(graph, vectors, recall)
+    recalls, effort = _measure(graph, vectors, recall)
+    reached = recalls[_K]
     if reached < recall:
         note(f"{vectors.name}: the recall of the index is {reached:.4f}, less than {recall:g}")
     path = _folder(vectors)
@@ -130,6 +138,7 @@ def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> Neighb
             "words": len(vectors),
             "dim": vectors.dim,
             "recall": reached,
+            "recalls": recalls,
             "sample": min(_SAMPLE, len(vectors)),
             "effort": effort,
             "bytes": (partial / GRAPH).stat().st_size,
@@ -216,26 +225,27 @@ def _folder(vectors: WordVectors) -> Path:
     return cache_folder("indexes") / _vectors_of(vectors)
 
 
-def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[float, int]:
-    """Return the recall on random words, and the least effort that reaches the goal."""
+def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[dict[int, float], int]:
+    """Return recalls on random words by k, and the least effort that reaches the goal for 10."""
     rng = np.random.default_rng(1)
     rows = np.sort(rng.choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)).tolist()
     units = unit_rows(vectors.matrix, rows)
-    exact = top_rows(vectors.matrix, units, _K, exclude=[[row] for row in rows])
-    n_exact = sum(len(scores) for _, scores in exact)
+    nearest = top_rows(vectors.matrix, units, _MORE[-1], exclude=[[row] for row in rows])
+
+    def recall_of(k: int, effort: int) -> float:
+        found = _near(graph, vectors, units, rows, k, effort)
+        exact = [scores[:k] for _, scores in nearest if len(scores)]
+        # a word as near as the last exact one counts, whichever of them was found
+        pairs = zip((scores for _, scores in found), exact, strict=True)
+        hits = sum(int((scores > best[-1] - 1e-9).sum()) for scores, best in pairs)
+        return hits / sum(map(len, exact)) if exact else 1.0
+
     recall = 1.0
     for effort in _EFFORTS:
-        found = _near(graph, vectors, units, rows, _K, effort)
-        # a word as near as the last exact one counts, whichever of them was found
-        hits = sum(
-            int((scores > best[-1] - 1e-9).sum())
-            for (_, scores), (_, best) in zip(found, exact, strict=True)
-            if len(best)
-        )
-        recall = hits / n_exact if n_exact else 1.0
+        recall = recall_of(_K, effort)
         if recall >= goal:
             break
-    return recall, effort
+    return {_K: recall} | {k: recall_of(k, effort) for k in _MORE}, effort
 
 
 def _near(

@@ -124,6 +124,28 @@ def test_recall_is_that_of_a_naive_count(run, stand_in):
     assert 0.5 < index.recall < 0.95
 
 
+def test_recall_is_told_for_the_number_of_neighbors_that_is_asked(run, stand_in):
+    index = make_index(run, recall=0.5)
+    assert list(index.about["recalls"]) == [10, 100, 1000]
+    for k in (100, 1000):
+        true, found = nearest(load_vectors(run), WORDS, k), index.nearest(WORDS, k)
+        hits = 0
+        for word, exact, near in zip(WORDS, true, found, strict=True):
+            same = {each.word for each in exact} & {each.word for each in near}
+            hits += len(near if word == "word17" else same)  # all words tie with a zero vector
+        assert index.about["recalls"][k] == pytest.approx(hits / sum(map(len, true)))
+    opened = open_index(run)
+    measured = {k: opened.recall_for(k)[0] for k in (1, 10, 11, 100, 5000)}
+    assert measured == {1: 10, 10: 10, 11: 100, 100: 100, 5000: 1000}
+    recall = opened.recall_for(50)[1]
+    asked = ("neighbors", run, "word5", "--approximate", "-k", 50)
+    note = f"approximate: {recall:.1%} of the 100 nearest words are found"
+    assert note in invoke(*asked).stderr
+    assert json.loads(invoke(*asked, "--json").stdout)["recall"] == recall
+    del opened.about["recalls"]  # of an index that was made before
+    assert opened.recall_for(50) == (10, opened.recall)
+
+
 def test_the_least_effort_that_reaches_the_goal_is_kept_or_a_note_says_so(
     run, stand_in, monkeypatch
 ):
@@ -276,8 +298,8 @@ def test_the_commands_tell_the_recall(run, stand_in):
     made = invoke("index", run)
     size = (run / FOLDER / GRAPH).stat().st_size
     assert made.stdout == (
-        f"{run / FOLDER}: 300 words, {size / 1e6:,.1f} MB; finds 100.0% of the 10 nearest words "
-        "(measured on 300 words)\n"
+        f"{run / FOLDER}: 300 words, {size / 1e6:,.1f} MB; finds 100.0% of the 10 nearest words, "
+        "100.0% of 100 (measured on 300 words)\n"
     )
     shown = json.loads(invoke("index", run, "--json", "--recall", "0.5").stdout)
     assert shown["effort"] == 32
