@@ -24,7 +24,7 @@ from firth.embed.align.retrieval import Precision, precision
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
-from firth.embed.vectors.search import unit_matrix
+from firth.embed.vectors.search import nonzero_rows, unit_matrix
 from firth.embed.vectors.source import describe_source, refuse_not_finite
 from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
@@ -308,6 +308,8 @@ def _map(
     """Return A in the space of B, and B."""
     rows_a, rows_b = unit_matrix(a.matrix), unit_matrix(b.matrix)
     if method == "vecmap":
+        for vectors, rows in ((a, rows_a), (b, rows_b)):
+            _require_directions(vectors, rows[nonzero_rows(rows)])
         rows_a, rows_b = centered(rows_a), centered(rows_b)
     x, y = rows_a[used.a].astype(np.float64), rows_b[used.b].astype(np.float64)
     name = f"{a.name} in {b.name}"
@@ -315,3 +317,12 @@ def _map(
         return with_matrix(a, apply(np.asarray(a.matrix), procrustes(x, y)), name), b
     by_a, by_b = vecmap(x, y)
     return with_matrix(a, apply(rows_a, by_a), name), with_matrix(b, apply(rows_b, by_b), b.name)
+
+
+def _require_directions(vectors: WordVectors, units: np.ndarray) -> None:
+    """Raise if unit vectors, float32 (n, D), are equal but for rounding."""
+    if (np.ptp(units, axis=0) < 1e-6).all():
+        raise SettingError(
+            f"{vectors.name}: all vectors have one direction, and `method=vecmap` subtracts their "
+            "mean; pass `method=procrustes`, or train these vectors again"
+        )

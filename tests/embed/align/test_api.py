@@ -117,6 +117,12 @@ SMALL = space(["w1", "w2", "w3"], np.eye(3), "small")
             "`method=procrustes`"),
         ),
         (
+            space(["w1", "w2", "w3"], np.outer([1, 2, 7], [1, 3, 0]), "even"), SMALL,
+            {"method": "vecmap"},
+            ("even: all vectors have one direction, and `method=vecmap` subtracts their mean; pass "
+            "`method=procrustes`, or train these vectors again"),
+        ),
+        (
             space(["w1"], [[np.inf, 0]], "A"), space(["w1"], [[1, 0]], "B"), {"held_out": 0},
             "A: the vector of 'w1' holds NaN or infinity; train the run again",
         ),
@@ -129,7 +135,9 @@ SMALL = space(["w1", "w2", "w3"], np.eye(3), "small")
             "`held_out` cannot be combined with `test`, which is held out instead",
         ),
     ],
-    ids=["no shared", "wider", "vecmap widths", "few", "infinite", "words", "held out"],
+    ids=[
+        "no shared", "wider", "vecmap widths", "few", "even", "infinite", "words", "held out",
+    ],
 )  # fmt: skip
 def test_refusals(a, b, options, message):
     files = {name: options.pop(name) for name in ("dictionary", "test") if name in options}
