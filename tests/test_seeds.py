@@ -2,6 +2,7 @@
 
 import dataclasses
 import fcntl
+import itertools
 import json
 import os
 import random
@@ -249,6 +250,16 @@ def test_default_epochs_depend_on_the_text_size(corpus, tmp_path):
     assert build_trainer(opened, config).epochs == taken == 20
     sizes = (4_000_000, 8_000_000, 16_000_000, 64_000_000, 10**9)
     assert [default_epochs(n) for n in sizes] == [20, 14, 10, 5, 5]
+
+
+def test_a_larger_text_is_trained_with_fewer_tokens_by_one_pass_at_most():
+    sizes = np.unique(np.geomspace(1e5, 1e9, 20_000).astype(np.int64)).tolist()
+    epochs = [default_epochs(n) for n in sizes]
+    falls = [(a, b) for a, b in itertools.pairwise(epochs) if a != b]
+    assert falls == [(passes, passes - 1) for passes in range(20, 5, -1)]  # at 15 sizes
+    totals = [n * passes for n, passes in zip(sizes, epochs, strict=True)]
+    most = itertools.accumulate(totals, max)
+    assert all(total >= least - n for n, total, least in zip(sizes, totals, most, strict=True))
 
 
 def left_unfinished(out, kind=SkipGramConfig, **options):

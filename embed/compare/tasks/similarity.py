@@ -25,6 +25,7 @@ CORRELATIONS = {
     "spearman": "rank correlation of cosines and human ratings; 1 if they order all pairs alike",
     "pearson": "linear correlation of cosines and human ratings",
 }
+DIGITS = 12  # so that cosines of a word with itself tie despite rounding
 METRICS = {"spearman": True, "pearson": False}  # name to whether values are ranked
 
 
@@ -80,8 +81,10 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
     units: Any = finite_units(vectors, rows, composed)
     a, b = places.reshape(pairs.shape).T
     if isinstance(units, np.ndarray):
-        return np.einsum("ij,ij->i", units[a], units[b])
-    return np.asarray(units[a].multiply(units[b]).sum(axis=1), dtype=np.float64).ravel()
+        cosines = np.einsum("ij,ij->i", units[a], units[b])
+    else:
+        cosines = np.asarray(units[a].multiply(units[b]).sum(axis=1), dtype=np.float64).ravel()
+    return cosines.round(DIGITS)
 
 
 def why_undefined(

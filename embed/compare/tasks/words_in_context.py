@@ -30,6 +30,7 @@ from firth.embed.compare.statistics.thresholds import best_threshold, right_by_h
 from firth.embed.compare.task import Measurement
 from firth.embed.compare.tasks.similarity import (
     CORRELATIONS,
+    DIGITS,
     METRICS,
     pair_cosines,
     why_undefined,
@@ -44,8 +45,6 @@ from firth.embed.compare.tasks.word_task import WordTask
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder, StaticVectors
 from firth.embed.vectors.search import unit_length
-
-_DIGITS = 12  # so that cosines of a word with itself tie despite rounding
 
 
 class _Metric(NamedTuple):
@@ -157,7 +156,7 @@ class ContextsTask(WordTask):
         if encoder is None:
             found = self._look_up(vectors, items, unknown)
             places = found.places.reshape(-1, 2)
-            cosines = np.round(pair_cosines(vectors, places, found.composed), _DIGITS)
+            cosines = pair_cosines(vectors, places, found.composed)
             chosen, counts = found.items, found.counts
             notes: list[str | None] = [_STATIC]
             metrics = self._metrics(chosen, cosines, static=True)
@@ -211,7 +210,7 @@ class ContextsTask(WordTask):
                 raise _not_finite(vectors, self._targets[int(np.argmin(finite))])
             units = unit_length(states)
             cosines = np.einsum("ij,ij->i", units[::2], units[1::2])
-            self._cosines[vectors] = np.round(cosines, _DIGITS)
+            self._cosines[vectors] = np.round(cosines, DIGITS)
         return self._cosines[vectors]
 
     def _long_note(self, vectors: StaticVectors, encoder: ContextualEncoder) -> str | None:

@@ -116,6 +116,27 @@ def test_items_with_a_zero_vector_are_counted():
     assert score(result) == pytest.approx(1.5 / (2 * 1.5) ** 0.5)
 
 
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_matrix], ids=["dense", "sparse"])
+def test_words_paired_with_themselves_tie(form):
+    words = [f"w{row}" for row in range(40)]
+    matrix = np.random.default_rng(3).normal(size=(40, 50)).astype(np.float32)
+    vectors = WordVectors(words, form(matrix))
+    own = [WordPair(word, word, place) for place, word in enumerate(words[:30])]
+
+    result, _ = ask(SimilarityTask("set", own), vectors)
+    assert result.reason == "all cosines are equal"
+
+    others = [WordPair(a, b, 31.0) for a, b in zip(words, words[10:], strict=False)]
+    expected = naive_spearman([pair.score for pair in own + others], [1.0] * 30 + [
+        round(float(cosine), 12) for cosine in pair_cosines(
+            vectors, np.array([[place, place + 10] for place in range(30)])
+        )
+    ])  # fmt: skip
+    assert scores(SimilarityTask("set", own + others), vectors)["spearman"] == pytest.approx(
+        expected, abs=1e-12
+    )
+
+
 def test_sparse_and_dense_vectors_give_the_same_cosines():
     rng = np.random.default_rng(3)
     dense = (rng.normal(size=(20, 8)) * (rng.random((20, 8)) < 0.4)).astype(np.float32)
