@@ -64,7 +64,18 @@ class NeighborIndex:
         return float(self.about["recall"])
 
     def recall_for(self, k: int) -> tuple[int, float]:
-        """Return the number of nearest words, ``k`` or more, that was measured, and its recall."""
+        """Return the recall of the least measured number of nearest words that is ``k`` or more.
+
+        Parameters
+        ----------
+        k : int
+            Number of neighbors asked for.
+
+        Returns
+        -------
+        tuple of int and float
+            10, 100 or 1,000 (also for a larger ``k``), and the share of so many that is found.
+        """
         recalls = self.about.get("recalls", {_K: self.recall})
         measured = sorted((int(number), float(share)) for number, share in recalls.items())
         return next((each for each in measured if each[0] >= k), measured[-1])
