@@ -19,11 +19,10 @@ def command(run: Path, recall: float, as_json: bool) -> None:
     """Make an index of a run for approximate nearest neighbors.
 
     RUN is a run directory with dense vectors. The index lies in it, or in the
-    cache if it cannot be written, and replaces an earlier one. The shares that it
-    finds of the 10, 100 and 1,000 nearest words are measured on 1,000 random words
-    and stored; of more words it finds less. Search stays exact unless neighbors is
-    told --approximate. An index is of use for many queries on hundreds of thousands
-    of words; it needs the extra ann.
+    cache if it cannot be written, and replaces an earlier one. What it finds of
+    the 10, 100 and 1,000 nearest words is measured on 1,000 random words and stored.
+    Search stays exact unless neighbors is told --approximate. An index is of use for
+    many queries on hundreds of thousands of words; it needs the extra ann.
 
     \b
     Example:

@@ -25,9 +25,8 @@ def command(corpus: str, as_json: bool) -> None:
     CORPUS is a corpus made by build-corpus, or text, from which a corpus is built
     in the cache. Methods and settings were compared on English Wikipedia and
     WikiText-2, German novels and Chinese prose; the advice comes from the text
-    most similar in script, language (English and German are told by frequent
-    words), size and number of words. To measure your own text, use
-    learning-curve.
+    most similar in script, language, size and number of words. To measure your
+    own text, use learning-curve.
 
     \b
     Example:

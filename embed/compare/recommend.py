@@ -26,7 +26,6 @@ EVIDENCE = "evidence.json"
 KINDS = ("similarity", "meaning", "grammar")  # kinds of sets: word pairs, two sorts of analogies
 _MIN_COUNT = 5  # default of the methods
 _SCRIPTS = {False: "Latin", True: "CJK"}  # of the evidence, by whether it is unspaced
-_DEFAULT_LANGUAGE = "English"  # of the evidence for texts that look like none of it
 _FAR = 1.0  # log2 of the size ratio up to which evidence applies to a text
 
 
@@ -41,14 +40,11 @@ class Features:
     english: bool | None = None  # whether the frequent words look English; None if unknown
     german: bool | None = None
 
-    def looks_like(self, language: str | None) -> bool | None:
-        """Return whether the text looks like a language; None if that is unknown."""
-        return {"English": self.english, "German": self.german}.get(language or "")
-
     @property
     def languages(self) -> list[str]:
         """The languages that the text looks like, of those that can be told."""
-        return [language for language in ("English", "German") if self.looks_like(language)]
+        looks = {"English": self.english, "German": self.german}
+        return [language for language, alike in looks.items() if alike]
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ def _difference(features: Features, sample: Mapping[str, Any]) -> str:
         return ""
     if features.languages:
         return f"looks {features.languages[0]}, not {language}"
-    return f"does not look {language}" if features.looks_like(language) is False else ""
+    return f"does not look {language}" if features.english is False and script == "Latin" else ""
 
 
 def mean_of(sample: Mapping[str, Any], kind: str, candidate: str) -> Mapping[str, Any]:
@@ -274,7 +270,7 @@ def _distance(features: Features, sample: Mapping[str, Any]) -> tuple[bool, bool
     apart = abs(math.log(features.tokens / sample["tokens"])) + abs(
         math.log(max(features.words, 1) / words)
     )
-    other = sample.get("language") not in (features.languages or [_DEFAULT_LANGUAGE])
+    other = sample.get("language") not in (features.languages or ["English"])
     return features.unspaced != sample["unspaced"], other, apart
 
 
@@ -304,7 +300,6 @@ def _choices(
         }
         sums = {name: math.fsum(shares[kind, name] for kind in kinds[name]) for name in kinds}
         best = max(kinds, key=lambda name: (len(kinds[name]), sums[name]))
-        if kinds.get(fitting[best]) == kinds[best]:
-            best = fitting[best]
+        best = fitting[best] if kinds.get(fitting[best]) == kinds[best] else best
         yield best, tuple(kinds[best])
         left = [kind for kind in left if kind not in kinds[best]]

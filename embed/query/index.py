@@ -30,8 +30,7 @@ from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 FOLDER, GRAPH, ABOUT = "index", "graph.usearch", "index.json"
 _EFFORTS = (32, 64, 128, 256, 512, 1024)  # candidates kept in a search
 _SPARE = 16  # rows asked for beyond k, since the graph orders near-ties by 16 bits
-# The effort is chosen by the recall of the 10 nearest words of 1,000 words; that of more is lower.
-_SAMPLE, _K, _MORE = 1000, 10, (100, 1000)
+_SAMPLE, _K, _MORE = 1000, 10, (100, 1000)  # words; whose 10 nearest decide; recall of more is less
 _AGAIN = "make it again with `make_index()`"
 
 
@@ -74,7 +73,7 @@ class NeighborIndex:
         Returns
         -------
         tuple of int and float
-            10, 100 or 1,000 (also for a larger ``k``), and the share of so many that is found.
+            10, 100 or 1,000, and the share of so many that is found.
         """
         recalls = self.about.get("recalls", {_K: self.recall})
         measured = sorted((int(number), float(share)) for number, share in recalls.items())
@@ -188,7 +187,10 @@ def open_index(run: str | Path | WordVectors) -> NeighborIndex:
     if not isinstance(about, dict) or about.get("vectors") != _vectors_of(vectors):
         raise ArtifactError(f"{path}: is not the index of these vectors; {_AGAIN}")
     effort, recall = about.get("effort"), about.get("recall")
+    recalls = about.get("recalls", {})
     numbers = type(effort) is int and 0 < effort <= _EFFORTS[-1] and type(recall) is float
+    numbers = numbers and isinstance(recalls, dict)
+    numbers = numbers and all(k.isdecimal() and type(v) is float for k, v in recalls.items())
     if not numbers or (about.get("words"), about.get("dim")) != vectors.matrix.shape:
         raise ArtifactError(f"{path / ABOUT}: is damaged; {_AGAIN}")
     check_once([path / ABOUT, path / GRAPH], lambda: _check_graph(path / GRAPH, vectors, about))
@@ -245,11 +247,11 @@ def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[dict[int,
 
     def recall_of(k: int, effort: int) -> float:
         found = _near(graph, vectors, units, rows, k, effort)
-        exact = [scores[:k] for _, scores in nearest if len(scores)]
+        exact = [scores[:k] for _, scores in nearest]
         # a word as near as the last exact one counts, whichever of them was found
-        pairs = zip((scores for _, scores in found), exact, strict=True)
-        hits = sum(int((scores > best[-1] - 1e-9).sum()) for scores, best in pairs)
-        return hits / sum(map(len, exact)) if exact else 1.0
+        pairs = zip(found, exact, strict=True)
+        hits = sum(int((near > best[-1] - 1e-9).sum()) for (_, near), best in pairs if len(best))
+        return hits / n_exact if (n_exact := sum(map(len, exact))) else 1.0
 
     recall = 1.0
     for effort in _EFFORTS:

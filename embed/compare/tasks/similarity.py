@@ -81,10 +81,9 @@ def pair_cosines(vectors: StaticVectors, pairs: np.ndarray, composed: Any = None
     units: Any = finite_units(vectors, rows, composed)
     a, b = places.reshape(pairs.shape).T
     if isinstance(units, np.ndarray):
-        cosines = np.einsum("ij,ij->i", units[a], units[b])
-    else:
-        cosines = np.asarray(units[a].multiply(units[b]).sum(axis=1), dtype=np.float64).ravel()
-    return cosines.round(DIGITS)
+        return np.einsum("ij,ij->i", units[a], units[b]).round(DIGITS)
+    products = units[a].multiply(units[b])
+    return np.asarray(products.sum(axis=1), dtype=np.float64).ravel().round(DIGITS)
 
 
 def why_undefined(
