@@ -14,6 +14,12 @@ difficulty; drawing single items is compared with drawing units.
 Clusterings: how much a score moves with the seed on the first run, and whether intervals contain
 the mean score of samples of planted categories, for one clustering and for ten.
 
+Collocates: texts of documents with known rates of a query and of a word near and far from it, even
+or clustered (a few documents have most hits, and share of the word near them; its rate elsewhere
+varies as well). How often the intervals of each measure hold the value of the rates, of words that
+stand near at least 5 times, and how often that of the log odds ratio would if it were read from the
+shrunken score.
+
     python benchmarks/bench_intervals.py --run A --run B --json benchmarks/results/intervals.json
 
 ``--part`` measures some parts only; the others stay in the JSON as they are, and so do word effects
@@ -40,6 +46,7 @@ from threadpoolctl import threadpool_limits
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
+from firth.corpora.store.collocates import MEASURES, Counts, log_odds
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.statistics.bootstrap import Resampled, draw_counts, interval, resample
@@ -71,6 +78,10 @@ DIFFICULTY, IN_COMMON = 0.79, 0.71
 PLANTED = {"words": 240, "categories": 20, "dim": 50}
 NOISE = (1.2, 2.0)  # beside category centers of deviation 1
 SEEDS = 12
+# Documents; words of a document, and near a hit; the rate of a word elsewhere; the shape of gamma
+# rates in clustered documents, where shares of the word near hits have the correlation RHO.
+DOCUMENTS, LENGTH, AROUND, FAR, SHAPE, RHO = (30, 300), 400, 8, (0.00005, 0.003), 0.3, 0.3
+HITS = {20: 0.5, 60: 0.3, 200: 0.1, 1000: 0.05, 5000: 0.1}  # with the share that has the word
 
 
 def main() -> None:
@@ -136,6 +147,85 @@ def clusterings(arguments: argparse.Namespace) -> dict[str, Any]:
     rows = [each for noise in NOISE for each in planted(noise, arguments)]
     show("clusterings", rows)
     return {"rows": rows}
+
+
+def collocates(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Simulate texts with a collocate; return how often intervals hold its true association."""
+    rng, n_texts = np.random.default_rng(4), arguments.simulations
+    rows = [
+        {"documents": documents, "text": text, "far": far, "hits": hits,
+         **collocate(documents, text == "clustered", far, (hits, share), rng, n_texts)}
+        for documents in DOCUMENTS
+        for text in ("even", "clustered")
+        for far in FAR
+        for hits, share in HITS.items()
+    ]  # fmt: skip
+    show("collocates", rows)
+    return {"rows": rows, "by_hits": summary_by_hits(rows)}
+
+
+def collocate(
+    documents: int, clustered: bool, far: float, query: tuple[int, float],
+    rng: np.random.Generator, simulations: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the coverage of each measure in samples of one text."""
+    hits, share = query
+    near, others = hits * share, documents * LENGTH * far
+    # of all draws: the same rates as one unit of text, where half a token has no weight
+    whole = [np.array([[n * 1e9]]) for n in (near, hits * AROUND, others, documents * LENGTH)]
+    rates = Counts(*whole, np.zeros(1), np.array([[hits * 1e9]]))
+    covers: dict[str, list[bool]] = {name: [] for name in (*MEASURES, "shrunken")}
+    widths = []
+    while len(widths) < simulations:
+        units = drawn_text(documents, clustered, far, query, rng)
+        if units.near.sum() < 5:
+            continue
+        for name, measure in MEASURES.items():
+            true, _, _ = measure.interval(rates)
+            _, low, high = measure.interval(units)
+            covers[name].append(bool(low[0] <= true[0] <= high[0]))
+        value, low, high = MEASURES["log-odds"].interval(units)
+        widths.append(float(high[0] - low[0]))
+        true, _, _ = MEASURES["log-odds"].interval(rates)
+        totals = [count.sum(0) for count in (units.near, units.n_near, units.other, units.n_other)]
+        prior = (totals[0] + totals[2]) / (totals[1] + totals[3])
+        score = log_odds(Counts(*totals, prior, units.n_hits.sum(0)))
+        covers["shrunken"].append(bool((low + score - value <= true <= high + score - value)[0]))
+    del covers["log-likelihood"]  # its interval is that of log-odds
+    coverage = {name: round(float(np.mean(held)), 3) for name, held in covers.items()}
+    return {"covers": coverage, "width": round(float(np.median(widths)), 2)}
+
+
+def drawn_text(
+    documents: int, clustered: bool, far: float, query: tuple[int, float], rng: np.random.Generator
+) -> Counts:
+    """Draw counts by document."""
+    hits, share = query
+    rate, apart = np.full((2, documents), [[hits / documents], [far]])
+    shares, lengths = np.full(documents, share), np.full(documents, float(LENGTH))
+    if clustered:
+        rate, apart = (each * rng.gamma(SHAPE, 1 / SHAPE, documents) for each in (rate, apart))
+        shares = rng.beta(share * (1 / RHO - 1), (1 - share) * (1 / RHO - 1), documents)
+        lengths *= rng.lognormal(-0.32, 0.8, documents)
+    n_hits, n_other = rng.poisson(rate), rng.poisson(lengths)
+    near, other = rng.binomial(n_hits, shares), rng.poisson(lengths * apart)
+    columns = (near, n_hits * AROUND, np.minimum(other, n_other), n_other)
+    return Counts(*(column[:, None] for column in columns), np.zeros(1), n_hits[:, None])
+
+
+def summary_by_hits(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lowest and the highest coverage by kind of text and number of hits."""
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for row in rows:
+        found.setdefault((row["text"], row["hits"]), []).append(row["covers"])
+    return [
+        {"text": text, "hits": hits, **{
+            name: {"lowest": min(each[name] for each in covers),
+                   "highest": max(each[name] for each in covers)}
+            for name in covers[0]
+        }}
+        for (text, hits), covers in found.items()
+    ]  # fmt: skip
 
 
 def read(name: str) -> SimilarityTask:
@@ -399,6 +489,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "contexts": lambda arguments: shared_words({CONTEXTS: read_contexts()}, arguments),
     "units": shared_units,
     "clusterings": clusterings,
+    "collocates": collocates,
 }
 
 

@@ -10,7 +10,7 @@ import click
 from firth.corpora.common.command import OUTPUT, PATH, Command, option
 
 if TYPE_CHECKING:
-    from firth.corpora.store.collocates import Collocate
+    from firth.corpora.store.collocates import Collocate, Collocates
 
 
 @click.command("collocates", cls=Command)
@@ -45,8 +45,9 @@ def command(
 ) -> None:
     """Print the words that stand near a word more often than elsewhere.
 
-    Each has the interval of its score over documents. With --versus or
-    --versus-documents two lists are printed, one for each side.
+    Each has an interval over documents: of its score, or with log-odds and
+    log-likelihood of the log odds ratio, which no prior shrinks. With --versus
+    or --versus-documents two lists are printed, one for each side.
 
     \b
     Example:
@@ -66,27 +67,38 @@ def command(
         print_json(asdict(found))
     elif as_csv:
         print_csv(
-            ["word", "near", "other", found.measure, "low", "high"],
-            [list(asdict(row).values()) for row in (*found.rows, *found.lowest)],
+            ["word", "near", "other", found.measure, *_ratio(found), "low", "high"],
+            [
+                [value for value in asdict(row).values() if value is not None]
+                for row in (*found.rows, *found.lowest)
+            ],
         )
     else:
         other = versus or ("other documents" if versus_documents else "elsewhere")
         side = ", ".join(filter(None, [query and f"near {query}", versus_documents]))
-        columns = ["word", side, f"near {versus}" if versus else other, found.measure, "95 %"]
+        other = f"near {versus}" if versus else other
+        columns = ["word", side, other, found.measure, *_ratio(found), "95 %"]
         _print(columns, found.rows)
         if found.lowest:
             _print(columns, found.lowest)
-        if found.drawn != "document":
-            note(f"few documents, so intervals are over {found.drawn}s")
+        if found.unit != "document":
+            note(f"few documents, so intervals are over {found.unit}s")
+
+
+def _ratio(found: "Collocates") -> list[str]:
+    """Return the heading of what the interval is of, if it is not of the score."""
+    return [] if found.interval_of == found.measure else [found.interval_of]
 
 
 def _print(columns: Sequence[str], rows: "Sequence[Collocate]") -> None:
     """Print a row per word."""
     from firth.corpora.common.console import print_table
 
-    cells = [
-        (row.word, f"{row.near:,}", f"{row.other:,}", f"{row.score:.2f}",
-         f"{row.low:.2f} {row.high:.2f}")
-        for row in rows
-    ]  # fmt: skip
+    cells = []
+    for row in rows:
+        ratio = [] if row.log_odds_ratio is None else [f"{row.log_odds_ratio:.2f}"]
+        interval = f"{row.low:.2f} {row.high:.2f}"
+        cells.append(
+            [row.word, f"{row.near:,}", f"{row.other:,}", f"{row.score:.2f}", *ratio, interval]
+        )
     print_table(columns, cells)

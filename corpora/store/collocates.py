@@ -1,9 +1,11 @@
 """Collocates: words that stand near a word, or in some documents, more often than elsewhere."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.concordance import require_at_least
@@ -12,9 +14,9 @@ from firth.corpora.store.occurrence_kernels import count_around, count_by_group
 from firth.corpora.store.search import Hits, Search
 
 _PRIOR = 1000.0  # tokens that the prior counts for
-_GROUPS = 2000  # of units, drawn together, so that memory does not grow with the corpus
+_HALDANE = 0.5  # tokens added to each total of an interval
+_GROUPS = 2000  # of units, counted together, so that memory does not grow with the corpus
 _FEWEST = 20  # units of either side
-_DRAWS = 1000
 _LEVEL = 0.95
 
 
@@ -78,13 +80,69 @@ def ppmi(c: Counts) -> np.ndarray:
     return np.asarray(np.maximum(np.nan_to_num(np.log2(c.near / expected), nan=0.0), 0))
 
 
-Measure = Callable[[Counts], np.ndarray]
-# by name: the score and what it is sorted by
-MEASURES: dict[str, tuple[Measure, Measure]] = {
-    "log-odds": (log_odds, z_score),
-    "log-likelihood": (log_likelihood, log_likelihood),
-    "log-dice": (log_dice, log_dice),
-    "ppmi": (ppmi, ppmi),
+def _log_ratio(*terms: tuple[int, np.ndarray]) -> np.ndarray:
+    """Return the sum of signed logs of totals over units of text, with its 95 % interval.
+
+    Half a token is added to each total (Haldane 1956). The variance is that of what each unit adds
+    (delta method); the t distribution has the degrees of freedom of the units that matter: the
+    effective number of units by their share of the variance, less one.
+    """
+    # terms: int64 (n_units, n_types or 1); returns float64 (3, n_types): value, low and high
+    value, parts, added = np.zeros(1), np.zeros((1, 1)), np.zeros(1)
+    for sign, counts in terms:
+        total = counts.sum(0) + _HALDANE
+        value = value + sign * np.log(total)
+        parts = parts + sign * counts / total
+        added = added + _HALDANE / total**2
+    squares, n_units = parts**2, len(parts)
+    variance = squares.sum(0)
+    n_effective = variance**2 / np.maximum((squares**2).sum(0), np.finfo(float).tiny)
+    error = np.sqrt(variance * n_units / max(1, n_units - 1) + added)
+    half = stdtrit(np.maximum(n_effective - 1, 1), (1 + _LEVEL) / 2) * error
+    return np.stack([value, value - half, value + half])
+
+
+def log_odds_ratio(units: Counts) -> np.ndarray:
+    """Return the log odds ratio of two texts, without a prior, with its interval."""
+    return _log_ratio(
+        (1, units.near), (-1, units.n_near - units.near),
+        (-1, units.other), (1, units.n_other - units.other),
+    )  # fmt: skip
+
+
+def log_dice_interval(units: Counts) -> np.ndarray:
+    """Return logDice with its interval."""
+    more = units.near.sum(0) > units.n_hits.sum(0)
+    both = np.where(more, units.n_hits, units.near)
+    found = _log_ratio((1, both), (-1, units.n_hits + units.near + units.other))
+    return np.minimum(15 + found / math.log(2), 14)
+
+
+def ppmi_interval(units: Counts) -> np.ndarray:
+    """Return positive pointwise mutual information, in bits, with its interval."""
+    found = _log_ratio(
+        (1, units.near), (-1, units.n_near),
+        (-1, units.near + units.other), (1, units.n_near + units.n_other),
+    )  # fmt: skip
+    return np.maximum(found / math.log(2), 0)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of association: what words are sorted by, and what has an interval."""
+
+    score: Callable[[Counts], np.ndarray]
+    key: Callable[[Counts], np.ndarray]  # sorts
+    interval: Callable[[Counts], np.ndarray]  # of counts by unit of text
+    interval_of: str  # the log odds ratio or the score
+
+
+_RATIO = (log_odds_ratio, "log odds ratio")
+MEASURES = {
+    "log-odds": Measure(log_odds, z_score, *_RATIO),
+    "log-likelihood": Measure(log_likelihood, log_likelihood, *_RATIO),
+    "log-dice": Measure(log_dice, log_dice, log_dice_interval, "log-dice"),
+    "ppmi": Measure(ppmi, ppmi, ppmi_interval, "ppmi"),
 }
 _TWO_TEXTS = ("log-odds", "log-likelihood")  # measures that compare any two texts
 
@@ -97,6 +155,7 @@ class Collocate:
     near: int  # tokens near the query, or in the chosen documents
     other: int  # tokens elsewhere, near the other query, or in the other documents
     score: float
+    log_odds_ratio: float | None  # with its interval; None if that is of the score
     low: float  # 95 % interval
     high: float
 
@@ -110,7 +169,8 @@ class Collocates:
     lowest: list[Collocate]
     n_near: int  # tokens near the query without punctuation, or of the chosen documents
     n_other: int
-    drawn: str  # the unit of text that the bootstrap draws
+    unit: str  # of text, by which intervals are made
+    interval_of: str  # log odds ratio, log-dice or ppmi
 
 
 def collocates(
@@ -123,15 +183,15 @@ def collocates(
     min_count: int = 5,
     versus: str | None = None,
     versus_documents: str | None = None,
-    seed: int = 1,
 ) -> Collocates:
     """Return the words that stand near a query more often than elsewhere.
 
     A token near several occurrences counts once, and those of the query do not count. Windows do
     not leave the sentence; punctuation has a place in them, but is not counted. Intervals are
-    from a bootstrap of documents (percentiles; Poisson weights), so that a word which one
-    document repeats has a wide one. With fewer than 20 documents on a side, paragraphs or
-    sentences are drawn.
+    over documents, so that a word which one document repeats has a wide one; with fewer than 20
+    documents on a side, over paragraphs or sentences. Those of log-odds and log-likelihood are
+    of the log odds ratio of both texts, without prior: G2 grows with the text, and a score that
+    a prior shrinks is not an estimate.
 
     Parameters
     ----------
@@ -151,8 +211,6 @@ def collocates(
         Compare with the words near this word or phrase instead of with the rest of the corpus.
     versus_documents : str, optional
         ``FIELD=VALUE``: compare these documents with the others.
-    seed : int
-        Seed of the bootstrap.
 
     Returns
     -------
@@ -168,15 +226,13 @@ def collocates(
     """
     _check(query, measure, versus, versus_documents)
     require_at_least(1, window=window, words=words, min_count=min_count)
-    require_at_least(0, seed=seed)
     comparison = _Comparison(Search(corpus), query, window, versus, versus_documents)
     every = comparison.totals()
     counts = comparison.counts(every)
     two = versus is not None or versus_documents is not None
     enough = counts.near + (counts.other if two else 0) >= min_count
     candidates = np.flatnonzero(enough & comparison.is_word)
-    _, key = MEASURES[measure]
-    keys = key(counts)[candidates]
+    keys = MEASURES[measure].key(counts)[candidates]
     order = candidates[np.lexsort((np.arange(len(candidates)), -keys))]
     if two:
         n_positive = int((keys > 0).sum())
@@ -184,10 +240,10 @@ def collocates(
         worst = worst[: len(order) - n_positive]
     else:
         best, worst = order[:words], order[:0]
-    rows = comparison.scored(np.concatenate([best, worst]), every, measure, seed)
+    rows = comparison.scored(np.concatenate([best, worst]), every, MEASURES[measure])
     return Collocates(
         measure, rows[: len(best)], rows[len(best) :],
-        int(counts.n_near), int(counts.n_other), comparison.unit,
+        int(counts.n_near), int(counts.n_other), comparison.unit, MEASURES[measure].interval_of,
     )  # fmt: skip
 
 
@@ -253,41 +309,31 @@ class _Comparison:
         share = share / max(1, share.sum())
         return Counts(near, near.sum(), other, other.sum(), share, np.array(self.n_hits))
 
-    def scored(
-        self, types: np.ndarray, totals: np.ndarray, measure: str, seed: int
-    ) -> list[Collocate]:
+    def scored(self, types: np.ndarray, totals: np.ndarray, measure: Measure) -> list[Collocate]:
         """Return some types with scores and intervals."""
         if not len(types):
             return []
-        score, _ = MEASURES[measure]
         words = self.search.corpus.vocabulary
-        exact = self.counts(totals)
-        replicates = score(self._drawn(types, exact, seed))
-        tail = (1 - _LEVEL) / 2
-        lows, highs = np.quantile(replicates, [tail, 1 - tail], axis=0, method="nearest")
-        columns = [*totals[:, types], score(exact)[types], lows, highs]
-        return [
-            Collocate(words[each], *values)
-            for each, *values in zip(
-                types.tolist(), *(each.tolist() for each in columns), strict=True
-            )
-        ]
+        score = measure.score(self.counts(totals))[types]
+        ratio, low, high = measure.interval(self._by_unit(types))
+        if measure.interval is not log_odds_ratio:
+            ratio, low, high = [None] * len(types), np.minimum(low, score), np.maximum(high, score)
+        columns = [*totals[:, types].tolist(), score.tolist(), ratio, low.tolist(), high.tolist()]
+        return [Collocate(words[n], *row) for n, *row in zip(types.tolist(), *columns, strict=True)]
 
-    def _drawn(self, types: np.ndarray, exact: Counts, seed: int) -> Counts:
-        """Return counts of some types in bootstrap samples of the text."""
+    def _by_unit(self, types: np.ndarray) -> Counts:
+        """Return counts of some types in each unit, or group of units, of the text."""
         n_units, n_chosen = len(self._starts) - 1, len(types)
         groups = np.arange(n_units, dtype=np.int64) % min(_GROUPS, n_units)
         columns = np.where(self.is_word, n_chosen, -1)  # the last column has all other words
         columns[types] = np.arange(n_chosen)
         near, other = self._count(columns, groups, n_chosen + 1)  # int64 (n_groups, n_chosen + 1)
-        draws = np.random.default_rng(seed).poisson(1.0, (_DRAWS, len(near))).astype(np.float64)
         hits, _ = self._texts[0]
         starts = np.zeros(0, dtype=np.int64) if hits is None else hits.starts
         in_group = np.bincount(groups[self._units_of(starts)], minlength=len(near))
-        firsts, seconds = draws @ near, draws @ other
         return Counts(
-            firsts[:, :-1], firsts.sum(1, keepdims=True), seconds[:, :-1],
-            seconds.sum(1, keepdims=True), exact.prior[types], (draws @ in_group)[:, None],
+            near[:, :-1], near.sum(1, keepdims=True), other[:, :-1], other.sum(1, keepdims=True),
+            np.zeros(1), in_group[:, None],
         )  # fmt: skip
 
     def _count(self, columns: np.ndarray, groups: np.ndarray, n_columns: int) -> np.ndarray:

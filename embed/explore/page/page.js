@@ -272,11 +272,13 @@ function showText(query) {
         "tr",
         {},
         make("td", {}, wordButton(each.word)),
-        ...[number(each.near), number(each.other), fixed(each.score, 2)].map((text) => make("td", {}, text)),
-        make("td", { className: "range" }, each.low == null ? "" : `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
+        ...[number(each.near), number(each.other), fixed(each.score, 2), fixed(each.log_odds_ratio, 2)].map((text) =>
+          make("td", {}, text),
+        ),
+        make("td", { className: "range" }, `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
       ),
     );
-    const heads = ["Word", "Near", "Elsewhere", found.measure, "95 %"].map((text) => make("th", { scope: "col" }, text));
+    const heads = ["Word", "Near", "Elsewhere", found.measure, found.interval_of, "95 %"].map((text) => make("th", { scope: "col" }, text));
     return [
       make("h3", {}, "Words that stand near"),
       make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
