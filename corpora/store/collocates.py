@@ -15,6 +15,7 @@ from firth.corpora.store.search import Hits, Search
 
 _PRIOR = 1000.0  # tokens that the prior counts for
 _HALDANE = 0.5  # tokens added to each total of an interval
+_FREEDOM = 3  # fewer degrees make intervals longer than coverage needs
 _GROUPS = 2000  # of units, counted together, so that memory does not grow with the corpus
 _FEWEST = 20  # units of either side
 _LEVEL = 0.95
@@ -84,8 +85,8 @@ def _log_ratio(*terms: tuple[int, np.ndarray]) -> np.ndarray:
     """Return the sum of signed logs of totals over units of text, with its 95 % interval.
 
     Half a token is added to each total (Haldane 1956). The variance is that of what each unit adds
-    (delta method); the t distribution has the degrees of freedom of the units that matter: the
-    effective number of units by their share of the variance, less one.
+    (delta method); the degrees of freedom of the t distribution are the effective number of units,
+    by their shares of the variance, less one, and at least 3.
     """
     # terms: int64 (n_units, n_types or 1); returns float64 (3, n_types): value, low and high
     value, parts, added = np.zeros(1), np.zeros((1, 1)), np.zeros(1)
@@ -98,7 +99,7 @@ def _log_ratio(*terms: tuple[int, np.ndarray]) -> np.ndarray:
     variance = squares.sum(0)
     n_effective = variance**2 / np.maximum((squares**2).sum(0), np.finfo(float).tiny)
     error = np.sqrt(variance * n_units / max(1, n_units - 1) + added)
-    half = stdtrit(np.maximum(n_effective - 1, 1), (1 + _LEVEL) / 2) * error
+    half = stdtrit(np.maximum(n_effective - 1, _FREEDOM), (1 + _LEVEL) / 2) * error
     return np.stack([value, value - half, value + half])
 
 

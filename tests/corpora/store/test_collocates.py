@@ -209,7 +209,7 @@ def test_the_interval_of_the_log_odds_ratio_is_worked_by_hand():
     error = math.sqrt(variance * 3 / 2 + 0.5 * sum(t**-2 for t in (4.5, 24.5, 2.5, 298.5)))
     freedom = variance**2 / sum(part**4 for part in parts) - 1
     assert value == pytest.approx(math.log(4.5 / 24.5) - math.log(2.5 / 298.5))
-    assert high - value == pytest.approx(student_t.ppf(0.975, max(freedom, 1)) * error)
+    assert high - value == pytest.approx(student_t.ppf(0.975, max(freedom, 3)) * error)
     assert value - low == pytest.approx(high - value)
 
 
