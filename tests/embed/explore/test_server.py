@@ -202,7 +202,7 @@ def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
     assert {"document", "left", "found", "right", "fields"} <= set(found["lines"][0])
     rows = get(client, "/api/collocates", query="sea", n=2)["rows"]
     assert len(rows) == 2
-    assert {"word", "near", "other", "score", "low", "high"} == set(rows[0])
+    assert {"word", "near", "other", "score", "log_odds_ratio", "low", "high"} == set(rows[0])
 
 
 @pytest.mark.slow
