@@ -43,7 +43,13 @@ from firth.embed.compare.report.terminal import (
     table_rows,
 )
 from firth.embed.compare.scoring.held_out import HeldOutRow, held_out_losses
-from firth.embed.compare.scoring.open_runs import Opened, Runs, compare_opened, open_runs
+from firth.embed.compare.scoring.open_runs import (
+    Opened,
+    Runs,
+    compare_opened,
+    distinct_runs,
+    open_runs,
+)
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds
 from firth.embed.compare.scoring.sets import readable_tasks
@@ -310,7 +316,7 @@ def compare(
             "of both"
         )
     with limited_memory(memory, _SCORING):
-        opened = open_runs(each, add_contexts=add_contexts, starts=True)
+        opened = distinct_runs(open_runs(each, add_contexts=add_contexts, starts=True))
         started = now()
         held_out = list(held_out_losses(opened.paths, opened.groups))
         comparison = compare_opened(opened, tasks, config)

@@ -110,6 +110,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
     return {
         **{name: getattr(pair, name) for name in names},
         **{name: _finite(getattr(pair.difference, name)) for name in numbers},
+        "family": pair.family,
         **({} if pair.section is None else {"section": pair.section}),
     }
 

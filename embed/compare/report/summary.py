@@ -12,8 +12,8 @@ from firth.embed.compare.statistics.ranking import ALPHA, Rank
 
 LEGEND = (
     "by the first metric of each set; better and worse mean a significant difference on the same "
-    f"items (p at most {ALPHA:g}, Holm-corrected for all pairs of runs); no significant difference "
-    "does not mean equal"
+    f"items (p at most {ALPHA:g}, Holm-corrected for all pairs of the runs that were named; pairs "
+    "with a baseline or a start apart); no significant difference does not mean equal"
 )
 _BASELINES = (ONE_HOT, RANDOM)
 _RANKS = {Rank.EQUAL: "no significant difference", Rank.WORSE: "worse", Rank.UNTESTED: "not tested"}

@@ -1,6 +1,6 @@
 """Score runs and baselines on every evaluation set, and test all pairwise differences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.compare.config import CompareConfig
@@ -26,10 +26,12 @@ def compare_vectors(
     groups: Mapping[str, Sequence[str]] | None = None,
     fingerprints: Mapping[str, str] | None = None,
     chosen: Mapping[str, Chosen] | None = None,
+    starts: Collection[str] = (),
 ) -> Comparison:
     """Score runs, then one-hot and random vectors, and test the difference of every pair.
 
-    ``groups`` names runs that differ only in the seed; runs with ``fingerprints`` are cached.
+    ``groups`` names runs that differ only in the seed; runs with ``fingerprints`` are cached;
+    ``starts`` are tested as baselines are, apart from the other runs.
     """
     texts = [text for task in tasks for text in task.texts()]
     limit = config.candidates or max(len(vectors.vocabulary) for vectors in runs.values())
@@ -61,7 +63,9 @@ def compare_vectors(
         bands = frequency_bands(task, next(iter(runs.values()))) if config.bands else {}
         # the same measurements, whatever the folder and the other sets are
         cache = MeasurementCache(renamed(task, bare_name(task.dataset)), contents)
-        evaluation = SetEvaluation(task, set_index, vectors, groups, config, cache, bands)
+        evaluation = SetEvaluation(
+            task, set_index, vectors, groups, config, cache, bands, {*baselines, *starts}
+        )
         failures += evaluation.find_known_items()
         failures += evaluation.measure(progress, len(tasks))
         scores += note_published(evaluation.scores(), task, chosen, foreign)

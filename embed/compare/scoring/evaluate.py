@@ -1,7 +1,7 @@
 """Evaluate all runs on one set: scores with intervals, and paired tests."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from threading import Lock
@@ -49,7 +49,7 @@ class SetEvaluation:
     """Evaluates all runs on one set: find known items, measure, then read scores and pairs.
 
     ``vectors`` are the runs by name, then the baselines; ``groups`` are runs that differ only in
-    the seed.
+    the seed; ``controls`` are baselines and starts.
     """
 
     def __init__(
@@ -61,9 +61,11 @@ class SetEvaluation:
         config: CompareConfig,
         cache: MeasurementCache,
         bands: Bands,
+        controls: Collection[str],
     ) -> None:
         self._task, self._set_index, self._vectors, self._groups = task, set_index, vectors, groups
         self._config, self._cache, self._bands = config, cache, bands
+        self._controls = controls
         self._known: dict[str, np.ndarray] = {}
         self._covered: dict[str, np.ndarray] = {}
         self._shared = np.zeros(task.n_items, dtype=bool)
@@ -140,13 +142,13 @@ class SetEvaluation:
                     yield self._score(name, shared, result)
 
     def pairs(self) -> Iterator[Pair]:
-        """Test every two runs, with Holm's correction for methods apart from single seeds."""
+        """Test every two runs; Holm's correction is apart for single seeds, and for controls."""
         found, groups = self._found[True], self._groups
         members = {run for name, runs in groups.items() if name in found for run in runs}
         yield from self._family([name for name in found if name not in members])
         for pair in self._family([n for n in found if n not in groups] if members else []):
             if members & {pair.a, pair.b}:
-                yield pair
+                yield pair if pair.family == "controls" else replace(pair, family="seeds")
 
     def _evaluate_run(self, name: str) -> tuple[list[_Result], list[_Result]] | ArtifactError:
         """Return all metrics of a run, on the shared items and on all items it covers."""
@@ -206,7 +208,10 @@ class SetEvaluation:
         return results
 
     def _family(self, names: Sequence[str]) -> Iterator[Pair]:
-        """Test every two of these runs, with Holm's correction for each metric."""
+        """Test every two of these runs for each metric.
+
+        Holm's correction is of the pairs of runs that were named, and of all others apart.
+        """
         found = self._found[True]
         for column in _columns({name: found[name] for name in names}):
             # a run may have no items here, and baselines may lack an item that all runs cover
@@ -220,11 +225,16 @@ class SetEvaluation:
             ]
             two = list(combinations(defined, 2))
             differences = [paired(a, b, whole.units) for (_, a), (_, b) in two]
-            corrected = holm([difference.p for difference in differences]).tolist()
-            for ((a, _), (b, _)), difference, p in zip(two, differences, corrected, strict=True):
+            named = np.array([not {a, b} & set(self._controls) for (a, _), (b, _) in two], bool)
+            p = np.array([difference.p for difference in differences])
+            for family in (named, ~named):
+                p[family] = holm(p[family])
+            for ((a, _), (b, _)), difference, own, value in zip(
+                two, differences, named.tolist(), p.tolist(), strict=True
+            ):
                 yield Pair(
                     a, b, self._set_index, whole.task, whole.dataset, whole.metric, whole.section,
-                    replace(difference, p=p),
+                    replace(difference, p=value), "runs" if own else "controls",
                 )  # fmt: skip
 
     def _score(self, name: str, shared: bool, result: _Result) -> Score:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
@@ -28,6 +28,7 @@ from firth.embed.protocols import StaticVectors
 from firth.embed.registry import Chosen
 from firth.embed.runs.run import Run
 from firth.embed.vectors.context_vectors import with_contexts
+from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors
 
 IN_MEMORY = "in memory"  # instead of the method of a run
@@ -49,6 +50,7 @@ class Opened:
     # cache names of the vectors; only of runs with checksums, which never change once written
     fingerprints: Mapping[str, str]
     paths: Mapping[str, Path]  # of runs that are not in memory, without starts
+    starts: frozenset[str] = frozenset()  # shown beside the runs that were named
 
 
 def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -> Opened:
@@ -78,16 +80,64 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
     groups = seed_groups(paths)
     contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
+    opened_starts = set()
     for name, run in first_of_seeds(vectors, groups).items() if starts else ():
         start = f"{name}{_START}"
         if start not in vectors and run.start is not None:
             contextual[start] = run.start
+            opened_starts.add(start)
             # chosen defaults are those of the pooling, which the start does without
             facts = {key: value for key, value in about[name].items() if key != _CHOSEN}
             about[start] = {**facts, "method": "words of a masked LM without context"}
             if name in fingerprints:
                 fingerprints[start] = f"{fingerprints[name]}{_START}"
-    return Opened(contextual, about, groups, _with_layers(fingerprints, contextual), paths)
+    return Opened(
+        contextual, about, groups, _with_layers(fingerprints, contextual), paths,
+        frozenset(opened_starts),
+    )  # fmt: skip
+
+
+def distinct_runs(opened: Opened) -> Opened:
+    """Leave out runs that have the same vectors as an earlier one, with a note."""
+    distinct: list[str] = []
+    for name in opened.vectors:
+        same = (other for other in distinct if _same_vectors(opened, name, other))
+        if (other := next(same, None)) is None:
+            distinct.append(name)
+        else:
+            note(f"{name}: has the same vectors as {other}, compared once")
+    groups = {
+        group: tuple(run for run in runs if run in distinct)
+        for group, runs in opened.groups.items()
+    }
+    return replace(
+        opened,
+        vectors={name: opened.vectors[name] for name in distinct},
+        about={name: opened.about[name] for name in distinct},
+        groups={group: runs for group, runs in groups.items() if len(runs) > 1},
+        fingerprints={n: each for n, each in opened.fingerprints.items() if n in distinct},
+        paths={name: path for name, path in opened.paths.items() if name in distinct},
+    )
+
+
+def _same_vectors(opened: Opened, *names: str) -> bool:
+    """Return whether two runs are copies, or give every word of any text the same bytes."""
+    a, b = (opened.vectors[name] for name in names)
+    if not (isinstance(a, WordVectors) and isinstance(b, WordVectors)):  # has an encoder
+        first, second = (opened.about[name]["fingerprint"] for name in names)
+        return type(a) is type(b) and first == second
+    if any((a.subwords, b.subwords, a.pieces, b.pieces)):
+        first, second = (opened.fingerprints.get(name) for name in names)
+        return first is not None and first == second
+    return (
+        is_dense(a.matrix)
+        and is_dense(b.matrix)
+        and a.matrix.shape == b.matrix.shape
+        and a.text == b.text
+        and np.array_equal(a.matrix[:1], b.matrix[:1])  # tells most runs apart
+        and list(a.vocabulary) == list(b.vocabulary)
+        and np.array_equal(a.matrix, b.matrix)
+    )
 
 
 def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig) -> Comparison:
@@ -104,6 +154,7 @@ def compare_opened(opened: Opened, tasks: Sequence[Task], config: CompareConfig)
             groups=opened.groups,
             fingerprints=opened.fingerprints,
             chosen=chosen,
+            starts=opened.starts,
         )
 
 

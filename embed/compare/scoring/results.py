@@ -35,7 +35,9 @@ class Pair:
     dataset: str
     metric: str
     section: str | None
-    difference: Difference  # a minus b; p is Holm-corrected over all pairs of this set and metric
+    difference: Difference  # a minus b; p is Holm-corrected over the family in this set and metric
+    # ``runs`` that were named, single ``seeds``, or ``controls``: with a baseline or a start
+    family: str = "runs"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from firth.corpora.artifacts.artifact import checksums, write_json
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.inputs.encoder_access import WithEncoder, encoder_of, scorer_of
-from firth.embed.compare.scoring.open_runs import open_runs
+from firth.embed.compare.scoring.open_runs import distinct_runs, open_runs
 from firth.embed.vectors.onehot import random_vectors
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output
@@ -119,6 +119,27 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     scores = {each["run"]: each["score"] for each in json.loads(done)["results"]}
     assert scores[f"{trained} start"] != scores[str(trained)]
     assert "words of a masked LM without context" in page.read_text(encoding="utf-8")
+
+
+def test_runs_with_the_same_vectors_are_compared_once(run, words, sets, tmp_path, capsys):
+    trained = tmp_path / "mlm"
+    shutil.copytree(run, trained)
+    np.save(trained / "first_vectors.npy", random_vectors(
+        open_pieces(trained / "tokenizer.json").names, 16, 2).matrix)  # fmt: skip
+    write_json(trained / "checksums.json", checksums(trained))
+    start = open_runs([trained], starts=True).vectors[f"{trained} start"]
+    same = WordVectors(list(start.vocabulary), start.matrix.copy(), text=start.text)
+    other = WordVectors(list(start.vocabulary), start.matrix * 2, text=start.text)
+    shutil.copytree(trained, tmp_path / "copy")
+
+    runs = {"mlm": trained, "svd": same, "twice": other, "again": same, "copy": tmp_path / "copy"}
+    found = distinct_runs(open_runs(runs, starts=True))
+
+    assert list(found.vectors) == ["mlm", "svd", "twice"]
+    assert (list(found.about), list(found.paths)) == (["mlm", "svd", "twice"], ["mlm"])
+    shown = capsys.readouterr().err
+    assert "mlm start: has the same vectors as svd, compared once" in shown
+    assert "copy: has the same vectors as mlm, compared once" in shown
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def test_json_fields_and_null_with_a_reason():
         ],
         "pairs": [
             {"a": "a", "b": "random", **shared}
-            | {"difference": 0.25, "low": -0.5, "high": 0.75, "p": 0.125}
+            | {"difference": 0.25, "low": -0.5, "high": 0.75, "p": 0.125, "family": "runs"}
         ],
     }
 

@@ -249,9 +249,14 @@ def test_all_defined_pairs_are_tested_with_holms_correction(all_sets):
         ]
         pairs = [pair for pair in found.pairs if key(pair) == name]
         assert [(pair.a, pair.b) for pair in pairs] == list(itertools.combinations(resampled, 2))
-        np.testing.assert_array_equal(
-            [pair.difference.p for pair in pairs], holm([each.p for each in raw])
-        )
+        with_baseline = [bool({pair.a, pair.b} & {"one-hot", "random"}) for pair in pairs]
+        assert [pair.family for pair in pairs] == [
+            "controls" if each else "runs" for each in with_baseline
+        ]
+        expected = np.array([each.p for each in raw])
+        for family in (np.array(with_baseline), ~np.array(with_baseline)):
+            expected[family] = holm(expected[family])
+        np.testing.assert_array_equal([pair.difference.p for pair in pairs], expected)
         for pair, each in zip(pairs, raw, strict=True):
             assert pair.difference.difference == each.difference
             assert (pair.difference.low, pair.difference.high) == (each.low, each.high)
@@ -275,11 +280,23 @@ def test_the_p_of_five_questions_by_hand(tmp_path):
     accuracy = {s.run: s.score for s in found.scores if s.measured.metric == "accuracy"}
     assert accuracy == {"good": 1.0, "bad": 0.0, "one-hot": 0.0, "random": 0.0}
     p = {(d.a, d.b): d.difference.p for d in found.pairs if d.metric == "accuracy"}
-    # Holm: three of 0.0625 among six, then three of 1
-    against_good = {("good", other): 6 * 0.0625 for other in ("bad", "one-hot", "random")}
-    assert p == against_good | dict.fromkeys(
-        [("bad", "one-hot"), ("bad", "random"), ("one-hot", "random")], 1.0
-    )
+    # Holm: 0.0625 alone; with baselines two of 0.0625 among five, then three of 1
+    with_baseline = [("good", "one-hot"), ("good", "random"), ("bad", "one-hot"), ("bad", "random")]
+    assert p == {
+        ("good", "bad"): 0.0625, ("one-hot", "random"): 1.0,
+        **dict(zip(with_baseline, [5 * 0.0625] * 2 + [1.0] * 2, strict=True)),
+    }  # fmt: skip
+
+    runs = {"good": good, "bad": bad, "start": np.roll(good, 3, axis=0)}
+    found = compare_vectors(
+        {name: WordVectors(words, matrix) for name, matrix in runs.items()},
+        read_tasks(config), replace(config, baselines="none"), starts=["start"],
+    )  # fmt: skip
+    p = {(d.a, d.b): (d.difference.p, d.family) for d in found.pairs if d.metric == "accuracy"}
+    assert p == {
+        ("good", "bad"): (0.0625, "runs"), ("good", "start"): (2 * 0.0625, "controls"),
+        ("bad", "start"): (1.0, "controls"),
+    }  # fmt: skip
 
 
 def test_an_undefined_score_has_a_reason_and_no_pair_and_one_item_no_interval(tiny, sets):
