@@ -12,6 +12,15 @@ the table shows numbers of one record. In a path ``*`` stands for every key, and
 list of objects by their ``run``. With either of them all records are alike, so the numbers of one
 column must also have the same key. An element of a list has its string fields as key.
 
+Measured numbers of prose (decimals, percentages, multiples, times and sizes; outside of code)
+stand in the same section in a table with stored data or in a block of code, in such a table of a page that
+the paragraph links to, or in the records that a comment directly above the paragraph names:
+
+    <!-- figures: results/svd.json#results -->
+
+A line of ``tests/figures_of_prose.txt`` has a page, how many other measured numbers it still has,
+which may only fall, and those of its numbers that are no results (settings, cited papers).
+
 What stays unnoticed: rows whose labels are exchanged, and a few wrong digits
 (``test_wrong_digits_are_noticed``).
 """
@@ -34,6 +43,8 @@ RESULTS = [*sorted((BENCHMARKS / "results").glob("*.json")), ROOT / "embed/compa
 WITHOUT_COMMIT = {"sentences.json", "word2vec-options.json"}
 # Tables whose figures nobody can check: lower this when one gets its data.
 MOST_NOT_STORED = 6
+MOST_EXCEPTIONS = 40  # lines
+MOST_NUMBERS = 120  # that the mark of a paragraph names: more would explain wrong ones, too
 NUMBER = re.compile(
     r"(?<![\w:.-])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d+)?(?!\.?\d)"
 )
@@ -279,3 +290,118 @@ def test_results_record_commit_and_machine_and_name_no_folder_of_it(path):
         commit = about["git"] if isinstance(about, dict) else None
         assert bool(commit) == (path.name not in WITHOUT_COMMIT)
         assert about if path.name in WITHOUT_COMMIT else about["machine"]
+
+
+MEASURED = re.compile(
+    r"(?<![\w.:/=-])(?:(?:\d{1,3}(?:,\d{3})+|\d+)?\.\d+|(?:\d{1,3}(?:,\d{3})+|\d+)(?=(?: to \d+)? ?"
+    r"(?:%|seconds|minutes|ms\b|times\b|[MGk]B\b|points|x\b|-fold)))(?![\w-]|\.\d|,\d)"
+)
+NOT_MEASURED = re.compile(  # levels, versions and formulas, blanked before numbers are looked for
+    r"95 %|at (?:the )?5 %|\bp (?:at most|below|above|<|>|≤) \.0\d+|Python 3\.\d+|version \d[\d.]*|"
+    r"(?:above|below|at) \.05\b|\b[pqs] [≤>=<]+ 0?\.\d+|± 1\.96|\^\.\d+|\"[\d.]+\"|"
+    r"(?:WCAG|License|§|sections?|equations?) ?\d[\d.]*|arXiv:\S+|"
+    r"`[^`]*`|\]\([^)]*\)|https?://\S+|<!--.*?-->|\$[^$]+\$"
+)
+EXCEPTIONS = Path(__file__).with_name("figures_of_prose.txt")
+
+
+def plain(number):
+    """Return a number without its sign and a zero before the point."""
+    return re.sub(r"^0(?=\.)", "", number.lstrip("−-+±"))
+
+
+@functools.cache
+def stored_numbers(page):
+    """Return by line of a page's tables the figures that stored data explain."""
+    return {
+        table.line: {plain(figure.text) for row in table.rows for figure in row}
+        for table in tables(page)
+        if table.mark and not table.mark.startswith("not stored")
+    }
+
+
+def sections(page):
+    """Yield for each section of a page its paragraphs (line, mark, text), and what explains them.
+
+    In pages whose commands are run, all output explains all paragraphs.
+    """
+    text = page.read_text(encoding="utf-8")
+    parts = [text] if "<!-- demo: " in text else re.split(r"(?m)^(?=## )", text)
+    first = 1
+    for part in parts:
+        paragraphs, explained, code, mark, block, at = [], set(), False, None, [], 0
+        for number, line in enumerate([*part.splitlines(), ""], first):
+            code ^= (fence := line.lstrip().startswith("```"))
+            found = re.fullmatch(r"<!-- figures: (.*) -->", line)
+            ends = fence or code or not line.strip() or line.startswith(("|", "#", "<!--"))
+            if ends and block:
+                paragraphs.append((at, mark, " ".join(block)))
+                block = []
+            mark = found[1] if found else None if ends else mark
+            explained |= stored_numbers(page).get(number, set())
+            if code and not fence:
+                explained |= {plain(each[0]) for each in NUMBER.finditer(line)}
+            if not ends:
+                at = at if block else number
+                block.append(line)
+        first += part.count("\n")
+        yield paragraphs, explained
+
+
+def unexplained(page, allowed=()):
+    """Return the measured numbers of a page's prose that nothing explains, with their lines."""
+    found = []
+    for paragraphs, of_section in sections(page):
+        for line, mark, text in paragraphs:
+            explained = {*of_section, *map(plain, allowed)}
+            for link in re.findall(r"\]\(([^)#:]+\.md)", text):  # tables of a page that it cites
+                explained |= set().union(*stored_numbers((page.parent / link).resolve()).values())
+            if mark:
+                size = sum(len(record) for record in records(mark)[0])
+                assert size <= MOST_NUMBERS, f"{page}:{line}: {size} numbers; name fewer records"
+            cleaned = NOT_MEASURED.sub(" ", text)
+            for number in MEASURED.finditer(cleaned):
+                after = cleaned[number.end() :].lstrip()[:8]
+                units = [u for u in UNITS if re.match(rf"(?:to \d+ )?{u}(?![A-Za-z])", after)]
+                figure = Figure((0, 0), number[0], (1.0, *(UNITS[unit] for unit in units)))
+                if plain(number[0]) not in explained and not (mark and any(keys_of(mark, figure))):
+                    found.append(f"{line}: {number[0]}")
+    return found
+
+
+def exceptions():
+    """Return by page the numbers that are not measured, and how many others it may have."""
+    lines = EXCEPTIONS.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MOST_EXCEPTIONS, "measured numbers belong into tables with stored data"
+    found = {}
+    for line in lines:
+        page, more, *allowed = line.split()
+        found[page] = int(more), allowed
+    return found
+
+
+def test_measured_numbers_of_prose_are_those_of_data():
+    listed, wrong = exceptions(), {}
+    for page in PAGES:
+        name = str(page.relative_to(ROOT))
+        most, allowed = listed.pop(name, (0, []))
+        found = unexplained(page, allowed)
+        if len(found) > most:
+            wrong[name] = (len(found), most, found)
+    assert not wrong, "not in a table with data, a block of code or a marked result, or " + str(
+        wrong
+    )
+    assert not listed
+
+
+def test_numbers_of_prose_are_explained_by_tables_code_and_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "## A\n\nIt has .513, not .514, in 3 sets of `0.7`, p below .05, 95 % intervals.\n\n"
+        "<!-- figures: results/x.json -->\n| run | score |\n|---|---|\n| a | .513 |\n\n"
+        "## B\n\nHere .513 is elsewhere; 7.5 of code.\n\n```text\nloss 7.5\n```\n\n"
+        "<!-- figures: results/intervals.json#collocates/by_hits/* -->\nIt is .951, not .123456.\n",
+        encoding="utf-8",
+    )
+    assert unexplained(page, []) == ["3: .514", "12: .513", "19: .123456"]
+    assert unexplained(page, [".514", ".123456"]) == ["12: .513"]
