@@ -323,10 +323,10 @@ def stored_numbers(page):
 def sections(page):
     """Yield for each section of a page its paragraphs (line, mark, text), and what explains them.
 
-    In pages whose commands are run, all output explains all paragraphs.
+    In pages with commands, all output explains all paragraphs.
     """
     text = page.read_text(encoding="utf-8")
-    parts = [text] if "<!-- demo: " in text else re.split(r"(?m)^(?=## )", text)
+    parts = [text] if "```console" in text else re.split(r"(?m)^(?=## )", text)
     first = 1
     for part in parts:
         paragraphs, explained, code, mark, block, at = [], set(), False, None, [], 0
