@@ -12,9 +12,9 @@ the table shows numbers of one record. In a path ``*`` stands for every key, and
 list of objects by their ``run``. With either of them all records are alike, so the numbers of one
 column must also have the same key. An element of a list has its string fields as key.
 
-Measured numbers of prose (decimals, percentages, multiples, times and sizes; outside of code)
-stand in the same section in a table with stored data or in a block of code, in such a table of a page that
-the paragraph links to, or in the records that a comment directly above the paragraph names:
+Measured numbers of prose (decimals, percentages, multiples, times and sizes; outside of code) stand
+in the same section in a table with stored data or in a block of code, in such a table of a page
+that the paragraph links to, or in the records that a comment directly above it names:
 
     <!-- figures: results/svd.json#results -->
 
