@@ -129,7 +129,7 @@ def ppmi_interval(units: Counts) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Measure:
+class Association:
     """A measure of association: what words are sorted by, and what has an interval."""
 
     score: Callable[[Counts], np.ndarray]
@@ -140,10 +140,10 @@ class Measure:
 
 _RATIO = (log_odds_ratio, "log odds ratio")
 MEASURES = {
-    "log-odds": Measure(log_odds, z_score, *_RATIO),
-    "log-likelihood": Measure(log_likelihood, log_likelihood, *_RATIO),
-    "log-dice": Measure(log_dice, log_dice, log_dice_interval, "log-dice"),
-    "ppmi": Measure(ppmi, ppmi, ppmi_interval, "ppmi"),
+    "log-odds": Association(log_odds, z_score, *_RATIO),
+    "log-likelihood": Association(log_likelihood, log_likelihood, *_RATIO),
+    "log-dice": Association(log_dice, log_dice, log_dice_interval, "log-dice"),
+    "ppmi": Association(ppmi, ppmi, ppmi_interval, "ppmi"),
 }
 _TWO_TEXTS = ("log-odds", "log-likelihood")  # measures that compare any two texts
 
@@ -310,7 +310,9 @@ class _Comparison:
         share = share / max(1, share.sum())
         return Counts(near, near.sum(), other, other.sum(), share, np.array(self.n_hits))
 
-    def scored(self, types: np.ndarray, totals: np.ndarray, measure: Measure) -> list[Collocate]:
+    def scored(
+        self, types: np.ndarray, totals: np.ndarray, measure: Association
+    ) -> list[Collocate]:
         """Return some types with scores and intervals."""
         if not len(types):
             return []
