@@ -11,20 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from firth.corpora.artifacts.arrays import save_array
 from firth.corpora.artifacts.artifact import artifact_paths, checksum, resumes
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
-from firth.corpora.common.reporting import progress
+from firth.corpora.common.reporting import (
+    Progress,
+    SilentReporter,
+    progress,
+    reporting_to,
+)
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
-from firth.embed.contextual.pooling import PoolConfig, pool_words
+from firth.embed.contextual.pooling import PoolConfig, Pooled, pool_words
 from firth.embed.runs.writer import CONFIG, RunWriter, new_run, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
-from firth.embed.vectors.word_vectors import open_start
+from firth.embed.vectors.word_vectors import UNTRAINED, open_start
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.config import TUNING, MlmConfig, MlmTuning
 from firth.pretrain.data.text import TextSplits, learn_text_pieces, open_text
@@ -32,7 +38,6 @@ from firth.pretrain.device import choose_device, device_name, explain_out_of_mem
 from firth.pretrain.inference.mlm_encoder import encoder_class, open_run
 from firth.pretrain.inference.trained_encoder import TrainedEncoder
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.model.nearby_heads import look_nearby
 from firth.pretrain.model.weights import WEIGHTS, read_model, save_model
 from firth.pretrain.training.autotune import (
     TUNED_FILE,
@@ -51,8 +56,7 @@ from firth.pretrain.training.warm_start import (
     NONE,
     check_source,
     count_words,
-    open_first_vectors,
-    start_from,
+    untrained_model,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +99,8 @@ def train_mlm(
         By ``objective``, on the device of the training. With ``out``, its ``path`` is the run:
         ``config.json``, ``provenance.json``, ``tokenizer.json``, ``model.safetensors``,
         ``metrics.jsonl``, ``held_out.npy`` float64 (2, U), ``vocabulary.tsv``, ``vectors.npy``
-        float32 (V, S + D), ``centers.npy`` float32 (4, D) of joined vectors, ``checksums.json``.
+        float32 (V, S + D), ``centers.npy`` float32 (4, D) of joined vectors, ``untrained.npy``
+        float32 (V, D), the last D columns as an untrained encoder pools them, ``checksums.json``.
         Unless the start was random, ``first_vectors.npy`` float32 (P, D) of the pieces, and
         ``start``, a run of the words without context, S wide.
 
@@ -192,12 +197,7 @@ def _train(
                 seconds = make_first_vectors(run, text, data, threads)
     timer = StepTimer(data, device, batch // group.size)
     tuned = tune_once(run / TUNED_FILE, timer, threads, group)
-    model = MaskedLanguageModel(data.shape, seed=config.seed)
-    if config.init != NONE:
-        start_from(model, open_first_vectors(run), data.counts.cpu())
-    if model.config.nearby_heads:
-        look_nearby(model)
-    model = model.to(device)
+    model = untrained_model(run, data.shape, config, data.counts.cpu()).to(device)
     train_model(model, data, tuned, run, group, seconds=seconds, tuning=tuning)
     if group.is_first:
         write_whole(run / WEIGHTS, lambda path: save_model(model, path))
@@ -245,17 +245,31 @@ def _write_vectors(
 
     By the defaults of ``firth pool``, which makes others.
     """
-    model = read_model(partial / WEIGHTS, config.shape(n_pieces=len(pieces)), device)
+    shape = config.shape(n_pieces=len(pieces))
+    model = read_model(partial / WEIGHTS, shape, device)
     count_words(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial)
     # in half precision, if training was: means of many states lose nothing by it, but a rounded
     # score may choose another slot
     dtype = torch.float32 if SCORES[model.config.attention_score].random else dtype
-    encoder = encoder_class(model.config)(model, pieces, corpus.text, start=start, dtype=dtype)
     pooling = PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
+
+    def pool(model: MaskedLanguageModel, show: Progress) -> Pooled:
+        opened = encoder_class(shape)
+        encoder = opened(model, pieces, corpus.text, start=start, dtype=dtype)
+        return pool_words(encoder, corpus, pooling, show)
+
+    if not (partial / UNTRAINED).is_file():
+        same_bias = torch.ones(len(pieces), dtype=torch.int64)  # states do not depend on it
+        untrained = untrained_model(partial, shape, config, same_bias).to(device)
+        # notes follow with the trained encoder
+        with progress("pooling untrained", "tokens") as show, reporting_to(SilentReporter()):
+            matrix = pool(untrained, show).vectors.matrix
+        states = matrix if start is None else matrix[:, start.dim :]
+        write_whole(partial / UNTRAINED, lambda path: save_array(path, states))
     with progress("pooling", "tokens") as show:
-        pooled = pool_words(encoder, corpus, pooling, show)
+        pooled = pool(model, show)
     pooled.vectors.save(partial)
     return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}

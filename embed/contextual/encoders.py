@@ -16,6 +16,8 @@ from firth.embed.formats.huggingface import (
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.registry import ENCODERS
 from firth.embed.runs.run import Run
+from firth.embed.vectors.piece_table import START
+from firth.embed.vectors.word_vectors import open_start
 
 POOLED = "pool"  # the "method" of a run whose "encoder_run" contains the encoder
 ENCODER = "encoder_run"
@@ -59,6 +61,18 @@ def encoder_run(run: Path) -> Path:
         static = f"{run}: has only static vectors; for words in context pass a run of `train_mlm()`"
         raise ArtifactError(wrong_kind(run, RUN, "mlm") or static)
     return run
+
+
+def vectors_method(run: Run) -> str | None:
+    """Return the method of a run's vectors: ``svd + mlm`` if an SVD is their first part."""
+    if run.entries("pooling").get("source") != "joined":
+        return run.method
+    try:
+        source = encoder_run(run.path)
+        start = None if open_start(source) is None else Run.open(source / START).method or "svd"
+    except ArtifactError:
+        start = None
+    return run.method if start is None else f"{start} + {run.method}"
 
 
 def encoder_fingerprint(run: Path) -> str:

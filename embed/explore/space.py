@@ -13,7 +13,7 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import progress
 from firth.corpora.store.corpus import Corpus
-from firth.embed.contextual.encoders import encoder_run
+from firth.embed.contextual.encoders import encoder_run, vectors_method
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
 from firth.embed.explore.maps import plane, umap_places
@@ -82,7 +82,7 @@ class Space:
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the run."""
         try:
-            method = Run.open(self.path).method or "vectors"
+            method = vectors_method(Run.open(self.path)) or "vectors"
         except ArtifactError:
             method = "vectors"
         return {

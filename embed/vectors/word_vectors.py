@@ -42,6 +42,7 @@ INPUTS = "inputs.npy"
 BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
 CENTERS = "centers.npy"  # of joined vectors, see firth.embed.contextual.joined
+UNTRAINED = "untrained.npy"  # last columns of what an encoder pools before its training
 _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 
 
@@ -276,6 +277,23 @@ class WordVectors:
         if start is None:
             return None
         return with_matrix(self, start.rows(self.vocabulary), f"{self.name} start")
+
+    @cached_property
+    def untrained(self) -> "WordVectors | None":
+        """What the encoder of a masked LM pools before its training; None if it is not stored.
+
+        Its count vectors, if they are joined with any, are those of the trained encoder.
+        """
+        if self.path is None or not (file := self.path / UNTRAINED).is_file():
+            return None
+        states = open_array(file, np.float32, 2)
+        if len(states) != len(self) or states.shape[1] > self.dim:
+            raise ArtifactError(
+                f"{file}: has shape {states.shape}, which does not fit {len(self)} words of "
+                f"{self.dim} dimensions; train the run again"
+            )
+        matrix = np.concatenate([self.matrix[:, : self.dim - states.shape[1]], states], axis=1)
+        return with_matrix(self, matrix, f"{self.name} untrained")
 
     @cached_property
     def centers(self) -> np.ndarray | None:

@@ -111,8 +111,9 @@ def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
         tokenizer = (Path(folder) / "pieces").stat().st_size
     dim = config.size.dim
     n_words, lines = len(view.words), len(word_lines(view.words, view.counts))
-    width, start = dim, 0
+    width, start, untrained = dim, 0, 2 * dim
     if config.init != NONE:
+        untrained = dim
         width = start_config(corpus, config).dim or dim if config.init == AUTO else dim
         start = 4 * width * (n_words + len(pieces)) + 4 * dim * len(pieces) + tokenizer + lines
-    return 4 * (width + dim) * n_words + start + tokenizer + lines + _ABOUT
+    return 4 * (width + dim + untrained) * n_words + start + tokenizer + lines + _ABOUT

@@ -37,7 +37,8 @@ from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.config import MlmConfig
 from firth.pretrain.data.text import TextSplits
 from firth.pretrain.model.encoder import MaskedLanguageModel
-from firth.pretrain.shape import INIT_STD
+from firth.pretrain.model.nearby_heads import look_nearby
+from firth.pretrain.shape import INIT_STD, EncoderConfig
 
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
@@ -185,6 +186,19 @@ def vectors_from_words(words: WordVectors, pieces: Pieces, *, run: str) -> np.nd
             "pass a run of a text like this one, or `init=auto`"
         )
     return rows
+
+
+def untrained_model(
+    run: Path, shape: EncoderConfig, config: MlmConfig, counts: torch.Tensor
+) -> MaskedLanguageModel:
+    """Return the model as its training begins, with the first vectors of a run."""
+    # counts: int64 (V,), of the pieces
+    model = MaskedLanguageModel(shape, seed=config.seed)
+    if config.init != NONE:
+        start_from(model, open_first_vectors(run), counts)
+    if shape.nearby_heads:
+        look_nearby(model)
+    return model
 
 
 def start_from(model: MaskedLanguageModel, vectors: np.ndarray, counts: torch.Tensor) -> None:

@@ -45,7 +45,7 @@ from tests.pretrain.small_training import OFTEN, SMALL, corpus_of, tree_corpus_o
 FILES = [
     "centers.npy", "checksums.json", "config.json", "first_vectors.npy", "held_out.npy",
     "metrics.jsonl", "model.safetensors", "provenance.json", "start",
-    "tokenizer.json", "vectors.npy", "vocabulary.tsv",
+    "tokenizer.json", "untrained.npy", "vectors.npy", "vocabulary.tsv",
 ]  # fmt: skip
 
 
@@ -273,6 +273,42 @@ def test_a_run_keeps_what_it_was_started_from(corpus, run, tmp_path):
     assert WordVectors.open(random).start is None
     first = read_metrics(random / "metrics.jsonl")[0]
     assert first["held_out_loss"] == pytest.approx(np.log(60), abs=0.3)
+
+
+def test_a_run_keeps_what_its_encoder_pools_before_training(corpus, run, tmp_path, monkeypatch):
+    vectors, width = WordVectors.open(run), WordVectors.open(run).start.dim
+    untrained = vectors.untrained
+    assert untrained.name == f"{run} untrained"
+    np.testing.assert_array_equal(untrained.matrix[:, :width], vectors.matrix[:, :width])
+    monkeypatch.setattr(train, "train_model", lambda *given, **options: None)
+    for number, options in enumerate([{}, {"init": "none"}, {"objective": "causal"}]):
+        made = WordVectors.open(make_mlm_run(corpus, small(**options), tmp_path / str(number)))
+        np.testing.assert_array_equal(made.untrained.matrix, made.matrix)  # it was not trained
+        if not options:
+            np.testing.assert_array_equal(made.matrix, untrained.matrix)
+            assert (untrained.matrix[:, width:] != vectors.matrix[:, width:]).any()
+
+
+def test_vectors_before_training_are_pooled_once_and_fit_the_words(
+    corpus, run, tmp_path, monkeypatch
+):
+    pool, calls = train.pool_words, []
+
+    def die_second(*given):
+        calls.append(given)
+        return pool(*given) if len(calls) == 1 else die()
+
+    with monkeypatch.context() as patch, pytest.raises(StoppedError):
+        patch.setattr(train, "pool_words", die_second)
+        make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
+    monkeypatch.delattr(train, "untrained_model")
+    made = make_mlm_run(corpus, small(), tmp_path / "run", tuning=SOME)
+    expected = np.load(run / "untrained.npy")
+    np.testing.assert_array_equal(np.load(made / "untrained.npy"), expected)
+    assert (made / "vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
+    np.save(made / "untrained.npy", expected[1:])
+    with pytest.raises(ArtifactError, match="does not fit 40 words of 56 dimensions; train the"):
+        _ = WordVectors.open(made).untrained
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ METHODS = {
     "nplm": "next-word network",
     "autoencoder": "auto-encoder of co-occurrence rows",
     "mlm": "masked language model",
+    "init": "vectors of another run",
     CAUSAL: "causal language model",
     "change": "words in several periods",
     "pool": "vectors pooled from an encoder",

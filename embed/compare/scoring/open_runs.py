@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -20,7 +21,7 @@ from firth.embed.compare.scoring.notes import chosen_defaults
 from firth.embed.compare.scoring.results import Comparison
 from firth.embed.compare.scoring.seed_groups import first_of_seeds, seed_groups
 from firth.embed.compare.task import Task
-from firth.embed.contextual.encoders import POOLED, encoder_run, open_encoder
+from firth.embed.contextual.encoders import POOLED, encoder_run, open_encoder, vectors_method
 from firth.embed.contextual.pooling import MASKING
 from firth.embed.formats.huggingface import is_huggingface, model_checksums, model_type
 from firth.embed.formats.vector_files import load_vectors
@@ -35,7 +36,12 @@ IN_MEMORY = "in memory"  # instead of the method of a run
 # Runs, or a name for each; vectors are paths too, of the run they were opened from if there is one.
 Runs = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
 _CHOSEN = "defaults_chosen"
-_START = " start"  # suffix of the names of the words of masked LMs without context
+_START = "start"
+# of masked LMs: what the names of runs shown beside them end in, and their methods
+_CONTROLS = {
+    _START: "words of a masked LM without context",
+    "untrained": "words of a masked LM before its training",
+}
 _SUMMED = " w+c"  # suffix of the names of runs whose context vectors were added
 
 
@@ -59,7 +65,7 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
     if not named:
         raise SettingError("no run to compare; pass at least one")
     paths = {name: Path(run) for name, run in named.items() if not _in_memory(run)}
-    about: dict[str, Mapping[str, Any]] = {}
+    about: dict[str, dict[str, Any]] = {}
     fingerprints = {}
     vectors: dict[str, WordVectors] = {}
     for name, run in named.items():
@@ -80,20 +86,22 @@ def open_runs(runs: Runs, *, add_contexts: bool = False, starts: bool = False) -
         return _with_contexts(vectors, Opened({}, about, seed_groups(paths), fingerprints, paths))
     groups = seed_groups(paths)
     contextual = {name: _with_encoder(paths.get(name), run) for name, run in vectors.items()}
-    opened_starts = set()
-    for name, run in first_of_seeds(vectors, groups).items() if starts else ():
-        start = f"{name}{_START}"
-        if start not in vectors and run.start is not None:
-            contextual[start] = run.start
-            opened_starts.add(start)
-            # chosen defaults are those of the pooling, which the start does without
-            facts = {key: value for key, value in about[name].items() if key != _CHOSEN}
-            about[start] = {**facts, "method": "words of a masked LM without context"}
-            if name in fingerprints:
-                fingerprints[start] = f"{fingerprints[name]}{_START}"
+    named = first_of_seeds(vectors, groups) if starts else {}
+    controls = set()
+    for (name, run), (suffix, method) in product(named.items(), _CONTROLS.items()):
+        control, words = f"{name} {suffix}", getattr(run, suffix)
+        if control in vectors or words is None:
+            continue
+        contextual[control] = words
+        controls.add(control)
+        about[control] = {**about[name], "method": method}
+        if suffix == _START:  # chosen defaults are those of the pooling, which it does without
+            about[control].pop(_CHOSEN, None)
+        if name in fingerprints:
+            fingerprints[control] = f"{fingerprints[name]} {suffix}"
     return Opened(
         contextual, about, groups, _with_layers(fingerprints, contextual), paths,
-        frozenset(opened_starts),
+        frozenset(controls),
     )  # fmt: skip
 
 
@@ -165,7 +173,7 @@ def describe_run(path: Path) -> dict[str, str]:
     if is_huggingface(path):
         return {"method": model_type(path), "fingerprint": fingerprint(model_checksums(path))}
     kept = _kept_checksums(path)
-    method = Run.open(path).method or "vectors folder"
+    method = vectors_method(Run.open(path)) or "vectors folder"
     return {"method": method, "fingerprint": fingerprint(kept or checksums(path))}
 
 

@@ -43,9 +43,10 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
 
 def _method(name: str, facts: RunFacts | None) -> str:
     """Describe the method of a run; that a language model is causal is a setting."""
+    parts = name.split(" + ")  # of joined vectors
     if facts and facts.config.get("objective") == CAUSAL:
-        name = CAUSAL
-    return METHODS.get(name, name)
+        parts[-1] = CAUSAL
+    return " + ".join(METHODS.get(part, part) for part in parts)
 
 
 def _name(text: Mapping[str, Any]) -> str:
