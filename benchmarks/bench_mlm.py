@@ -9,8 +9,9 @@ steps      tokens a second of the trainer's own step beside Hugging Face's model
 spans      the time of one layer of truncated attention by length and span, beside a dense mask.
 quality    with --quality CORPUS: an encoder trained for --minutes by the trainer, or with
            --quality RUN an existing run: held-out accuracy, and its scores beside its start and the
-           runs --beside: similarity, analogies, words in context, tags, minimal pairs. --role
-           tuning scores on the sets that settings may be chosen on.
+           runs --beside, with --untrained also the encoder before its training: similarity,
+           analogies, words in context, tags, minimal pairs. --role tuning scores on the sets that
+           settings may be chosen on.
 curves     with --curve NAME MINUTES RUN: the held-out scores of a run by step, and by minute if its
            steps take MINUTES in all.
 held_out   with --held-out CORPUS RUN...: the loss of each run on the held-out text of one corpus,
@@ -182,7 +183,10 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
             run = mlm_quality.train(
                 run, out, arguments.options, arguments.minutes, arguments.device
             )
-        found = mlm_quality.quality(run, arguments.beside, sets)
+        beside = [*arguments.beside]
+        if arguments.untrained:
+            beside.append(mlm_quality.untrained(run, folder / f"{run.name}-untrained"))
+        found = mlm_quality.quality(run, beside, sets)
     training = found["training"]
     print(f"held out: loss {HeldOutLoss.from_line(training)}, "
           f"unigrams {training['unigram_loss']:.3f}"
@@ -307,6 +311,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pool", type=Path, nargs="+", default=[], help="runs to pool, by name")
     parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
+    parser.add_argument("--untrained", action="store_true", help="compare the untrained encoder")
 
 
 if __name__ == "__main__":

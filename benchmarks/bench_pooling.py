@@ -5,17 +5,27 @@ and joined vectors with other numbers of contexts, other lengths of the second p
 centers. ``firth train-mlm`` makes RUN, whose corpus is read again.
 
     python benchmarks/bench_pooling.py out/AB-mlm --json benchmarks/results/mlm-pooling.json
+
+``--shares SVD`` compares lengths of the second part instead, with intervals: joined vectors of the
+encoder, and of the same encoder before its training, with their first part alone and with the run
+SVD, made by ``firth train-svd --side-means 100``.
+
+    python benchmarks/bench_pooling.py out/AB-mlm --words 30000 --shares out/AB-sides \
+        --json benchmarks/results/mlm-shares.json
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import harness
+import mlm_quality
 import numpy as np
 import roles
+from choosing import advantage
 
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
@@ -23,13 +33,14 @@ from firth.embed.contextual import joined
 from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import FIRST_VECTORS, PieceTable
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 from firth.pretrain.inference.mlm_encoder import MlmEncoder, open_run
 
 ROLE = roles.TUNING
 SETS = {"similarity": ("mturk287", "rg65"), "analogy": ("msr",), "categorization": ("ap",)}
 CONTEXTS = (1, 3, 10, 30)
 SHARES = (0.35, 0.5, 0.7, 1.0, 1.4)
+CHOICES = (0.35, 0.5, 0.7)  # of --shares
 
 
 def ways(
@@ -57,6 +68,71 @@ def ways(
     yield "joined with the input embeddings", 30, join(table, masked[30], n_pieces)
 
 
+def shares_of(run: Path, n_words: int) -> dict[str, WordVectors]:
+    """Return the vectors of a run, trained and not, with each length of the second part."""
+    trained, untrained, start = (
+        _first_words(vectors, n_words)
+        for opened in [WordVectors.open(run)]
+        for vectors in (opened, opened.untrained, opened.start)
+    )
+    candidates = {"start": start}
+    for (kind, vectors), share in product(
+        {"trained": trained, "untrained": untrained}.items(), CHOICES
+    ):
+        matrix = np.array(vectors.matrix)
+        matrix[:, start.dim :] *= share / joined.SHARE
+        candidates[f"{kind} {share:g}"] = with_matrix(vectors, matrix, f"{kind} {share:g}")
+    return candidates
+
+
+def _first_words(vectors: WordVectors | None, n_words: int) -> WordVectors:
+    """Return the most frequent words."""
+    assert vectors is not None, "trained with --init none, or by an earlier version"
+    words = list(vectors.vocabulary[:n_words])
+    return WordVectors(words, vectors.rows(words), text=vectors.text)
+
+
+def advantages(
+    candidates: dict[str, WordVectors], tasks: list[Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the mean difference of two candidates over the sets, with its interval."""
+    default = f"trained {joined.SHARE:g}"
+    shares = [f"{kind} {share:g}" for kind in ("trained", "untrained") for share in CHOICES]
+    pairs = [(name, "start") for name in (*shares, "side means")]
+    pairs += [(f"trained {share:g}", default) for share in CHOICES if share != joined.SHARE]
+    pairs += [(f"trained {share:g}", f"untrained {share:g}") for share in CHOICES]
+    pairs += [(name, "side means") for name in shares]
+    for new, old in pairs:
+        found = advantage([candidates[new]], [candidates[old]], tasks)
+        rounded = {key: round(getattr(found, key), 4) for key in ("difference", "low", "high")}
+        by_set = {name: round(value, 4) for name, value in found.by_set.items()}
+        yield f"{new} - {old}", {**rounded, "by_set": by_set}
+
+
+def choose(run: Path, side_means: Path, n_words: int, json: Path | None) -> None:
+    """Score each length of the second part, and compare them."""
+    tasks, candidates = roles.read_sets(SETS, role=ROLE), shares_of(run, n_words)
+    words = list(candidates["start"].vocabulary)
+    sides = WordVectors.open(side_means)
+    candidates["side means"] = WordVectors(words, sides.rows(words), text=sides.text)
+    training = mlm_quality.last_scores(run)
+    kept = ("step", "tokens", "seconds", "held_out_loss", "unigram_loss")
+    measured: dict[str, Any] = {
+        "benchmark": "pooling", "words": len(words), "preset": Run.open(run).options["preset"],
+        "training": {key: training[key] for key in kept}, "shares": {}, "advantages": {},
+    }  # fmt: skip
+    for name, vectors in candidates.items():
+        scores = harness.score_by_set(tasks, vectors)
+        mean = float(np.mean([score or 0.0 for score in scores.values()]))
+        measured["shares"][name] = {"scores": scores, "mean": mean}
+        print(name, scores, f"{mean:.4f}", flush=True)
+    for name, found in advantages(candidates, tasks):
+        measured["advantages"][name] = found
+        print(name, found, flush=True)
+        if json:
+            write_json(json, {**measured, "machine": harness.machine()})
+
+
 def join(
     static: np.ndarray, masked: np.ndarray, n_pieces: np.ndarray, *,
     share: float = joined.SHARE, center: bool = True,
@@ -71,6 +147,9 @@ def join(
 def main() -> None:
     """Pool and score."""
     arguments = harness.parse(__doc__, more=_own_options)
+    if arguments.shares:
+        choose(arguments.run, arguments.shares, arguments.words, arguments.json)
+        return
     encoder, corpus = open_run(arguments.run, "cpu"), Run.open(arguments.run).corpus()
     first = PieceTable.open(arguments.run, FIRST_VECTORS)
     assert first is not None, f"{arguments.run} was trained with --init none"
@@ -108,6 +187,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("run", type=Path, help="a run of train-mlm on a tuning text")
     parser.add_argument("--words", type=int, default=10_000, help="the most frequent words")
+    parser.add_argument("--shares", type=Path, metavar="SVD", help="compare shares; with this run")
 
 
 if __name__ == "__main__":

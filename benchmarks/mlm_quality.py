@@ -1,16 +1,20 @@
 """Quality of a trained encoder: its scores beside those of other runs, and its curve."""
 
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+from firth.corpora.artifacts.artifact import CHECKSUMS, checksums, write_json
 from firth.corpora.artifacts.metrics import METRICS, read_metrics
 from firth.embed.compare.api import compare
 from firth.embed.compare.config import CompareConfig
 from firth.embed.runs.run import Run
+from firth.embed.vectors.piece_table import TOKENIZER
 
 KEPT = ("run", "task", "dataset", "metric", "score", "low", "high", "items_used", "items_total")
 
@@ -47,6 +51,28 @@ def quality(run: Path, beside: Sequence[Path], config: CompareConfig) -> dict[st
         "training": last_scores(run),
         "results": results,
     }
+
+
+def untrained(run: Path, out: Path) -> Path:
+    """Copy a run with the weights that its training began with, and the vectors they pool to."""
+    from firth.corpora.tokenizer.json_format import open_pieces
+    from firth.embed.svd.piece_text import PieceText
+    from firth.embed.vectors.word_vectors import MATRIX, WordVectors
+    from firth.pretrain.config import MlmConfig
+    from firth.pretrain.data.text import open_text
+    from firth.pretrain.model.weights import WEIGHTS, encoder_config, save_model
+    from firth.pretrain.training.warm_start import untrained_model
+
+    opened, words = Run.open(run), WordVectors.open(run).untrained
+    assert words is not None, f"{run}: was trained by an earlier version"
+    config = opened.settings(MlmConfig).resolved()
+    text = open_text(opened.corpus(), config).train
+    counts = torch.from_numpy(PieceText(text, open_pieces(run / TOKENIZER)).counts)
+    shutil.copytree(run, out)
+    save_model(untrained_model(run, encoder_config(run), config, counts), out / WEIGHTS)
+    np.save(out / MATRIX, words.matrix)
+    write_json(out / CHECKSUMS, checksums(out))
+    return out
 
 
 def last_scores(run: Path) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import pytest
 
 from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.vectors.piece_table import PieceTable
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
 from tests.pretrain.small_run import small_corpus, small_encoder
 
 BENCH = Path(__file__).parents[1]
@@ -36,3 +38,23 @@ def test_the_default_is_among_the_ways_and_all_others_differ(bench, tmp_path):
     # as this encoder started at random, its words have no vectors but its input embeddings
     np.testing.assert_array_equal(found["counts of words", None], found["input embeddings", None])
     assert len({matrix.tobytes() for matrix in found.values()}) >= len(found) - 4
+
+
+def test_shares_are_lengths_of_the_second_part_of_both_encoders(bench, tmp_path):
+    run, rng = tmp_path / "run", np.random.default_rng(5)
+    (run / "start").mkdir(parents=True)
+    start, second = (rng.normal(size=(4, width)).astype(np.float32) for width in (3, 2))
+    parts = unit_length(start), bench.joined.SHARE * unit_length(second)
+    WordVectors([*"abcd"], np.concatenate(parts, axis=1)).save(run)
+    WordVectors([*"abcd"], start).save(run / "start")
+    np.save(run / "untrained.npy", bench.joined.SHARE * parts[0][:, :2])
+
+    found = bench.shares_of(run, 3)
+
+    assert list(found["start"].vocabulary) == [*"abc"]
+    np.testing.assert_array_equal(found["start"].matrix, start[:3])
+    for share in bench.CHOICES:
+        np.testing.assert_allclose(found[f"trained {share:g}"].matrix, np.concatenate(
+            [parts[0], share * unit_length(second)], axis=1)[:3], rtol=1e-5)  # fmt: skip
+        np.testing.assert_allclose(found[f"untrained {share:g}"].matrix, np.concatenate(
+            [parts[0], share * parts[0][:, :2]], axis=1)[:3], rtol=1e-5)  # fmt: skip

@@ -121,6 +121,34 @@ def test_the_start_of_a_masked_lm_is_compared_beside_it(run, words, sets, tmp_pa
     assert "words of a masked LM without context" in page.read_text(encoding="utf-8")
 
 
+def test_joined_vectors_and_those_before_training_are_called_so(run, words, sets, tmp_path):
+    trained, pooled = tmp_path / "mlm", tmp_path / "pooled"
+    shutil.copytree(run, trained)
+    (trained / "start").mkdir()
+    counted = random_vectors(words, 4, 5)
+    counted.save(trained / "start")
+    write_json(trained / "start" / "config.json", {"format": 1, "method": "svd"})
+    states = random_vectors(words, 16, 6).matrix
+    np.save(trained / "untrained.npy", states)
+    write_json(trained / "checksums.json", checksums(trained))
+    command("pool", trained, "--out", pooled, "--min-count", 1)
+    opened = open_runs([trained, pooled, run], starts=True)
+    assert {Path(name).name: about["method"] for name, about in opened.about.items()} == {
+        "mlm": "svd + mlm", "pooled": "svd + pool", Path(run).name: "mlm",
+        "mlm start": "words of a masked LM without context",
+        "mlm untrained": "words of a masked LM before its training",
+    }  # fmt: skip
+    untrained = opened.vectors[f"{trained} untrained"]
+    np.testing.assert_array_equal(untrained.matrix[:, -16:], states)
+    assert opened.starts == {f"{trained} start", f"{trained} untrained"}
+
+    page = tmp_path / "page.html"
+    done = output("compare", trained, sets[0], "--report", page, "--json")
+    families = {(pair["a"], pair["b"]): pair["family"] for pair in json.loads(done)["pairs"]}
+    assert families[str(trained), f"{trained} untrained"] == "controls"
+    assert "SVD of co-occurrence counts + masked language model" in page.read_text(encoding="utf-8")
+
+
 def test_runs_with_the_same_vectors_are_compared_once(run, words, sets, tmp_path, capsys):
     trained = tmp_path / "mlm"
     shutil.copytree(run, trained)
