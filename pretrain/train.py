@@ -246,30 +246,29 @@ def _write_vectors(
     By the defaults of ``firth pool``, which makes others.
     """
     shape = config.shape(n_pieces=len(pieces))
-    model = read_model(partial / WEIGHTS, shape, device)
     count_words(partial, corpus, config, pieces, torch.get_num_threads())
     start = open_start(partial)
     # in half precision, if training was: means of many states lose nothing by it, but a rounded
     # score may choose another slot
-    dtype = torch.float32 if SCORES[model.config.attention_score].random else dtype
+    dtype = torch.float32 if SCORES[shape.attention_score].random else dtype
     pooling = PoolConfig(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, seed=config.seed
     )
 
     def pool(model: MaskedLanguageModel, show: Progress) -> Pooled:
-        opened = encoder_class(shape)
-        encoder = opened(model, pieces, corpus.text, start=start, dtype=dtype)
+        encoder = encoder_class(shape)(model, pieces, corpus.text, start=start, dtype=dtype)
         return pool_words(encoder, corpus, pooling, show)
 
     if not (partial / UNTRAINED).is_file():
-        same_bias = torch.ones(len(pieces), dtype=torch.int64)  # states do not depend on it
-        untrained = untrained_model(partial, shape, config, same_bias).to(device)
-        # notes follow with the trained encoder
+        counts = torch.ones(len(pieces), dtype=torch.int64)  # states do not depend on it
+        untrained = untrained_model(partial, shape, config, counts).to(device)
+        # its notes are those of the trained encoder
         with progress("pooling untrained", "tokens") as show, reporting_to(SilentReporter()):
             matrix = pool(untrained, show).vectors.matrix
-        states = matrix if start is None else matrix[:, start.dim :]
+        states = matrix[:, start.dim if start is not None else 0 :]
         write_whole(partial / UNTRAINED, lambda path: save_array(path, states))
+        del untrained, matrix, states  # before as many are made
     with progress("pooling", "tokens") as show:
-        pooled = pool(model, show)
+        pooled = pool(read_model(partial / WEIGHTS, shape, device), show)
     pooled.vectors.save(partial)
     return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}
