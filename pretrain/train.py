@@ -17,12 +17,7 @@ from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.checkpoint import CHECKPOINTS
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
-from firth.corpora.common.reporting import (
-    Progress,
-    SilentReporter,
-    progress,
-    reporting_to,
-)
+from firth.corpora.common.reporting import Progress, SilentReporter, progress, reporting_to
 from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces

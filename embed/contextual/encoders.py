@@ -1,5 +1,6 @@
 """Finding, opening and fingerprinting the encoder of a run."""
 
+import contextlib
 import os
 import pkgutil
 from pathlib import Path
@@ -65,14 +66,11 @@ def encoder_run(run: Path) -> Path:
 
 def vectors_method(run: Run) -> str | None:
     """Return the method of a run's vectors: ``svd + mlm`` if an SVD is their first part."""
-    if run.entries("pooling").get("source") != "joined":
-        return run.method
-    try:
-        source = encoder_run(run.path)
-        start = None if open_start(source) is None else Run.open(source / START).method or "svd"
-    except ArtifactError:
-        start = None
-    return run.method if start is None else f"{start} + {run.method}"
+    joined = run.entries("pooling").get("source") == "joined"
+    with contextlib.suppress(ArtifactError):  # its encoder may be missing
+        if joined and open_start(source := encoder_run(run.path)) is not None:
+            return f"{Run.open(source / START).method or 'svd'} + {run.method}"
+    return run.method
 
 
 def encoder_fingerprint(run: Path) -> str:

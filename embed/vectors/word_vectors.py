@@ -280,10 +280,7 @@ class WordVectors:
 
     @cached_property
     def untrained(self) -> "WordVectors | None":
-        """What the encoder of a masked LM pools before its training; None if it is not stored.
-
-        Its count vectors, if they are joined with any, are those of the trained encoder.
-        """
+        """What the encoder of a masked LM pools before its training; None if it is not stored."""
         if self.path is None or not (file := self.path / UNTRAINED).is_file():
             return None
         states = open_array(file, np.float32, 2)

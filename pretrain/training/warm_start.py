@@ -192,7 +192,6 @@ def untrained_model(
     run: Path, shape: EncoderConfig, config: MlmConfig, counts: torch.Tensor
 ) -> MaskedLanguageModel:
     """Return the model as its training begins, with the first vectors of a run."""
-    # counts: int64 (V,), of the pieces
     model = MaskedLanguageModel(shape, seed=config.seed)
     if config.init != NONE:
         start_from(model, open_first_vectors(run), counts)
