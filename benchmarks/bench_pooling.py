@@ -101,6 +101,7 @@ def advantages(
     pairs = [(name, "start") for name in (*shares, "side means")]
     pairs += [(f"trained {share:g}", default) for share in CHOICES if share != joined.SHARE]
     pairs += [(f"trained {share:g}", f"untrained {share:g}") for share in CHOICES]
+    pairs.append((default, f"untrained {CHOICES[0]:g}"))  # the length that suits it best
     pairs += [(name, "side means") for name in shares]
     for new, old in pairs:
         found = advantage([candidates[new]], [candidates[old]], tasks)
