@@ -66,6 +66,7 @@ SETS: dict[roles.Role, dict[str, tuple[str, ...]]] = {
         "minimal-pairs": ("blimp-tuning",),
     },
 }  # fmt: skip
+TWO_TAGS = "two-tags"  # a small set of ambiguous words
 TAGGING = {roles.REPORTING: ("train", "dev", "test"), roles.TUNING: ("train", "dev")}
 _QUICK_OPTIONS = {
     "preset": "1/32/2", "pieces": "300", "sequence_length": 32, "batch": 8,
@@ -200,13 +201,19 @@ def run_quality(arguments: argparse.Namespace, device: torch.device) -> Iterator
 
 def _sets(arguments: argparse.Namespace) -> CompareConfig:
     """Return the sets of a role."""
-    role = arguments.role
-    files = roles.set_names(SETS[role], role=role)
+    role, kinds = arguments.role, arguments.kinds
+    files = roles.set_names(
+        {kind: names for kind, names in SETS[role].items() if not kinds or kind in kinds}, role=role
+    )
     if arguments.blimp:
         others = (name for name in files if not name.startswith("minimal-pairs="))
         files = (*others, f"minimal-pairs={arguments.blimp}")
     parts = [str(roles.open_set(f"ud-ewt-{part}", role=role)) for part in TAGGING[role]]
-    return CompareConfig(sets=(*files, f"tagging={','.join(parts)}"), limit=arguments.pairs)
+    if not kinds or "tagging" in kinds:
+        files = (*files, f"tagging={','.join(parts)}")
+    if TWO_TAGS in kinds:
+        files = (*files, TWO_TAGS)
+    return CompareConfig(sets=files, limit=arguments.pairs)
 
 
 def run_curves(arguments: argparse.Namespace, device: torch.device) -> Iterator[tuple[str, Any]]:
@@ -311,6 +318,10 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pool", type=Path, nargs="+", default=[], help="runs to pool, by name")
     parser.add_argument("--beside", type=Path, nargs="+", default=[], help="runs to compare with")
+    kinds = (*SETS[ROLE], "tagging", TWO_TAGS)
+    parser.add_argument(
+        "--kinds", nargs="+", default=[], choices=kinds, help="of sets of --quality"
+    )
     parser.add_argument("--untrained", action="store_true", help="compare the untrained encoder")
 
 
