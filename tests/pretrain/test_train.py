@@ -18,6 +18,7 @@ from firth.corpora.artifacts.metrics import HeldOutLoss, read_metrics, read_unit
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.tokenizer.json_format import open_pieces
 from firth.embed.compare.scoring.held_out import held_out_losses
+from firth.embed.contextual.encoders import vectors_method
 from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig
 from firth.embed.runs import session as sessions
@@ -342,6 +343,8 @@ def test_a_text_without_co_occurrences_starts_at_random(tmp_path, capsys):
     out = make_mlm_run(corpus, small(pieces="auto", steps=2), tmp_path / "run")
     assert "too few pieces occur together" in capsys.readouterr().err
     assert np.isfinite(WordVectors.open(out).matrix).all()
+    assert vectors_method(Run.open(out)) == "mlm"
+    assert WordVectors.open(out).untrained.matrix.shape == WordVectors.open(out).matrix.shape
 
 
 def test_the_warm_up_is_no_part_of_a_step(corpus, tmp_path, monkeypatch):
@@ -369,6 +372,7 @@ def test_a_training_starts_from_the_vectors_of_a_run(corpus, tmp_path):
     np.testing.assert_array_equal(np.load(made / "start" / "pieces.npy"), first)
     start = WordVectors.open(made).start
     np.testing.assert_array_equal(start[list(source)], source[list(source)])
+    assert vectors_method(Run.open(made)) == "init + mlm"
 
 
 # ---- interrupted
