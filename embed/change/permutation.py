@@ -25,8 +25,6 @@ MOST_BLOCKS = 512  # of documents that are dealt out together
 _ENTRIES = 1 << 22  # counts of one word at once: 16 MB
 _LOGS = 1 << 16
 _TOKENS = 1 << 15  # of words that a thread measures between two reports of progress
-_BINS, _FEWEST = 10, 100  # of words; at most 10, so that q <= 0.05 from 200 permutations on
-_TINY = 1e-6  # distances below are rounding errors of float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,35 +192,3 @@ def cosine_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     lengths = np.sqrt(np.einsum("nd,nd->n", a, a) * np.einsum("nd,nd->n", b, b))
     cosines = np.divide(products, lengths, where=lengths > 0, out=np.zeros_like(products))
     return np.clip(1 - cosines, 0, 2, dtype=np.float64)
-
-
-def pooled_p(distances: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the p of the first column of distances, from those by chance of all words.
-
-    The logarithms of each word's distances, the observed one among them, are standardized. By
-    chance the observed one is as large as any of them, so p is its rank among all of the words of
-    similar size: bins with equal numbers of words. Names and other words whose documents differ
-    much by chance have a large mean and deviation of their own.
-    """
-    # distances: float32 (n, 1 + P); sizes: (n,), the smaller count; returns float64 (n,)
-    logs = _logs(distances)
-    logs -= logs.mean(axis=1, keepdims=True)
-    spreads = np.maximum(logs.std(axis=1, keepdims=True), _TINY)
-    scores = logs / spreads
-    p = np.ones(len(scores))
-    n_bins = max(1, min(_BINS, len(sizes) // _FEWEST))
-    for rows in np.array_split(np.argsort(sizes, kind="stable"), n_bins):
-        pool = np.sort(scores[rows], axis=None)
-        beyond = len(pool) - np.searchsorted(pool, scores[rows, 0], side="left")
-        p[rows] = beyond / len(pool)
-    return p
-
-
-def typical(distances: np.ndarray) -> np.ndarray:
-    """Return the geometric mean of each row."""
-    # distances: float32 (n, P); returns float64 (n,)
-    return np.asarray(np.exp(_logs(distances).mean(axis=1)))
-
-
-def _logs(distances: np.ndarray) -> np.ndarray:
-    return np.log(np.maximum(distances.astype(np.float64), _TINY))

@@ -7,9 +7,8 @@ import numpy as np
 
 from firth.embed.change.periods import PeriodText
 from firth.embed.vectors.change_table import COUNT
+from firth.embed.vectors.resampling import ONE_DOCUMENT, top_counts
 from firth.embed.vectors.wordlist import escape
-
-OWN_SHARE = 0.5  # of a word's tokens in one document, from which on the word is flagged
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class ChangeTable:
     @property
     def one_document(self) -> np.ndarray:
         """Whether a single document has half of a word's tokens in a period, bool (n,)."""
-        return np.asarray((self.shares >= OWN_SHARE).any(axis=1))
+        return np.asarray((self.shares >= ONE_DOCUMENT).any(axis=1))
 
     def ordered(self) -> np.ndarray:
         """Return the rows in order, int64 (n,)."""
@@ -77,10 +76,6 @@ def _cells(numbers: np.ndarray | None, n: int = 0) -> list[object]:
 def top_shares(text: PeriodText) -> np.ndarray:
     """Return the share of each word's tokens in the document that has most of them."""
     # returns float64 (V,); 0 for words without tokens
-    from scipy import sparse
-
     documents = np.repeat(text.documents, np.diff(text.offsets))
-    shape = (len(text.counts), int(text.documents.max(initial=0)) + 1)
-    cells = sparse.coo_array((np.ones(text.n_tokens, np.int32), (text.rows, documents)), shape)
-    largest = cells.tocsr().max(axis=1).toarray().ravel()
+    largest = top_counts(text.rows, documents, len(text.counts))
     return np.asarray(largest / np.maximum(text.counts, 1))

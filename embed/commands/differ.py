@@ -35,7 +35,8 @@ _SHOWN = 5  # neighbors of each run in the table
 @option(
     "--resamples",
     default=20,
-    help="How often the text is dealt out to measure chance, with two trainings each; 0 for no p.",
+    help="How often the text is dealt out to measure chance, at least 5, with two trainings each; "
+    "0 for no p.",
 )
 @option(
     "--corpus",
@@ -62,11 +63,12 @@ def command(
     A and B are run directories, vectors files or Hugging Face folders. The
     distance compares a word's cosines with its nearest neighbors in both. Rare
     words differ by chance, so p is the probability of a distance as large by
-    chance among words as frequent, and q is p corrected for the number of words
-    (false discovery rate). Chance is measured by training --resamples times two
-    runs on random parts of the text: the documents of both corpora mixed, or,
+    chance, compared with the word's own, and q is p corrected for the number of
+    words (false discovery rate). Chance is measured by training --resamples times
+    two runs on random parts of the text: the documents of both corpora mixed, or,
     if there is one corpus, halves of it. This needs the corpora, and runs of
-    train-svd, train-skipgram or train-cbow; otherwise there is no p.
+    train-svd, train-skipgram or train-cbow; otherwise there is no p. "1 document"
+    marks words that have half of their tokens in a single document.
 
     \b
     Example:
@@ -87,6 +89,7 @@ def command(
             note(f"no p: {differing.no_chance}")
         columns = [field.name for field in dataclasses.fields(DifferingWord)]
         rows = [[getattr(word, name) for name in columns] for word in differing.words]
+        rows = [[int(cell) if isinstance(cell, bool) else cell for cell in row] for row in rows]
         print_csv(columns, [[*row[:-2], *map(" ".join, row[-2:])] for row in rows])
     else:
         _print(differing)
@@ -98,14 +101,17 @@ def _print(differing: "Differing") -> None:
     from firth.corpora.common.options import as_command_line
 
     tested = differing.no_chance is None
+    flagged = any(word.one_document for word in differing.words)
     columns = ["word", "count A", "count B", "distance", *(["chance", "p", "q"] if tested else [])]
     rows = []
     for word in differing.words:
         counts = ["" if n is None else f"{n:,}" for n in (word.count_a, word.count_b)]
-        by_chance = [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
+        numbers = zip((word.chance, word.p, word.q), (".3f", ".2g", ".2g"), strict=True)
+        by_chance = ["" if n is None else format(n, form) for n, form in numbers] if tested else []
         names = [", ".join(near[:_SHOWN]) for near in (word.only_a, word.only_b)]
+        names += ["1 document" if word.one_document else ""] * flagged
         rows.append([word.word, *counts, f"{word.distance:.3f}", *by_chance, *names])
-    print_table([*columns, "near in A only", "near in B only"], rows)
+    print_table([*columns, "near in A only", "near in B only"] + [""] * flagged, rows)
     click.echo(f"{differing.n_shared:,} shared words, {differing.k} neighbors each")
     if differing.no_chance is not None:
         click.echo(f"no p: {as_command_line(differing.no_chance)}")

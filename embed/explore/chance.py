@@ -26,11 +26,6 @@ _METHODS = ("svd", "skipgram", "cbow")  # those that train in minutes
 _FEWEST = 10  # documents of each part
 # settings that change vectors by chance at most
 _INCIDENTAL = ("seed", "threads", "memory", "device", "deterministic")
-_BINS, _SPREAD = 20, 0.9
-_TINY = 1e-6  # distances below are rounding errors of float32
-_LEAST_SPREAD = 0.01
-
-Pair = tuple[np.ndarray, np.ndarray]  # float64 (n,): of each word a size and a distance
 
 
 @dataclass(frozen=True)
@@ -59,16 +54,17 @@ class _Recipe:
 def random_pairs(
     a: WordVectors,
     b: WordVectors,
-    measure: Callable[[WordVectors, WordVectors], Pair],
+    measure: Callable[[WordVectors, WordVectors], np.ndarray],
     *,
     resamples: int,
     seed: int,
     corpora: Sequence[str | Path] = (),
-) -> list[list[Pair]]:
-    """Measure pairs of runs that differ by chance alone; a list of pairs for each kind of chance.
+) -> list[np.ndarray]:
+    """Measure pairs of runs that differ by chance alone; a column for each, by kind of chance.
 
     Raise FirthError with the reason if the runs cannot be trained again.
     """
+    # returns float64 (n, resamples) for each kind
     first, second = _recipe(a, corpora), _recipe(b, corpora)
     generator = np.random.default_rng(seed)
     size, other_size = (len(training_documents(each.corpus.stored)) for each in (first, second))
@@ -87,14 +83,14 @@ def random_pairs(
             for each in ([first] if same else [first, second])
         ]
     total = 2 * resamples * len(kinds)
-    measured: list[list[Pair]] = [[] for _ in kinds]
+    measured: list[list[np.ndarray]] = [[] for _ in kinds]
     with progress("resampling", "runs") as show:
         show(0, total)
         for number, kind in enumerate(kinds):
             for done, (one, other) in enumerate(kind, 1):
                 measured[number].append(measure(one, other))
                 show(2 * (number * resamples + done), total)
-    return measured
+    return [np.array(columns).T for columns in measured]
 
 
 def _dealt(
@@ -141,37 +137,3 @@ def _recipe(vectors: WordVectors, corpora: Sequence[str | Path]) -> _Recipe:
         )
     corpus.verify()
     return _Recipe(corpus, run.method, run.settings(METHODS[run.method].config_class()))
-
-
-def surprise(observed: Pair, pairs: Sequence[Pair]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each word's p, and the median distance by chance of words as frequent.
-
-    The logarithm of each distance is standardized by median and spread (90th percentile minus
-    median) of chance at that size, which are taken in bins of equal numbers of words and
-    interpolated. p is then the share of all standardized distances by chance that are as large
-    (with the observed one: Phipson & Smyth 2010, "Permutation p-values should never be zero").
-    """
-    # returns p: float64 (n,); chance: float64 (n,)
-    sizes = np.log(np.concatenate([size for size, _ in pairs]))
-    distances = _logs(np.concatenate([distance for _, distance in pairs]))
-    n_bins = max(1, min(_BINS, len(sizes) // 100))
-    bins = np.array_split(np.argsort(sizes, kind="stable"), n_bins)
-    centers = [sizes[rows].mean() for rows in bins]
-    medians = np.array([np.median(distances[rows]) for rows in bins])
-    uppers = np.array([np.quantile(distances[rows], _SPREAD) for rows in bins])
-    spreads = np.maximum(uppers - medians, _LEAST_SPREAD)
-
-    def standardized(size: np.ndarray, distance: np.ndarray) -> np.ndarray:
-        middle = np.interp(size, centers, medians)
-        return np.asarray((distance - middle) / np.interp(size, centers, spreads))
-
-    by_chance = np.sort(standardized(sizes, distances))
-    size = np.log(observed[0])
-    seen = standardized(size, _logs(observed[1]))
-    beyond = len(by_chance) - np.searchsorted(by_chance, seen, side="left")
-    return (1 + beyond) / (1 + len(by_chance)), np.exp(np.interp(size, centers, medians))
-
-
-def _logs(distances: np.ndarray) -> np.ndarray:
-    """Return logarithms, of a tiny number for equal neighborhoods."""
-    return np.log(np.maximum(distances, _TINY))

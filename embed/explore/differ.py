@@ -1,5 +1,6 @@
 """Which words' neighborhoods differ between two runs, and whether by more than chance."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,15 +12,19 @@ from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.corpora.text.spelling import spelled_row
-from firth.embed.explore.chance import Pair, random_pairs, surprise
+from firth.embed.explore.chance import random_pairs
+from firth.embed.explore.drawn_text import top_shares
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.resampling import BINS, ONE_DOCUMENT, pooled_p, typical
 from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words, joined_rows
 
 _BLOCK = 1 << 23  # similarities at once
+_CEILING = 0.01  # the least difference from 1, which a distance seldom exceeds
+_FEWEST = 5  # resamples that a word with a p is in, for a mean and a deviation
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,11 @@ class DifferingWord:
     count_a: int | None  # None if the vectors have no counts
     count_b: int | None
     distance: float  # 0 for equal neighborhoods; see distances
-    chance: float | None  # median distance by chance of words as frequent
+    chance: float | None  # the word's typical distance by chance, the geometric mean
     p: float | None  # of a distance as large by chance
     q: float | None  # p corrected for the number of words
+    share: float | None  # of a run's tokens, in the document that has most; None without a corpus
+    one_document: bool | None  # whether that is half or more
     only_a: list[str]  # neighbors in the first run only, nearest first
     only_b: list[str]
 
@@ -69,7 +76,10 @@ def differ(
     The distance of a word is that of Hamilton, Leskovec & Jurafsky 2016, "Cultural Shift or
     Linguistic Drift?", section 2.2: of the vectors of its cosines with the union of its k nearest
     neighbors in either run, 1 - cosine. Words that only one run has are neither compared nor
-    neighbors. Rare words differ most by chance; so words are sorted by p if there is one.
+    neighbors. Rare words and words of few documents differ most by chance; so words are sorted by p
+    if there is one. A word's distances by chance are standardized by their own mean and deviation
+    (of log odds, d / (1 - d)), as is its distance among them, and p is its rank among those by
+    chance of words of similar frequency. A word has no p if fewer than five resamples have it.
 
     Chance is measured by training again. If the runs have two corpora, their documents are dealt
     out at random to two parts of the same numbers, ``resamples`` times, and each part is trained on
@@ -93,8 +103,8 @@ def differ(
     min_count : int
         Leave out words with fewer tokens in either run.
     resamples : int
-        Pairs of runs to measure chance by; 0 for none. A single word can have q <= 0.05 from 20
-        on.
+        Pairs of runs to measure chance by, 5 or more; 0 for none. A single word can have q <= 0.05
+        from 20 on.
     corpora : sequence of str or Path
         Where the corpora of the runs are, if they were moved; each is of one of the runs.
     seed : int
@@ -119,6 +129,8 @@ def differ(
         raise SettingError(f"k must be at least 1, got {k}")
     require_at_least(1, min_count=min_count, top=1 if top is None else top)
     require_at_least(0, resamples=resamples, seed=seed)
+    if 0 < resamples < _FEWEST:
+        raise SettingError(f"`resamples` must be 0 or at least {_FEWEST}, got {resamples}")
     first, second = (v if isinstance(v, WordVectors) else load_vectors(v) for v in (a, b))
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")
@@ -132,23 +144,25 @@ def differ(
         distinct = dict.fromkeys(many(words))
         asked = [spelled_row(word, index, kind, first.words) for word in distinct]
 
-    def measure(one: WordVectors, other: WordVectors) -> Pair:
-        parts = _Compared.of(one, other, k, min_count)
-        return parts.sizes, parts.distances
+    def measure(one: WordVectors, other: WordVectors) -> np.ndarray:
+        pair = _Compared.of(one, other, k, min_count)
+        distances = dict(zip(pair.words, pair.distances.tolist(), strict=True))
+        return np.array([distances.get(word, np.nan) for word in compared.words])
 
-    chance: tuple[np.ndarray, ...] | None = None
+    numbers = np.full((3, len(compared.words)), np.nan)  # chance, p and q
     no_chance = None if resamples else "`resamples=0`"
     try:
         if resamples:
             options: Any = {"resamples": resamples, "seed": seed, "corpora": corpora}
             kinds = random_pairs(first, second, measure, **options)
-            chance = _larger([surprise((compared.sizes, compared.distances), x) for x in kinds])
+            numbers = _larger([compared.tested(by_chance) for by_chance in kinds])
     except FirthError as error:
         no_chance = str(error)
-    p = np.ones(len(compared.words)) if chance is None else chance[1]
-    rows = np.lexsort((-compared.distances, p))[:top].tolist() if asked is None else asked
+    rows = np.lexsort((-compared.distances, numbers[1]))[:top].tolist() if asked is None else asked
+    shares = _top_shares(runs, [compared.words[row] for row in rows], corpora)
+    shown = np.vstack([numbers[:, rows], shares]).T.tolist()
     return Differing(
-        [compared.describe(row, chance) for row in rows],
+        [compared.describe(row, own) for row, own in zip(rows, shown, strict=True)],
         n_shared=len(compared.words),
         k=k,
         resamples=resamples if no_chance is None else 0,
@@ -162,13 +176,24 @@ def _place(run: WordVectors | str | Path) -> object:
     return run if path is None else path.resolve()
 
 
-def _larger(kinds: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
-    """Return chance, p and q of the words, by the kind of chance with the larger p."""
+def _top_shares(runs: Sequence[Run], words: list[str], corpora: Sequence[Any]) -> np.ndarray:
+    """Return the largest share of each word's tokens in one document; NaN without a corpus."""
+    shares = [np.full(len(words), np.nan)]
+    for run in runs:
+        with contextlib.suppress(FirthError):
+            shares.append(top_shares(run.corpus(corpora).stored, words))
+    return np.asarray(np.fmax.reduce(shares))
+
+
+def _larger(kinds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return chance, p and q of the words, by the kind of chance with the larger p, or without."""
     from scipy.stats import false_discovery_control  # slow to import
 
     every = np.array(kinds)  # by kind, and in it p and chance of each word
     p, chance = every[every[:, 0].argmax(axis=0), :, np.arange(every.shape[2])].T
-    return chance, p, false_discovery_control(p)  # Benjamini & Hochberg 1995
+    q, tested = np.full(len(p), np.nan), np.isfinite(p)
+    q[tested] = false_discovery_control(p[tested])  # Benjamini & Hochberg 1995
+    return np.stack([chance, p, q])
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,19 +230,33 @@ class _Compared:
         assert b is not None
         return np.asarray(2 / (1 / a + 1 / b))
 
-    def describe(self, row: int, chance: tuple[np.ndarray, ...] | None) -> DifferingWord:
-        """Return what is known of one word."""
+    def tested(self, by_chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return p and the typical distance by chance of each word; NaN with too few resamples."""
+        # by_chance: float64 (n, resamples), NaN without the word; returns two float64 (n,)
+        p, chance = np.full((2, len(self.words)), np.nan)
+        rows = np.flatnonzero(np.isfinite(by_chance).sum(axis=1) >= _FEWEST)
+        distances = np.column_stack([self.distances, by_chance])[rows]
+        odds = distances / np.maximum(1 - distances, _CEILING)  # logarithms of distances end at 0
+        bins = min(BINS, by_chance.shape[1] // 20)  # so that one word can have q <= 0.05
+        p[rows] = pooled_p(odds, self.sizes[rows], apart=True, most_bins=bins)
+        chance[rows] = typical(distances[:, 1:])
+        return p, chance
+
+    def describe(self, row: int, numbers: Sequence[float]) -> DifferingWord:
+        """Return what is known of one word; ``numbers`` are chance, p, q and share."""
         count_a, count_b = (None if each is None else int(each[row]) for each in self.counts)
-        tested = [None] * 3 if chance is None else [float(each[row]) for each in chance]
+        chance, p, q, share = (None if np.isnan(number) else number for number in numbers)
         a, b = (each[row].tolist() for each in self.nearest)
         return DifferingWord(
             word=self.words[row],
             count_a=count_a,
             count_b=count_b,
             distance=float(self.distances[row]),
-            chance=tested[0],
-            p=tested[1],
-            q=tested[2],
+            chance=chance,
+            p=p,
+            q=q,
+            share=share,
+            one_document=None if share is None else share >= ONE_DOCUMENT,
             only_a=[self.words[near] for near in a if near not in b],
             only_b=[self.words[near] for near in b if near not in a],
         )

@@ -14,6 +14,8 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.shards import Shard
 from firth.corpora.store.view import StoredText
 from firth.corpora.store.vocabulary import PRUNED
+from firth.embed.vectors.resampling import top_counts
+from firth.embed.vectors.wordlist import index_words
 
 
 class DrawnCorpus(Corpus):
@@ -57,6 +59,21 @@ def training_documents(text: StoredText) -> np.ndarray:
 def count_documents(text: StoredText) -> int:
     """Return the number of documents, held-out and empty ones included."""
     return sum(len(shard.documents) - 1 for shard in text.shards)
+
+
+def top_shares(text: StoredText, words: Sequence[str]) -> np.ndarray:
+    """Return the share of each word's training tokens in the document that has most of them."""
+    # returns float64 (n,), 0 for words without tokens
+    index, most = index_words(words), np.zeros(len(words), np.int64)
+    types = text.vocabulary.words()
+    rows_of_types = np.array([index.get(word, -1) for word in types], np.int64)
+    for number, shard in enumerate(text.shards):
+        rows = rows_of_types[shard.ids]
+        chosen = np.repeat(text.selected(number, "train"), np.diff(shard.units)) & (rows >= 0)
+        documents = np.searchsorted(shard.documents, np.flatnonzero(chosen), side="right") - 1
+        most = np.maximum(most, top_counts(rows[chosen], documents, len(words)))
+    counts = dict(zip(types, text.count_types("train").tolist(), strict=True))
+    return np.asarray(most / np.maximum([counts.get(word, 0) for word in words], 1))
 
 
 def documents_of_units(text: StoredText, held_out: bool = False) -> list[np.ndarray]:

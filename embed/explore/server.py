@@ -159,7 +159,7 @@ class Answers:
         pair = _number(ask, "a", 0, 0, last), _number(ask, "b", 1, 0, last)
         a, b = (self._spaces[n] for n in pair)
         found = self._once.get(pair, lambda: compare_spaces(a, b))
-        return {"words": shown(found, _DIFFERING, _NEAR)}
+        return {"words": shown(found, (a, b), _DIFFERING, _NEAR)}
 
     def _text_corpus(self) -> Corpus:
         """Return the corpus; raise if there is none."""

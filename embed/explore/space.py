@@ -16,6 +16,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run, vectors_method
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
+from firth.embed.explore.drawn_text import top_shares
 from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.why import Explainer
 from firth.embed.formats.vector_files import load_vectors
@@ -24,6 +25,7 @@ from firth.embed.query.prompt import find_word
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
+from firth.embed.vectors.resampling import ONE_DOCUMENT
 from firth.embed.vectors.search import largest, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -255,16 +257,22 @@ def compare_spaces(a: Space, b: Space, n_words: int = COMPARED) -> Differing:
     return differ(a.frequent(n_words), b.frequent(n_words), resamples=0)
 
 
-def shown(differing: Differing, n_words: int, n_near: int) -> list[dict[str, Any]]:
+def shown(
+    differing: Differing, spaces: Sequence[Space], n_words: int, n_near: int
+) -> list[dict[str, Any]]:
     """Return the words that differ most, with the nearest of the neighbors of one run only."""
+    words = [each.word for each in differing.words[:n_words]]
+    shares = [top_shares(s.corpus.stored, words) for s in spaces if s.corpus is not None]
+    marked = np.max([np.zeros(len(words)), *shares], axis=0) >= ONE_DOCUMENT
     return [
         {
             "word": each.word,
             "distance": round(each.distance, 4),
             "only_a": each.only_a[:n_near],
             "only_b": each.only_b[:n_near],
+            "one_document": mark,
         }
-        for each in differing.words[:n_words]
+        for each, mark in zip(differing.words, marked.tolist(), strict=False)
     ]
 
 

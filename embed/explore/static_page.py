@@ -66,7 +66,8 @@ def data_of(spaces: Sequence[Space], method: str, n_compared: int) -> dict[str, 
     differ = None
     if len(spaces) > 1:
         try:
-            differ = shown(compare_spaces(spaces[0], spaces[1], n_compared), _DIFFERING, _NEAR)
+            found = compare_spaces(spaces[0], spaces[1], n_compared)
+            differ = shown(found, spaces[:2], _DIFFERING, _NEAR)
         except FirthError as error:
             note(f"no differences: {error}")
     return {"version": 1, "runs": [_run(space, method) for space in spaces], "differ": differ}

@@ -346,6 +346,7 @@ function showDifferences() {
         "li",
         { className: "difference" },
         make("div", { className: "scored" }, wordButton(each.word), make("span", { className: "cosine" }, fixed(each.distance))),
+        each.one_document ? make("p", { className: "hint" }, "1 document has half of its tokens.") : null,
         onlyIn(a, each.only_a),
         onlyIn(b, each.only_b),
       ),

@@ -7,13 +7,7 @@ import pytest
 
 from firth.embed.change.joint import joint_space
 from firth.embed.change.periods import PeriodText
-from firth.embed.change.permutation import (
-    cosine_distances,
-    dealt_text,
-    permuted_distances,
-    pooled_p,
-    typical,
-)
+from firth.embed.change.permutation import cosine_distances, dealt_text, permuted_distances
 from firth.embed.change.permutation_kernels import deal
 from firth.embed.svd.train import SvdConfig
 from tests.embed.change.test_joint import V, naive_counts, naive_ppmi, random_text
@@ -115,21 +109,7 @@ def test_observed_distances_are_those_of_the_space_and_of_any_number_of_blocks()
     assert (np.diff(dealt.periods) >= 0).all()
 
 
-def test_p_is_the_rank_among_words_of_similar_frequency():
-    rng = np.random.default_rng(5)
-    distances = rng.lognormal(size=(300, 21)).astype(np.float32)
-    sizes = rng.permutation(300)
-    p = pooled_p(distances, sizes)
-    logs = np.log(distances.astype(float))
-    scores = (logs - logs.mean(axis=1, keepdims=True)) / logs.std(axis=1, keepdims=True)
-    for row in range(300):
-        pool = scores[sizes // 100 == sizes[row] // 100]
-        assert p[row] == pytest.approx((pool >= scores[row, 0]).sum() / pool.size)
-    np.testing.assert_allclose(typical(distances), np.exp(logs.mean(axis=1)))
-
-
 def test_words_without_a_vector_are_as_far_as_can_be_expected_by_chance():
     a = np.array([[1, 0], [0, 0], [1, 1]], np.float32)
     b = np.array([[0, 2], [1, 1], [2, 2]], np.float32)
     np.testing.assert_allclose(cosine_distances(a, b), [1, 1, 0], atol=1e-6)
-    assert pooled_p(np.ones((2, 5), np.float32), np.array([3, 4])).tolist() == [1, 1]

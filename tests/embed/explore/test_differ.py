@@ -12,9 +12,15 @@ import pytest
 import firth
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.corpora.store.view import StoredText
-from firth.embed.explore.chance import surprise
-from firth.embed.explore.differ import _larger, differ, neighborhoods
-from firth.embed.explore.drawn_text import DrawnCorpus, joined_text, training_documents
+from firth.embed.explore.differ import _Compared, _larger, differ, neighborhoods
+from firth.embed.explore.drawn_text import (
+    DrawnCorpus,
+    joined_text,
+    top_shares,
+    training_documents,
+)
+from firth.embed.explore.space import Space
+from firth.embed.explore.space import shown as shown_on_page
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
@@ -68,7 +74,7 @@ def test_a_hand_worked_example():
     ]  # fmt: skip
     assert [each.distance for each in found.words] == pytest.approx([1, 0.4, 0.4], abs=1e-6)
     assert (found.n_shared, found.no_chance) == (3, "`resamples=0`")
-    assert {(each.p, each.q, each.chance, each.count_a) for each in found.words} == {(None,) * 4}
+    assert {(w.p, w.q, w.chance, w.count_a, w.one_document) for w in found.words} == {(None,) * 5}
     asked = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
     assert [each.word for each in asked.words] == ["y", "x", "w"]
     with pytest.raises(
@@ -78,31 +84,22 @@ def test_a_hand_worked_example():
 
 
 def test_chance_is_of_the_kind_with_the_larger_p():
-    p, other = np.array([0.1, 0.9]), np.array([0.5, 0.2])
-    chance, larger, _ = _larger([(p, np.array([8.0, 2.0])), (other, np.array([1.0, 3.0]))])
-    assert larger.tolist() == [0.5, 0.9]
-    assert chance.tolist() == [1.0, 2.0]
+    p, other = np.array([0.1, 0.9, np.nan]), np.array([0.5, 0.2, 0.1])
+    kinds = [(p, np.array([8.0, 2.0, np.nan])), (other, np.array([1.0, 3.0, 1.0]))]
+    chance, larger, q = _larger(kinds)
+    np.testing.assert_array_equal(larger, [0.5, 0.9, np.nan])
+    np.testing.assert_array_equal(chance, [1.0, 2.0, np.nan])
+    np.testing.assert_array_equal(q, [0.9, 0.9, np.nan])  # of two words
 
 
-def test_p_is_the_share_of_chance_at_least_as_large():
-    sizes, distances = np.full(4, 10.0), np.array([0.1, 0.2, 0.3, 0.4])
-    p, chance = surprise((np.full(3, 10.0), np.array([0.05, 0.3, 0.5])), [(sizes, distances)])
-    np.testing.assert_allclose(p, [5 / 5, 3 / 5, 1 / 5])
-    np.testing.assert_allclose(chance, np.sqrt(0.2 * 0.3))  # the median of the logarithms
-
-
-def test_p_is_uniform_at_every_size_if_only_chance_is_at_work():
+def test_a_word_that_few_resamples_have_has_no_p():
     rng = np.random.default_rng(5)
-
-    def draw():
-        sizes = np.exp(rng.uniform(1, 8, 2000))
-        return sizes, np.exp(-0.3 * np.log(sizes) + rng.gamma(2, 0.1, 2000))
-
-    observed = draw()
-    p, _ = surprise(observed, [draw() for _ in range(10)])
-    for part in np.array_split(np.argsort(observed[0]), 3):
-        # 667 words with standard error .0084: a limit that chance alone exceeds once in 10^4
-        assert abs((p[part] <= 0.05).mean() - 0.05) < 4 * 0.0084
+    distances = rng.lognormal(size=(9, 8))
+    distances[0, 1:4], distances[1, 1:3] = np.nan, np.nan  # of 7 by chance 4 and 5 are left
+    counts = [np.full(9, 10)] * 2
+    compared = _Compared(list("abcdefghi"), counts, distances[:, 0], [])
+    p, chance = compared.tested(distances[:, 1:])
+    assert np.flatnonzero(np.isnan(p)).tolist() == np.flatnonzero(np.isnan(chance)).tolist() == [0]
 
 
 def write_text(folder, seed, company=0):
@@ -177,6 +174,39 @@ def test_documents_are_drawn_as_often_as_asked(runs):
     assert drawn.training_documents == 5
 
 
+def test_a_word_of_one_document_is_marked(folder):
+    text = write_text(folder / "marked-text", 20)
+    for number in range(DOCUMENTS):
+        times = 9 if number == 7 else int(number < 4)
+        file = text / f"{number}.txt"
+        file.write_text("ishmael t1w2 " * times + file.read_text())
+    read, built = firth.ReadOptions(documents="file"), firth.BuildOptions(held_out=0)
+    corpus = firth.build_corpus(text, folder / "marked-corpus", read=read, options=built)
+    assert top_shares(corpus.stored, ["ishmael", "nobody"]).tolist() == [9 / 13, 0]
+    runs = [train_svd(corpus, settings(window=n), folder / f"marked{n}") for n in (2, 3)]
+    words = ["ishmael", "bank"]
+    found = differ(*runs, words=words, k=8, resamples=0, corpora=[corpus.path])
+    assert found.words[0].share == 9 / 13
+    assert [w.one_document for w in found.words] == [True, False]
+    paths = [run.path for run in runs]
+    line = ("differ", *paths, "-k", 8, "--resamples", 0, "--words", ",".join(words))
+    shown = [row.rstrip() for row in output(*line).splitlines() if row.strip()]
+    assert shown[2].endswith("1 document")
+    assert not shown[3].endswith("1 document")
+    assert [w["one_document"] for w in json.loads(output(*line, "--json"))["words"]] == [
+        True,
+        False,
+    ]
+    rows = csv.DictReader(io.StringIO(output(*line, "--csv")))
+    both = [Space(path, 100, corpus.path) for path in paths]
+    pages = {word["word"]: word["one_document"] for word in shown_on_page(found, both, 2, 1)}
+    assert pages == {"ishmael": True, "bank": False}
+    assert [(row["one_document"], row["share"][:3]) for row in rows] == [
+        ("1", "0.6"),
+        ("0", "0.0"),
+    ]
+
+
 def test_joined_corpora_have_the_text_of_both(runs):
     both = [corpus for _, corpus in runs]
     text = joined_text(*both)
@@ -236,7 +266,7 @@ def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, 
 @pytest.mark.slow
 def test_words_and_top_choose_what_is_returned_but_not_what_is_tested(runs, at):
     (a, _), (b, _) = runs
-    options = {"k": 8, "resamples": 2, "seed": 3, **at}
+    options = {"k": 8, "resamples": 5, "seed": 3, **at}
     every = {word.word: word for word in differ(a, b, **options).words}
     asked = differ(a, b, words=["t3w1", "bank", "t3w1"], **options)  # by the same seed
     assert asked.words == [every["t3w1"], every["bank"]]
@@ -259,9 +289,11 @@ def test_runs_that_cannot_be_trained_again_have_distances_and_a_reason(runs, fol
     assert lost.no_chance == (
         f"{alone}: its corpus moved (checksum {made['corpus']}) was not found; pass `corpus`"
     )
-    assert lost.words == differ(a, b, k=8, resamples=0).words
+    known = differ(a, b, k=8, resamples=0)
+    assert all(w.share is not None for w in lost.words)  # of the other run
+    assert [w.distance for w in lost.words] == [w.distance for w in known.words]
     moved = shutil.copytree(corpus.path, folder / "moved")
-    assert differ(a, b, k=8, resamples=1, corpora=[moved, runs[0][1].path]).no_chance is None
+    assert differ(a, b, k=8, resamples=5, corpora=[moved, runs[0][1].path]).no_chance is None
     assert differ(FIRST, SECOND, k=1).no_chance == (
         "first: does not say what text it was trained on"
     )
@@ -322,6 +354,12 @@ def test_refused(b, options, message):
     assert str(refused.value) == message
 
 
+def test_few_resamples_are_refused():
+    with pytest.raises(SettingError) as refused:
+        differ(FIRST, SECOND, k=1, resamples=4)
+    assert str(refused.value) == "`resamples` must be 0 or at least 5, got 4"
+
+
 @pytest.fixture
 def saved(tmp_path):
     """The two spaces of the hand-worked example as runs without a corpus."""
@@ -347,7 +385,7 @@ def test_the_command_prints_a_table_with_the_reason_for_the_lack_of_p(saved):
 def test_the_command_prints_p_and_q(runs, at):
     where = [part for path in at["corpora"] for part in ("--corpus", path)]
     paths = [run.path for run, _ in runs]
-    shown = output("differ", *paths, *where, "-k", 8, "--resamples", 2, "--top", 1)
+    shown = output("differ", *paths, *where, "-k", 8, "--resamples", 5, "--top", 1)
     assert shown.split()[:9] == ["word", "count", "A", "count", "B", "distance", "chance", "p", "q"]
     assert shown.splitlines()[-1] == "97 shared words, 8 neighbors each"
 
@@ -359,7 +397,7 @@ def test_a_corpus_that_is_damaged_is_refused(runs, at, tmp_path):
     ids[:2] = ids[1::-1]
     np.save(path, ids)
     with pytest.raises(ArtifactError, match=r"ids\.npy: checksum mismatch, the file is damaged"):
-        differ(runs[0][0], runs[1][0], k=8, resamples=1, corpora=[moved])
+        differ(runs[0][0], runs[1][0], k=8, resamples=5, corpora=[moved])
 
 
 def test_the_corpus_of_another_run_is_refused(runs, at):
@@ -377,4 +415,4 @@ def test_json_and_csv_have_all_neighbors(saved):
     assert (document["a"], document["k"]) == (str(saved[0]), 2)
     [row] = csv.DictReader(io.StringIO(output(*words, "--csv")))
     assert float(row["distance"]) == document["words"][0]["distance"]
-    assert (row["word"], row["p"], row["only_a"]) == ("x", "", "")
+    assert (row["word"], row["p"], row["one_document"], row["only_a"]) == ("x", "", "", "")
