@@ -187,12 +187,12 @@ def distances_by_route(corpus: Corpus, encoder: Path) -> dict[str, dict[str, flo
     tables = {name: word_changes(corpus, config=each, **by).table for name, each in configs.items()}
     states = ChangeConfig(route="contextual", encoder=str(encoder))
     table = word_changes(corpus, config=states, words=chosen, **by).table
-    assert table.prototype is not None
+    assert table.pairs is not None
     found = {
         name: dict(zip(each.words, each.distances.tolist(), strict=True))
-        for name, each in {"svd-joint": joint, **tables, "contextual, pairs": table}.items()
+        for name, each in {"svd-joint": joint, **tables, "contextual, prototypes": table}.items()
     }
-    found["contextual, prototypes"] = dict(zip(table.words, table.prototype.tolist(), strict=True))
+    found["contextual, pairs"] = dict(zip(table.words, table.pairs.tolist(), strict=True))
     return {name: {word: each[word] for word in chosen} for name, each in found.items()}
 
 

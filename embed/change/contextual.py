@@ -1,9 +1,10 @@
 """How far apart the states of words are in two periods, as an encoder reads their occurrences.
 
-The average distance of a pair of occurrences, one of each period (Giulianelli, Del Tredici &
-Fernández 2020, "Analysing Lexical Semantic Change with Contextualised Word Representations"), and
-the distance of the means, the prototypes (Kutuzov & Giulianelli 2020, "UiO-UvA at SemEval-2020
-Task 1"). Distances are 1 - cosine; so the first is 1 less the product of the mean unit states.
+The distance of the mean states, the prototypes (Kutuzov & Giulianelli 2020, "UiO-UvA at
+SemEval-2020 Task 1"), and the average distance of a pair of occurrences, one of each period
+(Giulianelli, Del Tredici & Fernández 2020, "Analysing Lexical Semantic Change with Contextualised
+Word Representations"). Distances are 1 - cosine; so the latter is 1 less the product of the mean
+unit states.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from firth.corpora.common.reporting import progress
 from firth.corpora.store.search import Search
 from firth.embed.change.periods import Periods
+from firth.embed.change.permutation import cosine_distances
 from firth.embed.change.sentences import hits_in
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.vectors.search import unit_length
@@ -107,7 +109,7 @@ def pair_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def resampled_errors(
     found: OccurrenceStates, periods: Periods, n_words: int, n: int, seed: int
 ) -> np.ndarray:
-    """Return the standard error of each word's average distance, by documents drawn ``n`` times.
+    """Return the standard error of the distance of prototypes, by documents drawn ``n`` times.
 
     NaN if the occurrences in a period are all of one document.
     """
@@ -127,18 +129,16 @@ def resampled_errors(
         copies.append(drawn)
     errors = np.full(n_words, np.nan)
     for word in range(n_words):
-        means = []
+        sums = []
         for period, drawn in zip(ends, copies, strict=True):
             place = found.of(word, period)
             documents = document_of[place]
             if len(np.unique(documents)) < 2:
                 break
-            weights = drawn[:, documents]
-            total = weights.sum(axis=1, keepdims=True)
-            with np.errstate(invalid="ignore"):  # no document with the word was drawn
-                means.append((weights @ found.states[place]) / total)
+            sums.append(drawn[:, documents] @ found.states[place])
         else:
-            distances = pair_distances(*means)
-            finite = distances[np.isfinite(distances)]
-            errors[word] = finite.std(ddof=1) if len(finite) > 1 else np.nan
+            a, b = sums
+            drawn_both = a.any(axis=1) & b.any(axis=1)  # else no document with the word was drawn
+            distances = cosine_distances(a[drawn_both], b[drawn_both])
+            errors[word] = distances.std(ddof=1) if len(distances) > 1 else np.nan
     return errors

@@ -12,7 +12,7 @@ from firth.embed.compare.report.html.scale import scale_of
 
 _OPEN_WORDS = 4  # words whose neighbors are shown without a click
 _ALPHA = 0.05
-_NUMBERS = {"p": "p", "q": "q", "prototype": "Prototype"}  # of a word, and their headings
+_NUMBERS = {"p": "p", "q": "q", "pairs": "Pairs"}  # of a word, and their headings
 
 
 def write_change_report(
@@ -64,7 +64,7 @@ def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]
             "scale": scale_of([row["drawn"] for row in rows]),
         },
         "change_neighbors": rows and {"rows": rows, "n_open": _OPEN_WORDS},
-        "change_reading": about | {"contextual": table.prototype is not None},
+        "change_reading": about | {"contextual": table.pairs is not None},
     }
 
 

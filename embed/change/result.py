@@ -48,9 +48,9 @@ class ChangedWord:
     """A word with its change."""
 
     word: str
-    # 1 - cosine of its vectors in the first and the last period; contextual: mean of its states
+    # 1 - cosine of its vectors in the first and the last period; contextual: of its mean states
     distance: float
-    prototype: float | None  # contextual: 1 - cosine of the mean states
+    pairs: float | None  # contextual: mean of 1 - cosine over pairs of occurrences
     low: float | None  # 95 % interval of the distance; contextual
     high: float | None
     chance: float | None  # typical distance by chance, the geometric mean; svd-joint
@@ -247,7 +247,7 @@ class WordChanges:
         table = self.table
         optional = {
             name: None if (v := getattr(table, name)) is None or np.isnan(v[row]) else float(v[row])
-            for name in ("prototype", "low", "high", "chance", "p", "q")
+            for name in ("pairs", "low", "high", "chance", "p", "q")
         }
         return ChangedWord(
             word=table.words[row],

@@ -163,12 +163,12 @@ def _by_states(compared: ComparedPeriods, only: bool) -> Measured:
     words, periods = compared.names(rows), compared.periods
     found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
     means = prototypes(found, len(words), len(periods.names))
-    distances = pair_distances(means[0], means[-1])
+    distances = cosine_distances(means[0], means[-1])
     errors = resampled_errors(found, periods, len(words), _RESAMPLES, settings.seed)
     low, high = (np.clip(distances + z * errors, 0.0, 2.0) for z in (-_NORMAL, _NORMAL))
     columns = {
-        "distances": distances, "steps": _steps(means, pair_distances), "low": low, "high": high,
-        "prototype": cosine_distances(means[0], means[-1]),
+        "distances": distances, "steps": _steps(means, cosine_distances), "low": low, "high": high,
+        "pairs": pair_distances(means[0], means[-1]),
     }  # fmt: skip
     return Measured(rows, means, columns, _NO_P)
 

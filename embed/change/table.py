@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from firth.embed.change.periods import PeriodText
-from firth.embed.vectors.change_table import COUNT
+from firth.embed.vectors.change_table import COUNT, PAIRS
 from firth.embed.vectors.resampling import ONE_DOCUMENT, top_counts
 from firth.embed.vectors.wordlist import escape
 
@@ -24,7 +24,7 @@ class ChangeTable:
     p: np.ndarray | None = None  # float64 (n,): svd-joint
     q: np.ndarray | None = None  # p corrected for the number of words
     chance: np.ndarray | None = None  # float64 (n,): typical distance by chance
-    prototype: np.ndarray | None = None  # float64 (n,): distance of mean states; contextual
+    pairs: np.ndarray | None = None  # float64 (n,): mean distance of occurrences; contextual
     low: np.ndarray | None = None  # float64 (n,): 95 % interval; with resamples
     high: np.ndarray | None = None
 
@@ -49,7 +49,7 @@ class ChangeTable:
         found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
         for period, counts in zip(self.periods, self.counts.T, strict=False):
             found[f"{COUNT}{period}"] = counts.tolist()
-        for name in ("chance", "prototype", "low", "high"):
+        for name in ("chance", PAIRS, "low", "high"):
             if (numbers := getattr(self, name)) is not None:
                 found[name] = _cells(numbers)
         if len(self.periods) > 2:

@@ -50,9 +50,9 @@ def word_changes(
     distances of a word are standardized by their own mean and deviation, and compared with those
     of all words of similar frequency. With ``procrustes`` each period has a space of its own, by
     any ``method``, and all are rotated onto the first (Hamilton, Leskovec & Jurafsky 2016). With
-    ``contextual`` the distance is the mean over pairs of occurrences, one of each period, of the
-    distance of their states by an encoder (Giulianelli, Del Tredici & Fernández 2020).
-    Deterministic.
+    ``contextual`` the vectors are means of states by an encoder, the prototypes (Kutuzov &
+    Giulianelli 2020), and the mean over pairs of occurrences, one of each period, is beside their
+    distance (Giulianelli, Del Tredici & Fernández 2020). Deterministic.
 
     Parameters
     ----------

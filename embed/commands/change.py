@@ -177,18 +177,18 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     from firth.corpora.common.options import as_command_line
 
     tested, names = changes.table.p is not None, changes.names
-    by_states = changes.table.prototype is not None
+    by_states = changes.table.pairs is not None
     bounded, flagged = changes.table.low is not None, any(word.one_document for word in shown)
     stepped, counted = len(names) > 2, len(changes.counts) > 0
     columns = ["word", "distance"]
-    columns += ["chance", "p", "q"] * tested + ["prototype"] * by_states + ["95 %"] * bounded
+    columns += ["chance", "p", "q"] * tested + ["pairs"] * by_states + ["95 %"] * bounded
     heads = len(columns)  # the cells of a word, in the row of its first period
     columns += ["period"] + ["count"] * counted + ["step"] * stepped + ["near"] + [""] * flagged
     rows = []
     for word in shown:
         row = [word.word, f"{word.distance:.3f}"]
         row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
-        row += [f"{word.prototype:.3f}"] if by_states else []
+        row += [f"{word.pairs:.3f}"] if by_states else []
         row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
         steps = ["", *(f"{step:.3f}" for step in word.steps)]
         for number, name in enumerate(names):

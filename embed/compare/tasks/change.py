@@ -16,7 +16,7 @@ from firth.embed.compare.statistics.estimators import Correlation
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.similarity import why_undefined
 from firth.embed.protocols import StaticVectors
-from firth.embed.vectors.change_table import read_changes
+from firth.embed.vectors.change_table import WordChange, read_changes
 
 _NO_CHANGE = "has no change of words"
 
@@ -31,6 +31,8 @@ class ChangeTask(Task):
     skill = "change of words"
     metrics: ClassVar = {
         "spearman": "rank correlation of distances between periods and human judgments of change",
+        "spearman_pairs": "the same of mean distances of occurrences, which contextual has beside "
+        "those of prototypes",
         "spearman_frequency": "the same of the change of frequency alone, which is no change of "
         "meaning",
     }
@@ -65,14 +67,16 @@ class ChangeTask(Task):
     def measure(
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
-        """Correlate distances with judgments, and the change of frequency alone."""
+        """Correlate distances with judgments, those of pairs, and the change of frequency alone."""
         # items: bool (n_items,)
         changes, chosen = _changes_of(vectors) or {}, np.flatnonzero(items)
-        found = [_find(changes, self.words[item]) or (0.0, [0]) for item in chosen.tolist()]
+        found = [_find(changes, self.words[item]) or (0.0, [0], None) for item in chosen.tolist()]
         judged = np.array([self.words[item].score for item in chosen.tolist()])
-        distances = np.array([distance for distance, _ in found])
-        counts = [n or [0] for _, n in found]  # vectors without text have none
+        distances = np.array([distance for distance, *_ in found])
+        counts = [n or [0] for _, n, _ in found]  # vectors without text have none
         ratios = np.array([abs(np.log((n[0] + 1) / (n[-1] + 1))) for n in counts])
+        pairs = np.array([each for *_, each in found if each is not None])
+        scored = {"spearman": distances, "spearman_pairs": pairs, "spearman_frequency": ratios}
         missing = None if changes else _NO_CHANGE
         return [
             self._measurement(
@@ -82,11 +86,12 @@ class ChangeTask(Task):
                 missing or why_undefined(judged, values, "word", "distances"),
                 ranked=metric == "spearman",
             )
-            for metric, values in (("spearman", distances), ("spearman_frequency", ratios))
+            for metric, values in scored.items()
+            if len(pairs) or metric != "spearman_pairs"
         ]
 
 
-def _changes_of(vectors: StaticVectors) -> Mapping[str, tuple[float, list[int]]] | None:
+def _changes_of(vectors: StaticVectors) -> Mapping[str, WordChange] | None:
     """Return the changes that a run stores."""
     path = getattr(vectors, "path", None)
     changes = None if path is None else read_changes(Path(path))
@@ -95,9 +100,7 @@ def _changes_of(vectors: StaticVectors) -> Mapping[str, tuple[float, list[int]]]
     return {fold(word): changes[word] for word in reversed(changes)} | changes
 
 
-def _find(
-    changes: Mapping[str, tuple[float, list[int]]], word: GradedWord
-) -> tuple[float, list[int]] | None:
-    """Return distance and counts of a word, by its first spelling that was compared."""
+def _find(changes: Mapping[str, WordChange], word: GradedWord) -> WordChange | None:
+    """Return the change of a word, by its first spelling that was compared."""
     spellings = [form for each in word.spellings for form in (each, each.lower(), fold(each))]
     return next((changes[form] for form in spellings if form in changes), None)

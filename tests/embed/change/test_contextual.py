@@ -18,6 +18,7 @@ from firth.embed.change.contextual import (
     resampled_errors,
 )
 from firth.embed.change.periods import read_periods, two_corpora
+from firth.embed.change.permutation import cosine_distances
 from firth.embed.change.words import word_changes
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.inference.mlm_encoder import MlmEncoder
@@ -127,7 +128,7 @@ def test_errors_are_those_of_documents_drawn_with_replacement(periods, encoder):
                     for each in rng.choice(documents, len(documents))
                 ]
                 means.append(np.concatenate(states).mean(axis=0))
-            drawn.append(1 - means[0] @ means[1])
+            drawn.append(float(cosine_distances(*(each[None] for each in means))[0]))
         # 400 draws: 3.5 % standard error of a standard deviation, twice
         assert errors[number] == pytest.approx(np.std(drawn, ddof=1), rel=0.2)
 
@@ -168,7 +169,7 @@ def test_the_command_shows_and_stores_what_the_states_say(corpus, run, tmp_path)
     out = tmp_path / "out"
     words = ("--encoder", run, "--words", "saw,river", "--out", out)
     shown = output(*line.split(), *words)
-    assert "prototype" in shown
+    assert "pairs" in shown
     assert "no p: only --route svd-joint has it" in shown
     config = ChangeConfig(route="contextual", encoder=str(run), min_count=2)
     found = word_changes(corpus, config=config, by="year", periods=["1900", "1901"])
@@ -176,7 +177,7 @@ def test_the_command_shows_and_stores_what_the_states_say(corpus, run, tmp_path)
     assert {"saw", "river", "king", "the", "nobody"} <= set(table.words)
     assert (table.low <= table.distances).all()
     assert (table.distances <= table.high).all()
-    assert (table.prototype <= table.distances + 1e-6).all()  # means are shorter than 1
+    assert (table.distances <= table.pairs + 1e-6).all()  # means are shorter than 1
     rows = (out / "change.tsv").read_text().splitlines()
     assert rows[0].split("\t")[:2] == ["word", "distance"]
     stored = {row.split("\t")[0]: float(row.split("\t")[1]) for row in rows[1:]}
@@ -185,7 +186,13 @@ def test_the_command_shows_and_stores_what_the_states_say(corpus, run, tmp_path)
         assert distance == pytest.approx(table.distances[found.row(word)], abs=1e-5)
     vectors = WordVectors.open(out)
     own = 1 - vectors.similarity("saw@1900", "saw@1901")
-    assert own == pytest.approx(table.prototype[found.row("saw")], abs=1e-5)
+    assert own == pytest.approx(stored["saw"], abs=1e-5)
+    assert list(table.distances) == sorted(table.distances, reverse=True)
+    pairs = {
+        row.split("\t")[0]: float(row.split("\t")[rows[0].split("\t").index("pairs")])
+        for row in rows[1:]
+    }
+    assert pairs["saw"] == pytest.approx(table.pairs[found.row("saw")], abs=1e-5)
 
 
 def test_an_encoder_is_needed_and_words_that_it_knows(corpus, run):

@@ -1,6 +1,7 @@
 """Graded change: the stored distances against judgments, and the change of frequency alone."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,38 @@ def test_distances_and_frequencies_are_correlated_with_judgments(run, gold):
     first, second = ask(task, run)
     assert (first.items.tolist(), first.items_total) == ([0, 1, 2, 3], 5)
     assert (first.ranked, second.ranked) == (True, False)
+
+
+@pytest.mark.parametrize("names", [("distance", "pairs"), ("prototype", "distance")], ids=str)
+def test_prototypes_and_pairs_are_both_scored(gold, tmp_path, names):
+    folder = tmp_path / "contextual"
+    folder.mkdir()
+    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).save(folder)
+    lines = ["\t".join(["word", *names, "count@1810", "count@1960"])]
+    lines += ["plane_nn\t.9\t.2\t9\t9", "tree\t.1\t.4\t9\t8", "rag\t.3\t.3\t9\t9"]
+    (folder / "change.tsv").write_text("\n".join(lines) + "\n")
+    task = ChangeTask.read(gold, CompareConfig())
+    found = scores(task, WordVectors.open(folder))
+    assert (found["spearman"], found["spearman_pairs"]) == (pytest.approx(1), pytest.approx(-1))
+    assert [each.ranked for each in ask(task, WordVectors.open(folder))] == [True, False, False]
+
+
+def test_compare_scores_pairs_of_the_runs_that_have_them(run, gold, tmp_path):
+    other = tmp_path / "contextual"
+    shutil.copytree(run.path, other)
+    lines = (run.path / "change.tsv").read_text().splitlines()
+    more = ["pairs", "1", ".2", ".3", ".4"]
+    lines = [f"{line}\t{cell}" for line, cell in zip(lines, more, strict=True)]
+    (other / "change.tsv").write_text("\n".join(lines) + "\n")
+    for both in ((run.path, other), (other, run.path)):
+        results = json.loads(output("compare", *both, gold, "--json"))["results"]
+        found = {(Path(each["run"]).name, each["metric"]): each["score"] for each in results}
+        assert found["change", "spearman"] == found["contextual", "spearman"]
+        assert found["contextual", "spearman_pairs"] == pytest.approx(
+            spearmanr([0.9, 0.1, 0.3, 0.5], [1, 0.2, 0.3, 0.4])[0]
+        )
+        assert found.get(("change", "spearman_pairs")) is None
+        output("compare", *both, gold)
 
 
 def test_other_runs_are_not_scored(tiny, gold, tmp_path):
