@@ -54,40 +54,16 @@ TOKEN_SEPARATOR = "\x1f"
 SENTENCE_SEPARATOR = "\x1e"
 
 # Han, kana, Thai, Lao, Myanmar, Khmer, Tibetan
-_UNSPACED_RANGES = (
-    (0x0E00, 0x0EFF),
-    (0x0F00, 0x0FFF),
-    (0x1000, 0x109F),
-    (0x1780, 0x17FF),
-    (0x3041, 0x30FF),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x323AF),
-)
+_UNSPACED = "E00-FFF 1000-109F 1780-17FF 3041-30FF 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF"
 # Of Unicode's White_Space those that the library drops, the separators of ASCII, and U+200B.
 _SPACES = (0x0B, 0x0C, *range(0x1C, 0x20), 0x85, 0x200B)
 # Scripts in which joiners between letters change their form: from Arabic to N'Ko, Mandaic,
 # of India, Khmer, Mongolian, the forms of Arabic, Adlam
-_JOINING_RANGES = (
-    (0x0600, 0x07FF),
-    (0x0840, 0x0DFF),
-    (0x1780, 0x18AF),
-    (0xFB50, 0xFEFE),
-    (0x1E900, 0x1E95F),
-)
-_PICTURES = ((0x2300, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
-_SKIN_TONES = (0x1F3FB, 0x1F3FF)
+_JOINING = "600-7FF 840-DFF 1780-18AF FB50-FEFE 1E900-1E95F"
+_PICTURES = "2300-23FF 2600-27BF 2B00-2BFF 1F000-1FAFF"
+_SKIN_TONES, _REGIONAL = "1F3FB-1F3FF", "1F1E6-1F1FF"
 # Symbols that are letters: circled and squared ones, Braille; the fraction slash; skin tones
-_NO_SYMBOLS = (
-    (0x24B6, 0x24E9),
-    (0x2800, 0x28FF),
-    (0x1F130, 0x1F149),
-    (0x1F150, 0x1F169),
-    (0x1F170, 0x1F189),
-    (0x2044, 0x2044),
-    _SKIN_TONES,
-)
+_NO_SYMBOLS = f"24B6-24E9 2800-28FF 1F130-1F149 1F150-1F169 1F170-1F189 2044-2044 {_SKIN_TONES}"
 
 
 @dataclass(frozen=True)
@@ -136,15 +112,22 @@ def character_table(
     dropped = classes == DROP
     targets[dropped] = traits["dropped"][dropped]
     entries = targets | (classes << CLASS_SHIFT)
-    for first, last in _UNSPACED_RANGES:
-        entries[first : last + 1] |= UNSPACED
+    entries[_among(_UNSPACED)] |= UNSPACED
     if segmenter == "words":
         entries[traits["symbols"]] |= SYMBOL
     entries[[ord(DOT_ABOVE)] + ([] if keep_case else [ord(CAPITAL_SIGMA)])] |= CONTEXT
     neighbors = traits["neighbors"].copy()
-    for first, last in _JOINING_RANGES if segmenter != "characters" else ():
-        neighbors[first : last + 1] |= (classes[first : last + 1] == WORD) * np.uint8(JOINING)
+    if segmenter != "characters":
+        neighbors[_among(_JOINING) & (classes == WORD)] |= JOINING
     return CharacterTable(entries, neighbors)
+
+
+def _among(ranges: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which characters are in hexadecimal ranges, bool (0x110000,)."""
+    mask = np.zeros(N_CODE_POINTS, dtype=bool)
+    for first, last in (bounds.split("-") for bounds in ranges.split()):
+        mask[int(first, 16) : int(last, 16) + 1] = True
+    return mask
 
 
 def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -208,15 +191,12 @@ def _unicode(classes: np.ndarray) -> dict[str, np.ndarray]:
         if unicodedata.combining(chr(code)) == 9:
             flags[code] |= VIRAMA
     flags[np.isin(names, ("Mn", "Mc", "Me"))] |= MARK | EXTENDS
-    flags[_SKIN_TONES[0] : _SKIN_TONES[1] + 1] |= EXTENDS
-    flags[0x1F1E6 : 0x1F1FF + 1] |= REGIONAL
+    flags[_among(_SKIN_TONES)] |= EXTENDS
+    flags[_among(_REGIONAL)] |= REGIONAL
     symbols = np.isin(names, ("So", "Sc", "Sm"))
     symbols[0x1F000 : 0x1FAFF + 1] = True  # also those of later versions of Unicode
-    for first, last in _NO_SYMBOLS:
-        symbols[first : last + 1] = False
-    symbols &= classes == WORD
-    for first, last in _PICTURES:
-        flags[first : last + 1] |= symbols[first : last + 1] * np.uint8(PICTURE)
+    symbols &= (classes == WORD) & ~_among(_NO_SYMBOLS)
+    flags[_among(_PICTURES) & symbols] |= PICTURE
     dropped = np.full(N_CODE_POINTS, DROPPED.index("format_characters"), dtype=np.uint8)
     dropped[names == "Cc"] = DROPPED.index("control_characters")
     dropped[names == "Co"] = DROPPED.index("private_characters")
