@@ -60,15 +60,16 @@ def read_tagged(path: Path) -> TaggedWords:
     """
     rows = read_lines(path)
     words, labels, offsets = [], [], [0]
-    is_conllu = _is_conllu(rows)
-    for cells in _conllu(rows) if is_conllu else _columns(rows):
+    if _is_conllu(rows):
+        found, heads, gaps = _conllu(rows)
+    else:
+        found, heads, gaps = [*_columns(rows), None], np.zeros(0, np.int64), []
+    for cells in found:
         if cells is not None:
             words.append(cells[0])
             labels.append(cells[1])
         elif offsets[-1] < len(words):
             offsets.append(len(words))
-    if offsets[-1] < len(words):
-        offsets.append(len(words))
     if not words:
         raise SourceError(
             f"{path}: contains no words; pass CoNLL-U, or columns with the word first and its "
@@ -79,10 +80,9 @@ def read_tagged(path: Path) -> TaggedWords:
             f"{path}: the last column has {n_labels:,} different labels; pass files whose last "
             "column is the label"
         )
-    heads = _heads(rows) if is_conllu else np.zeros(0, np.int64)
-    gaps = _gaps(rows) if is_conllu and any(_NO_SPACE in row.text for row in rows) else None
+    spelled = gaps if gaps and any(_NO_SPACE in row.text for row in rows) else None
     known_heads = heads if heads.any() else None
-    return TaggedWords(words, labels, np.array(offsets, np.int64), known_heads, gaps)
+    return TaggedWords(words, labels, np.array(offsets, np.int64), known_heads, spelled)
 
 
 def looks_tagged(head: Head) -> bool:
@@ -105,55 +105,43 @@ def _is_conllu(rows: Sequence[Row]) -> bool:
     return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
 
 
-def _conllu(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
-    """Yield word and part of speech, and None between sentences."""
-    for row in rows:
-        if not row.text.strip():
-            yield None
-        elif not row.text.startswith("#"):
-            cells = row.text.split("\t")
-            if len(cells) != _UD_COLUMNS:
-                raise _ragged(row, len(cells), _UD_COLUMNS)
-            if _NUMBER.fullmatch(cells[0]) is None:
-                raise row.error(f"{quoted(cells[0])} is not a word number; correct it")
-            if cells[0].isdecimal():
-                yield _labeled(row, cells[_FORM], cells[_UPOS])
+def _conllu(
+    rows: Sequence[Row],
+) -> tuple[list[tuple[str, str] | None], np.ndarray, list[str]]:
+    """Return word and part of speech, None between sentences; heads and gaps as TaggedWords has.
 
-
-def _heads(rows: Sequence[Row]) -> np.ndarray:
-    """Return the signed distance of each word of CoNLL-U to its head, 0 where they are no tree."""
-    # returns int64 (n_words,)
-    found: list[int] = []
-    tree, n_words = SentenceTree(), 0
+    Heads that are no tree are 0. Gaps are also those inside of multiword tokens.
+    """
+    found: list[tuple[str, str] | None] = []
+    heads: list[int] = []
+    gaps: list[str] = []
+    tree, gap = SentenceTree(), ""
+    token, end, end_gap = "", -1, ""  # a multiword token, its last word's number
     for row in [*rows, rows[-1]._replace(text="")]:  # the last sentence may end with the file
-        cells = row.text.split("\t")
+        cells, n_words = row.text.split("\t"), len(gaps) - len(heads)
         if not row.text.strip():
-            found += tree.distances(n_words) or [0] * n_words
-            tree, n_words = SentenceTree(), 0
+            found.append(None)
+            heads += tree.distances(n_words) or [0] * n_words
+            tree, gap, end = SentenceTree(), "", -1
+            continue
+        if row.text.startswith("#"):
+            continue
+        if len(cells) != _UD_COLUMNS:
+            raise _ragged(row, len(cells), _UD_COLUMNS)
+        if _NUMBER.fullmatch(cells[0]) is None:
+            raise row.error(f"{quoted(cells[0])} is not a word number; correct it")
+        after = "" if _NO_SPACE in cells[_MISC].split("|") else " "
+        if "-" in cells[0]:
+            token, end, end_gap = cells[_FORM], int(cells[0].partition("-")[2]), after
         elif cells[0].isdecimal():
+            found.append(_labeled(row, cells[_FORM], cells[_UPOS]))
             tree.add(int(cells[0]), cells[_HEAD], n_words)
-            n_words += 1
-    return np.array(found, dtype=np.int64)
-
-
-def _gaps(rows: Sequence[Row]) -> list[str]:
-    """Return what stands before each word of CoNLL-U, also inside of multiword tokens."""
-    gaps, gap, token, end, end_gap = [], "", "", -1, ""  # a multiword token, its last word's number
-    for row in rows:
-        cells = row.text.split("\t")
-        if not row.text.strip():
-            gap, end = "", -1
-        elif len(cells) == _UD_COLUMNS and "." not in cells[0]:
-            after = "" if _NO_SPACE in cells[_MISC].split("|") else " "
-            if "-" in cells[0]:
-                token, end, end_gap = cells[_FORM], int(cells[0].partition("-")[2]), after
-                continue
             gaps.append(gap)
             # the words of a contraction such as French "au" are others than what is written
             token = token[len(cells[_FORM]) :] if token.startswith(cells[_FORM]) else ""
             inside = "" if token else " "
             gap = after if int(cells[0]) > end else end_gap if int(cells[0]) == end else inside
-    return gaps
+    return found, np.array(heads, np.int64), gaps
 
 
 def _columns(rows: Sequence[Row]) -> Iterator[tuple[str, str] | None]:
