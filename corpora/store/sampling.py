@@ -80,5 +80,4 @@ def default_sizes(tokens: int) -> list[int]:
 def _keys(seed: int, n_units: int) -> np.ndarray:
     """Return the sort keys of units for a seed, uint64 (n_units,)."""
     numbers = np.arange(1, n_units + 1, dtype=np.uint64)
-    keys: np.ndarray = mix(mix(np.array([seed], dtype=np.uint64)) + numbers * STRIDE)
-    return keys
+    return np.asarray(mix(mix(np.array([seed], dtype=np.uint64)) + numbers * STRIDE))

@@ -51,8 +51,7 @@ class Pieces:
     def covers(self, words: Sequence[str]) -> np.ndarray:
         """Return which words can be split, bool (n_words,); others become [UNK]."""
         ids, offsets = self.split(words)
-        known: np.ndarray = ids[offsets[:-1]] != UNK
-        return known
+        return np.asarray(ids[offsets[:-1]] != UNK)
 
     @cached_property
     def model(self) -> Any:

@@ -43,5 +43,4 @@ def joined(
 
 def _groups(n_pieces: np.ndarray) -> np.ndarray:
     """Return the group of each number of pieces, from 0."""
-    groups: np.ndarray = np.minimum(n_pieces, _GROUPS) - 1
-    return groups
+    return np.asarray(np.minimum(n_pieces, _GROUPS) - 1)

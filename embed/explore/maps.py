@@ -108,5 +108,4 @@ class _Rounds:
 def _scaled(places: np.ndarray) -> np.ndarray:
     """Scale both axes alike, so that nearly all coordinates lie within [-1, 1]."""
     extent = np.quantile(abs(places).max(axis=1), _INSIDE)
-    scaled: np.ndarray = (places / (extent or 1.0)).astype(np.float32)
-    return scaled
+    return np.asarray((places / (extent or 1.0)).astype(np.float32))

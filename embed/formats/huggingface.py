@@ -216,8 +216,7 @@ def _floats(path: Path, name: str) -> np.ndarray:
         stored = tensors.get_slice(name).get_dtype()
         # Model2Vec's integers need no scale, since all have the same
         if stored in ("F16", "F32", "F64") or (stored == "I8" and name == _MODEL2VEC):
-            floats: np.ndarray = tensors.get_tensor(name).astype(np.float32, copy=False)
-            return floats
+            return np.asarray(tensors.get_tensor(name).astype(np.float32, copy=False))
     if stored != "BF16":
         raise ArtifactError(
             f"{path}: {name} is quantized (stored as {stored}); use the unquantized model"

@@ -65,8 +65,7 @@ class NextWordNetwork:
         _, hidden = self._hidden(self._tensor(contexts))
         scores = hidden @ self.weights["outputs"].T + self.weights["output_bias"]
         chosen = scores.gather(1, places[:, None])[:, 0]
-        found: np.ndarray = (scores.logsumexp(1) - chosen).double().cpu().numpy()
-        return found
+        return np.asarray((scores.logsumexp(1) - chosen).double().cpu().numpy())
 
     def learn(
         self,

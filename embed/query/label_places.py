@@ -51,8 +51,7 @@ def _shifts(sizes: np.ndarray, gap: float) -> np.ndarray:
     beside = directions[:, 1:] == 0
     # text rarely fills its line height, so a label above or below looks farther away than it is
     near = np.where(beside | (reach > gap), 1.0, _NEARER)
-    shifts: np.ndarray = directions * (reach * near + sizes[:, None] / 2)
-    return shifts
+    return np.asarray(directions * (reach * near + sizes[:, None] / 2))
 
 
 def _own_costs(
@@ -83,8 +82,7 @@ def _passed(start: np.ndarray, ends: np.ndarray, points: np.ndarray, near: float
     along = np.einsum("cd,md->cm", lines, points - start) / (lines**2).sum(axis=1, keepdims=True)
     feet = start + np.clip(along, 0.0, 1.0)[..., None] * lines[:, None]
     apart = np.linalg.norm(feet - points, axis=2)
-    counts: np.ndarray = (apart < near).sum(axis=1)
-    return counts
+    return np.asarray((apart < near).sum(axis=1))
 
 
 def _overlaps(
@@ -93,5 +91,4 @@ def _overlaps(
     """Return for each label position (C, 2) the share of the label that covers others (m, 2)."""
     apart = np.abs(middles[:, None] - others)
     overlap = np.clip((size + other_sizes) / 2 - apart, 0.0, np.minimum(size, other_sizes))
-    shares: np.ndarray = overlap.prod(axis=2).sum(axis=1) / size.prod()
-    return shares
+    return np.asarray(overlap.prod(axis=2).sum(axis=1) / size.prod())

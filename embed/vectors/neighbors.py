@@ -187,8 +187,7 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
 def _multiplied(cosines: np.ndarray) -> np.ndarray:
     """Return 3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
     shifted = (cosines + 1.0) / 2.0
-    scores: np.ndarray = shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON)
-    return scores
+    return np.asarray(shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON))
 
 
 def named(vectors: StaticVectors, rows: np.ndarray, scores: np.ndarray) -> Neighbors:

@@ -50,8 +50,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
 
     def n_pieces(self, words: Sequence[str]) -> np.ndarray:
         """Count the pieces of words."""
-        counts: np.ndarray = np.diff(self.pieces.split(words)[1])
-        return counts
+        return np.asarray(np.diff(self.pieces.split(words)[1]))
 
     def input_embeddings(self, words: Sequence[str]) -> np.ndarray:
         """Look up words in the embedding table: no norm, positions or context."""

@@ -144,8 +144,7 @@ def n_weights(model: nn.Module) -> int:
 
 def _flat(tensors: Sequence[torch.Tensor]) -> np.ndarray:
     """Flatten tensors into one array; on the CPU, since a GPU may lack the memory."""
-    array: np.ndarray = torch.cat([t.detach().reshape(-1).cpu() for t in tensors]).numpy()
-    return array
+    return np.asarray(torch.cat([t.detach().reshape(-1).cpu() for t in tensors]).numpy())
 
 
 def _parts(array: np.ndarray, weights: Sequence[torch.Tensor]) -> list[torch.Tensor]:

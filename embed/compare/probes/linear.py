@@ -73,8 +73,7 @@ def _product(matrix: Any, right: np.ndarray) -> np.ndarray:
         return np.asarray(matrix @ right)
     import torch
 
-    product: np.ndarray = (torch.from_numpy(matrix) @ torch.from_numpy(right)).numpy()
-    return product
+    return np.asarray((torch.from_numpy(matrix) @ torch.from_numpy(right)).numpy())
 
 
 def _predictor(table: Any, weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

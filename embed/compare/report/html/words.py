@@ -132,8 +132,7 @@ def _to_drawing(places: np.ndarray) -> np.ndarray:
     middle = (places.max(axis=0) + places.min(axis=0)) / 2
     extent = np.maximum(np.ptp(places, axis=0), 1e-9)
     scale = float(((size - 2 * _MARGINS) / extent).min())
-    drawn: np.ndarray = (places - middle) * scale * [1, -1] + size / 2
-    return drawn
+    return np.asarray((places - middle) * scale * [1, -1] + size / 2)
 
 
 def _width(word: str) -> float:
