@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
-from firth.corpora.common.errors import FirthError, SettingError
+from firth.corpora.common.errors import FirthError, SettingError, imported
 from firth.corpora.common.interrupts import interrupts_blocked, main_hidden, safe_path
 
 _LOCAL = re.compile(r"local:([1-9]\d*)")
@@ -104,12 +104,8 @@ def check_cluster(cluster: str) -> None:
             f"`cluster` must be the address of a scheduler, such as tcp://HOST:8786, or local:N, "
             f"got {cluster!r}"
         )
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise FirthError(
-            f"`cluster={cluster}` needs Dask; pip install 'firth[dask]' here and on the workers"
-        ) from None
+    remedy = "needs Dask; pip install 'firth[dask]' here and on the workers"
+    imported("distributed", FirthError(f"`cluster={cluster}` {remedy}"))
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from firth.corpora.common.errors import FirthError
+from firth.corpora.common.errors import FirthError, imported
 
 _STYLE = "text-align: right"
 
@@ -35,8 +35,5 @@ def _cell(value: object) -> str:
 
 def data_frame(data: Any, **options: Any) -> Any:
     """Return a pandas.DataFrame; raise FirthError if pandas is not installed."""
-    try:
-        import pandas
-    except ImportError:
-        raise FirthError("to_pandas() needs the package pandas; pip install pandas") from None
-    return pandas.DataFrame(data, **options)
+    missing = FirthError("to_pandas() needs the package pandas; pip install pandas")
+    return imported("pandas", missing).DataFrame(data, **options)

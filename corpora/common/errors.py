@@ -1,5 +1,8 @@
 """Errors caused by user input, each with a one-line message."""
 
+import importlib
+from typing import Any
+
 from firth.corpora.common.urls import public
 
 
@@ -45,6 +48,15 @@ class UnknownWordError(FirthError, KeyError):
     """A word has no vector in the run."""
 
     __str__ = Exception.__str__  # KeyError would show the message quoted
+
+
+def imported(package: str, missing: FirthError) -> Any:
+    """Import a package that need not be installed; raise ``missing`` if it is not."""
+    try:
+        importlib.import_module(package.partition(".")[0])
+        return importlib.import_module(package)
+    except ImportError:
+        raise missing from None
 
 
 def one_line(error: Exception) -> str:

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from firth.corpora.common.errors import SourceError, UnreadableError, one_line
+from firth.corpora.common.errors import SourceError, UnreadableError, imported, one_line
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.records import choose_columns
 from firth.corpora.reading.sources import Stream
@@ -19,12 +19,8 @@ def parquet_blocks(
     stream: Stream, _chunks: Iterator[bytes], options: ReadOptions, block_bytes: int
 ) -> Iterator[RawBlock]:
     """Read Parquet in batches of rows; positions are 1-based row numbers."""
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise SourceError(
-            f"{stream.name}: reading Parquet needs pyarrow; pip install 'firth[parquet]'"
-        ) from None
+    remedy = "reading Parquet needs pyarrow; pip install 'firth[parquet]'"
+    parquet = imported("pyarrow.parquet", SourceError(f"{stream.name}: {remedy}"))
     rows, record = RowBuffer(options), 0
     with _seekable(stream) as place:
         for texts, kept in _parquet_batches(parquet, place, stream.name, options):

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError, imported
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.text.characters import CharacterTable, character_table
 
@@ -294,12 +294,8 @@ def strip_accents(text: str, dotless: bool = False) -> str:
 @cache
 def jieba_cutter() -> Callable[[str], list[str]]:
     """Return jieba's segmentation function."""
-    try:
-        import jieba
-    except ImportError:
-        raise SettingError(
-            "`segmenter=jieba` needs the package jieba; pip install 'firth[zh]'"
-        ) from None
+    missing = "`segmenter=jieba` needs the package jieba; pip install 'firth[zh]'"
+    jieba = imported("jieba", SettingError(missing))
     jieba.setLogLevel("CRITICAL")  # hides failures to write its cache
     cut: Callable[[str], list[str]] = jieba.lcut
     return cut
@@ -308,13 +304,10 @@ def jieba_cutter() -> Callable[[str], list[str]]:
 @cache
 def lemmatizer(language: str) -> Callable[[str], str]:
     """Return simplemma's function from a word to its lemma."""
-    try:
-        from simplemma import lemmatize
-        from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
-    except ImportError:
-        raise SettingError(
-            f"`lemmatize={language}` needs the package simplemma; pip install 'firth[lemmas]'"
-        ) from None
+    missing = f"`lemmatize={language}` needs the package simplemma; pip install 'firth[lemmas]'"
+    lemmatize = imported("simplemma", SettingError(missing)).lemmatize
+    from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
+
     if language not in SUPPORTED_LANGUAGES:
         raise SettingError(
             f"`lemmatize={language}`: no lemmas of this language; the languages are "

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
+from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError, imported
 from firth.corpora.common.options import as_command_line
 from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
@@ -49,13 +49,9 @@ _DIFFERING, _NEAR = 1000, 10  # words that differ, and neighbors of each
 
 def require_packages() -> None:
     """Raise if the packages of the extra are not installed."""
-    try:
-        import starlette  # noqa: F401 - checks that they are installed
-        import uvicorn  # noqa: F401
-    except ImportError:
-        raise SettingError(
-            "the server needs the packages starlette and uvicorn; pip install 'firth[explore]'"
-        ) from None
+    needs = "the server needs the packages starlette and uvicorn; pip install 'firth[explore]'"
+    for package in ("starlette", "uvicorn"):
+        imported(package, SettingError(needs))
 
 
 class Answers:

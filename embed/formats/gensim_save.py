@@ -13,7 +13,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import map_array, save_array
 from firth.corpora.artifacts.atomic import atomic_output
-from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.errors import ArtifactError, imported
 from firth.embed.formats.writing import dense_block, refuse_unwritable
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import StoredVocabulary, write_words
@@ -50,11 +50,8 @@ def write_gensim(vectors: WordVectors, out: Path, force: bool) -> None:
     """
     words = list(vectors.vocabulary)
     refuse_unwritable(words, "gensim", gaps="")
-    try:
-        from gensim.models import KeyedVectors
-    except ImportError:
-        raise ArtifactError("format gensim needs gensim; pip install gensim") from None
-    keyed = KeyedVectors(vectors.matrix.shape[1])
+    missing = ArtifactError("format gensim needs gensim; pip install gensim")
+    keyed = imported("gensim.models", missing).KeyedVectors(vectors.matrix.shape[1])
     keyed.vectors = dense_block(vectors.matrix, 0, len(words))
     keyed.index_to_key = words
     keyed.key_to_index = {word: row for row, word in enumerate(words)}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError, imported
 from firth.corpora.common.reporting import progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.search import unit_rows
@@ -113,10 +113,5 @@ def _are_nodes(
 
 def require_usearch() -> Any:
     """Return the library; raise unless it is installed."""
-    try:
-        import usearch.index
-    except ImportError:
-        raise SettingError(
-            "approximate search needs the package usearch; pip install 'firth[ann]'"
-        ) from None
-    return usearch.index
+    remedy = "approximate search needs the package usearch; pip install 'firth[ann]'"
+    return imported("usearch.index", SettingError(remedy))

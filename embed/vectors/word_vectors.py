@@ -12,7 +12,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import save_array
 from firth.corpora.artifacts.artifact import MAKER
 from firth.corpora.common.display import data_frame, html_table
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, imported
 from firth.corpora.common.reporting import note
 from firth.corpora.text.spelling import FoldedWords
 from firth.embed.runs.run import Run
@@ -452,12 +452,10 @@ class WordVectors:
 
         N-grams and context vectors are left out.
         """
-        try:
-            from gensim.models import KeyedVectors
-        except ImportError:
-            raise FirthError("to_gensim() needs the package gensim; pip install gensim") from None
+        missing = FirthError("to_gensim() needs the package gensim; pip install gensim")
+        models = imported("gensim.models", missing)
         note_zeros(self, self.name)
-        keyed = KeyedVectors(self.dim, dtype=np.float32)
+        keyed = models.KeyedVectors(self.dim, dtype=np.float32)
         keyed.add_vectors(list(self.vocabulary), self._dense())
         if self.counts is not None:
             keyed.expandos["count"] = np.array(self.counts)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from firth.corpora.artifacts.artifact import read_json
-from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, imported
 from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.contextual.pooling import parse_layers
 from firth.embed.vectors.piece_table import TOKENIZER
@@ -87,14 +87,9 @@ def _options(folder: Path) -> dict[str, Any]:
 
 def _transformers(folder: Path) -> Any:
     """Import transformers, an optional dependency."""
-    try:
-        import transformers
-    except ImportError:
-        raise SettingError(
-            f"{folder}: the states of a Hugging Face model need the package transformers; "
-            "pip install 'firth[hf]'"
-        ) from None
-    return transformers
+    needs = "the states of a Hugging Face model need the package transformers"
+    missing = SettingError(f"{folder}: {needs}; pip install 'firth[hf]'")
+    return imported("transformers", missing)
 
 
 @contextlib.contextmanager
