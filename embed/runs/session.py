@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -113,12 +112,7 @@ class Session(Generic[PositionT]):
         self.step_began = time.perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         with self._stack, defer_interrupts():  # another Ctrl-C must not cut the checkpoint off
             if self._writes and isinstance(error, KeyboardInterrupt):
                 self.save()

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 import torch
@@ -118,12 +117,7 @@ class MlmSession(Session[MlmPosition]):
         self._shown: tuple[float, float | None] = (self.position.step * workload.step_tokens, None)
         self.restart()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         try:
             super().__exit__(kind, error, traceback)
         finally:  # the others wait for a step
