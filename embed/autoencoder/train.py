@@ -79,10 +79,7 @@ def make_autoencoder_run(
     config = config.resolved()
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
-    with (
-        new_run(out, maker, force=force, resume=resume) as run,
-        torch_threads(config.threads),
-    ):
+    with new_run(out, maker, force=force, resume=resume) as run, torch_threads(config.threads):
         device = choose_device(config.device)
         words, matrix = weighted_matrix(corpus, config.counting(), run.path)
         vectors, unexplained = train_codes(matrix, config, device, run.path, checkpoint_seconds)
@@ -139,7 +136,11 @@ def train_codes(
                 rows = matrix[order[first : first + config.batch]]
                 session.learned(_learn(network, rows, config, device, session))
             session.end_epoch()
-        vectors, losses = _codes(network, matrix, used, config, device)
+        vectors, losses = np.zeros((matrix.shape[0], config.dim), np.float32), NO_LOSSES
+        for first in range(0, len(used), config.batch):
+            ids = used[first : first + config.batch]
+            vectors[ids], of_batch = network.encode(SparseRows(matrix[ids], device))
+            losses += of_batch
         session.write(losses, finished=True)
     return vectors, losses.unexplained
 
@@ -160,22 +161,6 @@ def _learn(
     losses = network.backward(seen, whole, rng)
     network.step(config.learning_rate * (1 - step / session.total))
     return losses
-
-
-def _codes(
-    network: AutoencoderNetwork,
-    matrix: Any,
-    used: np.ndarray,
-    config: AutoencoderConfig,
-    device: str,
-) -> tuple[np.ndarray, Losses]:
-    """Return the codes of all rows, float32 (V, D), and how well those in use decode."""
-    vectors, total = np.zeros((matrix.shape[0], config.dim), np.float32), NO_LOSSES
-    for first in range(0, len(used), config.batch):
-        ids = used[first : first + config.batch]
-        vectors[ids], losses = network.encode(SparseRows(matrix[ids], device))
-        total += losses
-    return vectors, total
 
 
 def _noisy(rows: Any, share: float, rng: np.random.Generator) -> Any:

@@ -74,16 +74,23 @@ class SentenceSelection:
         )
 
     def blocks(self, tokens_at_once: int) -> Iterator[Block]:
-        """Yield the selected sentences in blocks of about as many tokens."""
+        """Yield the selected sentences, about as many tokens at once, or one longer sentence."""
         names = self.text.words
-        for shard in self._shards():
-            for rows, offsets, words, governors in _blocks(*shard, tokens_at_once):
-                tokens = [names[row] for row in rows.tolist()]
-                sentences = [tokens[a:b] for a, b in pairwise(offsets.tolist())]
+        for rows, offsets, words, governors in self._shards():
+            first = 0
+            while first < len(offsets) - 1:
+                start = offsets[first]
+                full = np.searchsorted(offsets, start + tokens_at_once, side="right") - 1
+                last = max(first + 1, int(full))
+                own = slice(start, offsets[last])
+                bounds = (offsets[first : last + 1] - start).tolist()
+                tokens = [names[row] for row in rows[own].tolist()]
+                sentences = [tokens[a:b] for a, b in pairwise(bounds)]
                 if governors is not None:
-                    trees = np.split(governors, offsets[1:-1])
+                    trees = np.split(governors[own], bounds[1:-1])
                     sentences = [*map(ParsedSentence, sentences, trees)]
-                yield sentences, words
+                yield sentences, words[own]
+                first = last
 
     def _shards(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
         """Yield the selected sentences: text rows, offsets, and of each token its word and head.
@@ -119,9 +126,7 @@ class SentenceSelection:
         assert np.array_equal(filled, wanted)  # a view counts exactly the tokens of its shards
         self.last_keys[:] = lowest[starts[:-1]]
 
-    def _shards_with_keys(
-        self,
-    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    def _shards_with_keys(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield text rows, pooled words, offsets and sentence keys, shard by shard."""
         from firth.embed.contextual.pooling_kernels import sentence_keys
 
@@ -144,21 +149,3 @@ def _frequency_levels(counts: np.ndarray, contexts: int) -> np.ndarray:
 
     doublings = np.ceil(np.log2(counts / contexts))
     return np.clip(doublings, 0, 2**LEVEL_BITS - 2).astype(np.uint8)
-
-
-def _blocks(
-    rows: np.ndarray,
-    offsets: np.ndarray,
-    words: np.ndarray,
-    governors: np.ndarray | None,
-    tokens_at_once: int,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yield blocks of whole sentences, at most ``tokens_at_once`` tokens unless one is longer."""
-    first = 0
-    while first < len(offsets) - 1:
-        full = np.searchsorted(offsets, offsets[first] + tokens_at_once, side="right") - 1
-        last = max(first + 1, int(full))
-        own = slice(offsets[first], offsets[last])
-        bounds = offsets[first : last + 1] - offsets[first]
-        yield rows[own], bounds, words[own], None if governors is None else governors[own]
-        first = last
