@@ -24,7 +24,6 @@ CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 SCRATCH = "scratch"  # of a partial artifact: the files of tasks, which are removed at the end
 _LOCK = ".lock"
-_CHUNK = 1 << 22
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
 _WRITE_ERRORS = (
     errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
@@ -169,11 +168,8 @@ def verify(directory: Path, names: Sequence[str] | None = None) -> None:
 
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def checksums(directory: Path, without: str | None = None) -> dict[str, str]:

@@ -141,9 +141,8 @@ def _draw_words(
         names, found.groups, inches, middles, sizes, far, strict=True
     ):
         if led:
-            end = np.clip(
-                place, at - size / 2, at + size / 2
-            )  # nearest corner or edge of the label
+            # nearest corner or edge of the label
+            end = np.clip(place, at - size / 2, at + size / 2)
             line = np.array([place, end]) / bounds
             axes.plot(*line.T, color=_GRAY, lw=0.5, transform=axes.transAxes, zorder=1)
         x, y = at / bounds

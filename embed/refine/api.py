@@ -124,11 +124,7 @@ def _check(vectors: WordVectors, config: RefineConfig, retrofits: bool, out: Any
             "no step to refine by; pass `related`, `center`, `remove_top`, `dim`, `whiten` or "
             "`unit`"
         )
-    if (
-        out is not None
-        and vectors.path is not None
-        and Path(out).resolve() == vectors.path.resolve()
-    ):
+    if out and vectors.path and Path(out).resolve() == vectors.path.resolve():
         raise SettingError(f"`out={out}`: is the source; choose another")
     if not is_dense(vectors.matrix):
         raise SettingError(f"{name}: has sparse vectors, which are not refined")

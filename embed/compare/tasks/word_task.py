@@ -66,11 +66,8 @@ class WordTask(Task):
 
     def _look_up(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> ItemRows:
         """Look up the words of some items."""
-        found, words, numbers = (
-            self._find_words(vectors, unknown),
-            self.items(),
-            np.flatnonzero(items),
-        )
+        found, words = self._find_words(vectors, unknown), self.items()
+        numbers = np.flatnonzero(items)
         rows = [found.places(words[item]) for item in numbers.tolist()]
         places = np.full((len(rows), max(map(len, rows), default=1)), -1)
         for place, row in zip(places, rows, strict=True):
