@@ -131,7 +131,8 @@ def progress_line(
 ) -> str:
     """Format one line of progress."""
     share = f"{min(1.0, done / total):5.0%}  " if total else ""
-    parts = [f"{human(done)} {unit}", _speed(rate), detail, _time_left(done, total, rate)]
+    speed = f"{human(rate)}/s" if rate > 0 else ""
+    parts = [f"{human(done)} {unit}", speed, detail, _time_left(done, total, rate)]
     return f"{label:<10} {share}{'  '.join(part for part in parts if part)}"
 
 
@@ -156,11 +157,6 @@ def _columns() -> int:
     except OSError:
         return shutil.get_terminal_size().columns
     return shutil.get_terminal_size(terminal).columns
-
-
-def _speed(rate: float) -> str:
-    """Return ``12k/s``, or an empty string if it is unknown."""
-    return f"{human(rate)}/s" if rate > 0 else ""
 
 
 def _time_left(done: float, total: float | None, rate: float) -> str:
@@ -280,17 +276,12 @@ class Terminal(io.TextIOWrapper):
         return cls(stream.detach(), stream.encoding, stream.errors, line_buffering=True)
 
     def write(self, text: str) -> int:
-        """Write a text with its control characters escaped."""
-        return super().write(_CONTROL.sub(_visible, text))
+        """Write a text with its control characters as Python writes them, such as ``\\x1b``."""
+        return super().write(_CONTROL.sub(lambda c: c[1] or ascii(c[0])[1:-1], text))
 
     def clear_line(self) -> None:
         """Remove the line that is being written."""
         super().write(_CLEARED)
-
-
-def _visible(control: re.Match[str]) -> str:
-    """Write a control character as Python does, such as ``\\x1b``."""
-    return control[1] or ascii(control[0])[1:-1]
 
 
 class _Held(io.StringIO):

@@ -38,7 +38,7 @@ class _Layout:
     """What the beginning of a file shows."""
 
     rows: list[list[str]]  # the cells of its words
-    structures: dict[str, list[str]]  # the names of tags, each with names of attributes
+    structures: dict[str, dict[str, str]]  # the names of tags, each with attributes
     blank_lines: bool
     separator: str | None  # of cells; None: spaces
 
@@ -78,10 +78,6 @@ class _Layout:
         pairs = [(row[0].casefold(), row[column].casefold()) for row in self.rows if row[column:]]
         return sum((cell[:1] == word[:1]) + 0.01 * (cell == word) for word, cell in pairs)
 
-    def is_lempos(self, column: int) -> bool:
-        """Return whether the cells are lemmas with the letter of a part of speech: ``cat-n``."""
-        return all(_LEMPOS.fullmatch(row[column]) for row in self.rows if row[column:])
-
 
 def is_vertical(head: bytes) -> bool:
     """Return whether nearly all lines are words, with equally many cells, or tags."""
@@ -96,10 +92,9 @@ def _layout(head: bytes) -> _Layout | None:
     tags = [tag for line in lines if line[:1] == "<" and (tag := _TAG.fullmatch(line))]
     words = [line for line in lines if line.strip() and not _TAG.fullmatch(line)]
     words = [line for line in words if not line.startswith(_BOUNDARY)]
-    structures: dict[str, list[str]] = {}
+    structures: dict[str, dict[str, str]] = {}
     for tag in tags:
-        names = structures.setdefault(tag[2] or "", [])
-        names += [found[1] for found in _ATTRIBUTE.finditer(tag[3] or "") if found[1] not in names]
+        structures.setdefault(tag[2] or "", {}).update(_attributes(tag[3] or ""))
     blank = any(not line.strip() for line in lines[:-1])
     for separator in ("\t", None):
         layout = _Layout([line.split(separator) for line in words], structures, blank, separator)
@@ -140,7 +135,7 @@ def vertical_blocks(
     """Cut vertical files before documents, else paragraphs or sentences."""
     head, chunks = peek(chunks, HEAD_BYTES)
     layout = _layout(head) or _Layout([], {}, False, "\t")
-    names = layout.structures.get(layout.document, [])
+    names = list(layout.structures.get(layout.document, ()))
     for name in options.keep:
         if name not in names:
             raise SourceError(
@@ -148,7 +143,8 @@ def vertical_blocks(
                 f"{', '.join(names) or '(none)'}"
             )
     column = layout.column(options.field, stream.name)
-    lempos = bool(column) and options.field == "lemma" and layout.is_lempos(column)
+    lempos = bool(column) and options.field == "lemma"  # with a part of speech: ``cat-n``
+    lempos &= all(_LEMPOS.fullmatch(row[column]) for row in layout.rows if row[column:])
     state = (layout.document, names, column, lempos, layout.sentences, layout.separator)
     boundary = _boundary(layout)
     for line, data in cut_blocks(chunks, boundary, block_bytes, stream.limit):

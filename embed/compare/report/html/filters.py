@@ -14,11 +14,6 @@ def _decimal(number: float, digits: int = 3, *, signed: bool = False) -> str:
     return text.replace("-", "−")
 
 
-def _short(number: float) -> str:
-    """Round a number to two digits."""
-    return f"{number:.2g}".replace("-", "−")
-
-
 def _p_value(p: float | None) -> str:
     """Format a p-value; None if no test was possible."""
     if p is None:
@@ -33,11 +28,6 @@ def _ends(entry: Mapping[str, Any]) -> str:
     return f"{_decimal(entry['low'])} to {_decimal(entry['high'])}"
 
 
-def _few(entry: Mapping[str, Any]) -> str:
-    """Say that a score rests on few items or units; empty if it does not."""
-    return f"few {entry['few']}" if "few" in entry else ""
-
-
 def _counted(number: int, what: str) -> str:
     """Format a count with its noun: ``2 runs``."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
@@ -50,20 +40,15 @@ def _set_name(group: ResultGroup) -> str:
     return numbered if is_whole_or_band else f"{numbered}: {group.section}"
 
 
-def _metric_name(metric: str) -> str:
-    """Return the display name of a metric: ``3cosmul`` for ``accuracy_3cosmul``."""
-    return metric.removeprefix("accuracy_").replace("_", " ")
-
-
 FILTERS = {
     "decimal": _decimal,
-    "short": _short,
+    "short": lambda number: f"{number:.2g}".replace("-", "−"),
     "thousands": "{:,}".format,
     "p_value": _p_value,
     "ends": _ends,
-    "few": _few,
+    "few": lambda entry: f"few {entry['few']}" if "few" in entry else "",  # items or units
     "counted": _counted,
     "set_name": _set_name,
-    "metric_name": _metric_name,
+    "metric_name": lambda metric: metric.removeprefix("accuracy_").replace("_", " "),
     "meaning": meaning,
 }
