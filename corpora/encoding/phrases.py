@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -170,11 +171,7 @@ def join_phrases(
 
     Returns the tokens of each shard, and how often each node of the trie occurs, int64 (n_edges,).
     """
-    edges = trie.sorted_edges(n_types)
-
-    def work(directory: Path) -> tuple[int, np.ndarray]:
-        return _join_shard(directory, edges, trie.is_phrase)
-
+    work = partial(_join_shard, edges=trie.sorted_edges(n_types), is_phrase=trie.is_phrase)
     sizes, n_joined = [], np.zeros(len(trie.words), dtype=np.int64)
     for size, joined in threads.map(work, directories):
         sizes.append(size)

@@ -390,10 +390,9 @@ class Corpus:
         # selected: bool (n_units,)
         if self.held_out_unit == "document":
             return sum(int(mask.sum()) for mask in selected)
-        starts = [shard.units[:-1][mask] for shard, mask in zip(self.shards, selected, strict=True)]
         return sum(
-            len(np.unique(np.searchsorted(shard.documents, start, side="right")))
-            for shard, start in zip(self.shards, starts, strict=True)
+            len(np.unique(np.searchsorted(shard.documents, shard.units[:-1][mask], side="right")))
+            for shard, mask in zip(self.shards, selected, strict=True)
         )
 
     def view(

@@ -1,5 +1,6 @@
 """Reads and validates the manifest of a corpus."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ _COUNTS = (
 )  # fmt: skip
 _TALLIED = ("characters", "unspaced_characters")
 _MAX_COUNT = 1 << 62
+_SHARD_NAME = re.compile("[A-Za-z0-9]{1,99}")
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -37,6 +39,7 @@ def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
     """List the entries of a manifest that are used, and whether each is valid."""
     tally, settings, sources = (manifest.get(name) for name in ("tally", "settings", "sources"))
     names = manifest.get("document_sources")
+    counted = tally if isinstance(tally, dict) else {}
     return [
         *((name, _is_count(manifest.get(name))) for name in _COUNTS),
         ("fingerprint", isinstance(manifest.get("fingerprint"), str)),
@@ -47,15 +50,9 @@ def _checks(manifest: dict[str, Any]) -> list[tuple[str, bool]]:
         ("held_out_unit", manifest.get("held_out_unit") in UNITS),
         ("shards", _are_shards(manifest.get("shards"))),
         ("tally", isinstance(tally, dict) and all(map(_is_count, tally.values()))),
-        *((name, isinstance(tally, dict) and name in tally) for name in _TALLIED),
-        ("characters", _has_characters(manifest)),
+        *((name, name in counted) for name in _TALLIED),
+        ("characters", not manifest.get("tokens") or bool(counted.get("characters"))),
     ]
-
-
-def _has_characters(manifest: dict[str, Any]) -> bool:
-    """Return whether a corpus with tokens has characters."""
-    tally = manifest.get("tally")
-    return not manifest.get("tokens") or (isinstance(tally, dict) and bool(tally.get("characters")))
 
 
 def _is_count(value: object) -> bool:
@@ -72,9 +69,7 @@ def _are_shards(value: object) -> bool:
     """Return whether a value lists shards, named so that no path leaves the corpus."""
     return isinstance(value, list) and all(
         isinstance(shard, dict)
-        and isinstance(shard.get("name"), str)
-        and shard["name"].isalnum()
-        and shard["name"].isascii()
-        and len(shard["name"]) < 100
+        and isinstance(name := shard.get("name"), str)
+        and _SHARD_NAME.fullmatch(name)
         for shard in value
     )
