@@ -76,10 +76,7 @@ def _print_tables(stats: dict[str, Any]) -> None:
         ("sentences", f"{stats['sentences']:,}"),
         ("tokens", f"{stats['tokens']:,}"),
         ("types", f"{stats['types']:,}"),
-        (
-            "hapaxes",
-            f"{stats['hapaxes']:,} ({stats['hapaxes'] / stats['types']:.1%} of types)",
-        ),
+        ("hapaxes", f"{stats['hapaxes']:,} ({stats['hapaxes'] / stats['types']:.1%} of types)"),
         ("types per token", f"{stats['type_token_ratio']:.4f}"),
         ("unknown bytes", f"{stats['unknown_bytes']:.2e}"),
         ("duplicate lines", f"{stats['duplicate_lines']:,}"),

@@ -106,17 +106,9 @@ class Answers:
     def _info(self, _: "Request") -> dict[str, Any]:
         """Return what was opened."""
         corpus = self._corpus
-        about = corpus and {
-            "name": corpus.path.resolve().name,
-            "tokens": corpus.n_tokens,
-        }
+        about = corpus and {"name": corpus.path.resolve().name, "tokens": corpus.n_tokens}
         runs = [space.describe() for space in self._spaces]
-        return {
-            "runs": runs,
-            "corpus": about,
-            "map": self._first_map,
-            "umap": has_umap(),
-        }
+        return {"runs": runs, "corpus": about, "map": self._first_map, "umap": has_umap()}
 
     def _words(self, space: Space) -> dict[str, Any]:
         """Return all words of a run, most frequent first."""

@@ -94,10 +94,7 @@ def make_nplm_run(
     config = with_samples(config, len(text.words))
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
-    with (
-        new_run(out, maker, force=force, resume=resume) as run,
-        torch_threads(config.threads),
-    ):
+    with new_run(out, maker, force=force, resume=resume) as run, torch_threads(config.threads):
         device = choose_device(config.device)
         network = make_network(text, config, device)
         train_network(network, text, config, run.path, tuning)
@@ -119,11 +116,7 @@ def estimate_nplm(corpus: Corpus, config: NplmConfig) -> Estimate:
 
 def open_text(corpus: Corpus, config: NplmConfig) -> TrainingText:
     """Open the training text and choose the vocabulary."""
-    view = corpus.view(
-        min_count=config.min_count,
-        punctuation="drop",
-        boundary="paragraph",
-    )
+    view = corpus.view(min_count=config.min_count, punctuation="drop", boundary="paragraph")
     require_contexts(view, corpus.path)
     return TrainingText(view, view.words, view.counts)
 

@@ -20,12 +20,7 @@ TERMINATORS = {
     # These end a sentence with or without a following space.
     WIDE: "。｡！？﹖﹗।॥۔։።፧፨។៕။།༎᠃᠉܀܁܂߹᙮᱾᱿꓿꘎꘏꛳꛷꡶꡷꣎꣏꫰꫱꯫",
 }
-_SPELLED_OUT = {
-    OPEN: "¿¡",
-    COMMA: ",;:،؛、，；：､",
-    QUOTE: "\"'`´",
-    DASH: "-",
-}
+_SPELLED_OUT = {OPEN: "¿¡", COMMA: ",;:،؛、，；：､", QUOTE: "\"'`´", DASH: "-"}
 _BY_CATEGORY = {
     "Zs": SPACE, "Zl": SPACE, "Zp": SPACE, "Lu": UPPER, "Lt": UPPER, "Ll": LOWER,
     "Lo": UNCASED, "Lm": UNCASED, "Nd": DIGIT, "Nl": DIGIT, "No": DIGIT,

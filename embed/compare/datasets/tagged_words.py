@@ -105,9 +105,7 @@ def _is_conllu(rows: Sequence[Row]) -> bool:
     return len(cells) == _UD_COLUMNS and _NUMBER.fullmatch(cells[0]) is not None
 
 
-def _conllu(
-    rows: Sequence[Row],
-) -> tuple[list[tuple[str, str] | None], np.ndarray, list[str]]:
+def _conllu(rows: Sequence[Row]) -> tuple[list[tuple[str, str] | None], np.ndarray, list[str]]:
     """Return word and part of speech, None between sentences; heads and gaps as TaggedWords has.
 
     Heads that are no tree are 0. Gaps are also those inside of multiword tokens.
