@@ -2,7 +2,7 @@
 
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -97,6 +97,7 @@ class Task(ABC):
 
     key: ClassVar[str]  # its name in :data:`KINDS`, results and the documentation
     skill: ClassVar[str]  # what a run is good at, as in "better at similarity of words"
+    looks: ClassVar[Callable[[Head], bool]]  # whether a set has the form of such ones
     metrics: ClassVar[Mapping[str, str]]  # name to what it is, the one to judge by first
     # whether a set may be several files, joined by commas
     several_files: ClassVar[bool] = False
@@ -109,9 +110,8 @@ class Task(ABC):
     dataset: str  # name of the set
 
     @classmethod
-    @abstractmethod
     def recognize(cls, head: Head) -> Match:
-        """Return whether a set looks like one of this task.
+        """Return whether a set looks like one of this task; likely if it ``looks`` so.
 
         Parameters
         ----------
@@ -124,6 +124,7 @@ class Task(ABC):
         Match
             Certain by names and marks that no other sets have, likely by the form of its lines.
         """
+        return Match.LIKELY if cls.looks(head) else Match.NO
 
     @classmethod
     @abstractmethod

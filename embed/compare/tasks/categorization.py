@@ -14,7 +14,6 @@ from firth.embed.compare.datasets.categories import (
     looks_like_categories,
     read_categories,
 )
-from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.statistics.bootstrap import key_of
@@ -39,16 +38,12 @@ class CategorizationTask(WordTask):
     seed: int = 1  # of the starts
     key = "categorization"
     skill = "categories of words"
+    looks = staticmethod(looks_like_categories)
     metrics: ClassVar = {
         "purity": "share of words that are in the most frequent category of their cluster",
         "nmi": "normalized mutual information of clusters and categories; 1 if they are the same",
         "ari": "share of word pairs that both put together or apart, adjusted for chance: 0",
     }
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize lines of a word and a category that other words share."""
-        return Match.LIKELY if looks_like_categories(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "CategorizationTask":

@@ -10,7 +10,6 @@ import numpy as np
 from firth.corpora.text.spelling import fold
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.graded_change import GradedWord, looks_graded, read_graded
-from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.statistics.estimators import Correlation
 from firth.embed.compare.task import Measurement, Task
@@ -29,6 +28,7 @@ class ChangeTask(Task):
     words: Sequence[GradedWord]  # the set
     key = "change"
     skill = "change of words"
+    looks = staticmethod(looks_graded)
     metrics: ClassVar = {
         "spearman": "rank correlation of distances between periods and human judgments of change",
         "spearman_pairs": "the same of mean distances of occurrences, which contextual has beside "
@@ -37,11 +37,6 @@ class ChangeTask(Task):
         "meaning",
     }
     bounded = True
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize lines of a word and a number."""
-        return Match.LIKELY if looks_graded(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ChangeTask":

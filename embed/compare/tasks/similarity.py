@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.word_pairs import (
     WordPair,
     looks_like_pairs,
@@ -36,12 +35,8 @@ class SimilarityTask(WordTask):
     pairs: Sequence[WordPair]  # the set
     key = "similarity"
     skill = "similarity of words"
+    looks = staticmethod(looks_like_pairs)
     metrics = CORRELATIONS
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize lines with two words and, behind them, a number."""
-        return Match.LIKELY if looks_like_pairs(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "SimilarityTask":

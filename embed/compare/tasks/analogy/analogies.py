@@ -10,7 +10,6 @@ import numpy as np
 
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import TEXT_FILES
-from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.questions import (
     Question,
@@ -48,6 +47,7 @@ class AnalogyTask(Task):
     sections: bool = False  # whether each section is scored as well
     key = "analogy"
     skill = "analogies"
+    looks = staticmethod(looks_like_analogies)
     metrics: ClassVar = {
         "accuracy": "share of questions answered right by the word nearest to b - a + c (3CosAdd)",
         "accuracy_3cosmul": "the same by a product of similarities instead of a sum",
@@ -56,11 +56,6 @@ class AnalogyTask(Task):
     }
     bounded = True
     inner_files = TEXT_FILES
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize lines of four words, or of a word and its answers."""
-        return Match.LIKELY if looks_like_analogies(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "AnalogyTask":
@@ -221,7 +216,4 @@ class AnalogyTask(Task):
 def _counts(vectors: StaticVectors, found: FoundWords, places: np.ndarray) -> dict[str, np.ndarray]:
     """Return which items have a composed vector, and which a zero vector."""
     # places: int64 (n, k)
-    return {
-        "items_composed": found.has_composed(places),
-        "items_zero": has_zero(vectors, places),
-    }
+    return {"items_composed": found.has_composed(places), "items_zero": has_zero(vectors, places)}

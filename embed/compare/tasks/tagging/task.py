@@ -10,7 +10,6 @@ import numpy as np
 
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import TRAIN
 from firth.embed.compare.datasets.tagged_words import looks_tagged, read_parts
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
@@ -57,6 +56,7 @@ class TaggingTask(Task):
     layers: bool  # whether all layers of an encoder and its static vectors are scored as well
     key = "tagging"
     skill = "labels of words"
+    looks = staticmethod(looks_tagged)
     metrics: ClassVar = {
         "accuracy": "share of words that a linear classifier of their vectors labels right",
         "accuracy_window": "the same for a classifier that also sees the two neighboring words",
@@ -69,11 +69,6 @@ class TaggingTask(Task):
     }
     several_files = True
     zero_if_unknown = True
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize two or three files of columns, with blank lines between sentences."""
-        return Match.LIKELY if looks_tagged(head) else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
