@@ -26,7 +26,7 @@ import harness
 import numpy as np
 import roles
 
-import firth.corpora.datasets.synthetic_change as synthetic
+import tests.embed.change.planted_changes as synthetic
 from firth import ReadOptions, build_corpus
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.datasets.synthetic import SyntheticConfig

@@ -11,13 +11,13 @@ import pytest
 from firth import ReadOptions, build_corpus
 from firth.corpora.common.errors import FirthError, SettingError, UnknownWordError
 from firth.corpora.datasets.synthetic import SyntheticConfig
-from firth.corpora.datasets.synthetic_change import company_pairs, frequency_pairs, write_changing
 from firth.corpora.datasets.synthetic_language import synthetic_language
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.path_picture import draw_path
 from firth.embed.change.words import word_changes
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output
+from tests.embed.change.planted_changes import company_pairs, frequency_pairs, write_changing
 
 SETTINGS = ChangeConfig(dim=30, permutations=40, threads=2)
 PERIODS = ["early", "late"]
@@ -75,7 +75,7 @@ def test_words_are_found_by_their_company_and_not_by_their_frequency(found):
 
 @pytest.mark.slow
 def test_without_a_change_p_is_uniform(tmp_path, monkeypatch):
-    monkeypatch.setattr("firth.corpora.datasets.synthetic_change.FREQUENCY_SHARE", 0.0)
+    monkeypatch.setattr("tests.embed.change.planted_changes.FREQUENCY_SHARE", 0.0)
     corpus = changing(tmp_path, 100_000, 2, 0.0)
     table = word_changes(corpus, config=SETTINGS, by="period", periods=PERIODS).table
     # 650 words: 4 standard errors of independent ones on either side

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
-from firth.corpora.datasets.synthetic_change import (
+from tests.embed.change.planted_changes import (
     FREQUENCY_SHARE,
     changing_documents,
     company_pairs,
