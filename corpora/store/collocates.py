@@ -320,8 +320,9 @@ class _Comparison:
         score = measure.score(self.counts(totals))[types]
         ratio, low, high = measure.interval(self._by_unit(types))
         if measure.interval is not log_odds_ratio:
-            ratio, low, high = [None] * len(types), np.minimum(low, score), np.maximum(high, score)
-        columns = [*totals[:, types].tolist(), score.tolist(), ratio, low.tolist(), high.tolist()]
+            ratio = np.full(len(types), None)
+            low, high = np.minimum(low, score), np.maximum(high, score)
+        columns = (each.tolist() for each in (*totals[:, types], score, ratio, low, high))
         return [Collocate(words[n], *row) for n, *row in zip(types.tolist(), *columns, strict=True)]
 
     def _by_unit(self, types: np.ndarray) -> Counts:

@@ -145,10 +145,10 @@ class SetEvaluation:
         """Test every two runs; Holm's correction is apart for single seeds, and for controls."""
         found, groups = self._found[True], self._groups
         members = {run for name, runs in groups.items() if name in found for run in runs}
-        yield from self._family([name for name in found if name not in members])
-        for pair in self._family([n for n in found if n not in groups] if members else []):
-            if members & {pair.a, pair.b}:
-                yield pair if pair.family == "controls" else replace(pair, family="seeds")
+        others = [name for name in found if name not in members]
+        yield from self._family(others, others)
+        for pair in self._family([n for n in found if n not in groups], members):
+            yield pair if pair.family == "controls" else replace(pair, family="seeds")
 
     def _evaluate_run(self, name: str) -> tuple[list[_Result], list[_Result]] | ArtifactError:
         """Return all metrics of a run, on the shared items and on all items it covers."""
@@ -207,8 +207,8 @@ class SetEvaluation:
             results[name] = of_run
         return results
 
-    def _family(self, names: Sequence[str]) -> Iterator[Pair]:
-        """Test every two of these runs for each metric.
+    def _family(self, names: Sequence[str], among: Collection[str]) -> Iterator[Pair]:
+        """Test every two of these runs, of which one is ``among`` some, for each metric.
 
         Holm's correction is of the pairs of runs that were named, and of all others apart.
         """
@@ -223,7 +223,7 @@ class SetEvaluation:
                 if result.resampled is not None
                 and np.array_equal(result.measured.items, whole.items)
             ]
-            two = list(combinations(defined, 2))
+            two = [pair for pair in combinations(defined, 2) if any(n in among for n, _ in pair)]
             differences = [paired(a, b, whole.units) for (_, a), (_, b) in two]
             named = np.array([not {a, b} & set(self._controls) for (a, _), (b, _) in two], bool)
             p = np.array([difference.p for difference in differences])

@@ -253,6 +253,8 @@ def test_the_commands_print_tables_csv_and_json(corpus):
         assert result.exit_code == 0, result.stderr
         return result.stdout
 
+    found = collocates(corpus, "sea").rows
+    assert {type(number) for row in found for number in (row.log_odds_ratio, row.low)} == {float}
     rows = json.loads(run("collocates", "sea", "-n", "3", "--json"))["rows"]
     table = list(csv.DictReader(io.StringIO(run("collocates", "sea", "-n", "3", "--csv"))))
     assert [row["word"] for row in table] == [row["word"] for row in rows]

@@ -17,6 +17,7 @@ from firth.embed.compare.scoring import cache, evaluate
 from firth.embed.compare.scoring.cache import MeasurementCache, evict_oldest
 from firth.embed.compare.scoring.comparison import compare_vectors
 from firth.embed.compare.scoring.sets import read_tasks
+from firth.embed.compare.statistics.significance import holm
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.measuring import of_kind
@@ -134,6 +135,28 @@ def test_a_group_averages_the_seeds_that_were_scored(config, capsys):
     assert any(line.startswith(" pairs") and "sg-seed1 " in line for line in lines)
     assert not any("mean of" in line for line in lines)
     assert any({pair.a, pair.b} == {"sg-seed1", "random"} for pair in found.pairs)
+
+
+def test_pairs_of_single_seeds_are_corrected_among_themselves(one):
+    noise = {"svd": 0.2, "other": 0.9, "sg-seed1": 1.2, "sg-seed2": 1.4}
+    runs = {name: noisy(n, noise=each) for n, (name, each) in enumerate(noise.items())}
+    groups = {"sg-seed*": SEEDS[:2]}
+
+    found = compare_vectors(runs, read_tasks(one), one, groups=groups).pairs
+    alone = {
+        (pair.a, pair.b): pair.difference.p
+        for two in itertools.combinations(runs, 2)
+        for pair in compare_vectors({n: runs[n] for n in two}, read_tasks(one), one).pairs
+        if (pair.metric, pair.family) == ("spearman", "runs")
+    }
+
+    p = {
+        (pair.a, pair.b): pair.difference.p
+        for pair in found
+        if (pair.metric, pair.family) == ("spearman", "seeds")
+    }
+    del alone["svd", "other"]  # two rows: that pair has been counted among them
+    assert p == dict(zip(alone, holm(list(alone.values())).tolist(), strict=True))
 
 
 def test_seeds_that_cover_different_items_have_no_mean(config):
