@@ -48,7 +48,16 @@ MOST_NUMBERS = 120  # that the mark of a paragraph names: more would explain wro
 NUMBER = re.compile(
     r"(?<![\w:.-])[-−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+]?\d+)?(?!\.?\d)"
 )
-UNITS = {"MB": 1e6, "ms": 1e-3, "million": 1e6, "M": 1e6, "%": 0.01, "minutes": 60.0}
+UNITS = {
+    "MB": 1e6,
+    "ms": 1e-3,
+    "million": 1e6,
+    "M": 1e6,
+    "%": 0.01,
+    "minutes": 60.0,
+    "GB": 1e9,
+    "billion": 1e9,
+}
 
 
 @dataclass(frozen=True)
