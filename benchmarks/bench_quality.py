@@ -6,7 +6,8 @@ texts and sets are those that defaults are chosen on: 16 million words of Englis
 WikiText-2 (2 million, tokenized by its authors), scored on MTurk-287, RG-65, MSR and AP.
 ``--widths`` measures 50 to 300 dimensions on samples of half a million words and more instead, and
 ``--pieces`` numbers of pieces, beside words and n-grams: on pairs of words that all have, and on
-the others, of which pieces and n-grams compose a vector.
+the others, of which pieces and n-grams compose a vector. ``--means`` measures means of neighbors
+and of n-grams on samples of AB and on WikiText-2, with an interval of each gain.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import choosing
 import harness
 import roles
 
@@ -31,6 +33,7 @@ from firth.embed.compare.task import Task
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.svd.train import SvdConfig, make_svd_run, train_svd
+from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
 
@@ -47,6 +50,12 @@ SIZES = (500_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000, 16_000_000)  # tok
 
 PIECES = (8_000, 16_000, 30_000, 60_000)
 PIECES_SIZES = (500_000, 4_000_000, 16_000_000)
+
+MEANS: tuple[dict[str, Any], ...] = (
+    {"side_means": 25}, {"side_means": 50}, {"side_means": 100}, {"side_means": 300},
+    {"best": True},
+)  # fmt: skip
+MEANS_SIZES = (1_000_000, 4_000_000)
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -126,6 +135,32 @@ def by_pieces(corpus: Corpus, folder: Path, tasks: list[SimilarityTask]) -> list
     return found
 
 
+def of_three_seeds(corpus: Corpus, **options: Any) -> list[WordVectors]:
+    """Train three times."""
+    return [train_svd(corpus, SvdConfig(seed=seed, **options)) for seed in (11, 12, 13)]
+
+
+def by_means(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
+    """Score vectors with means appended against those without, three seeds of each."""
+    texts = [(name, build(name, folder)) for name in CORPORA]
+    samples = [(texts[0][0], texts[0][1].sample(size)) for size in MEANS_SIZES]
+    found = []
+    for name, corpus in [*samples, *texts]:
+        plain = of_three_seeds(corpus)
+        for variant in ({}, *MEANS):
+            made = of_three_seeds(corpus, **variant) if variant else plain
+            about: dict[str, Any] = {
+                "text": name, "tokens": corpus.training_tokens, "variant": variant,
+                "dim": made[0].dim, "scores": harness.score_by_set(tasks, made[0]),
+            }  # fmt: skip
+            if variant:
+                gain = choosing.advantage(made, plain, tasks)
+                about |= {"gain": gain.difference, "low": gain.low, "high": gain.high}
+            found.append(about)
+            print(about, flush=True)
+    return found
+
+
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, more=_own_options)
@@ -141,7 +176,9 @@ def main() -> None:
             figures["pieces"] = by_pieces(
                 build("enwiki2015-AB", Path(scratch)), Path(scratch), pairs
             )
-        only = arguments.widths or arguments.pieces
+        if arguments.means:
+            figures["means"] = by_means(Path(scratch), tasks)
+        only = arguments.widths or arguments.pieces or arguments.means
         for name in () if only else arguments.corpus or CORPORA:
             corpus = build(name, Path(scratch))
             figures[name] = []
@@ -159,6 +196,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
     parser.add_argument("--widths", action="store_true", help="only widths, by the size of AB")
+    parser.add_argument("--means", action="store_true", help="only means of neighbors and n-grams")
     parser.add_argument("--pieces", action="store_true", help="only pieces, by the size of AB")
 
 

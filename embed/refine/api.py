@@ -201,10 +201,7 @@ def _linear(space: Moments, config: RefineConfig) -> tuple[np.ndarray, list[dict
 
 def _note_left_out(vectors: WordVectors) -> None:
     """Report the parts of a run that the steps do not change, which the new run lacks."""
-    parts = {
-        "n-grams": vectors.subwords,
-        "pieces": vectors.pieces,
-        "context vectors": vectors.contexts,
-    }
-    if present := [name for name, part in parts.items() if part is not None]:
+    parts = vectors.subwords or vectors.pieces
+    present = [] if parts is None else [parts.made_of]
+    if present := present + ["context vectors"] * (vectors.contexts is not None):
         note(f"{vectors.name}: {' and '.join(present)} are left out of the refined vectors")

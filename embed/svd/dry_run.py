@@ -20,6 +20,7 @@ from firth.embed.svd.train import (
     SvdConfig,
     checked_view,
     count_words,
+    full_width,
     learn_from,
     scratch_limit,
     weigh,
@@ -74,13 +75,14 @@ def estimate_svd(
     count = last.seconds * text.n_tokens / last.tokens
     memory, temporary = _memory(n_rows, text.n_tokens, entries, nonzeros, config)
     assert config.dim is not None
+    width = full_width(config)
     return Estimate(
-        disk=4 * n_rows * config.dim + files + _ABOUT,
+        disk=4 * n_rows * width + files + _ABOUT,
         temporary=temporary,
         memory=base + memory,
         seconds=seconds + count + svd,
         sizes={
-            "words": n_rows, "dim": config.dim, "tokens": text.n_tokens,
+            "words": n_rows, "dim": width, "tokens": text.n_tokens,
             "nonzeros": round(nonzeros), "seconds_counting": round(seconds + count, 1),
         },
         reckoned_from=(
@@ -108,7 +110,7 @@ def _open(corpus: "Corpus", config: SvdConfig) -> tuple["View | PieceText", int,
         save_pieces(pieces, Path(folder) / "pieces", corpus.text)
         size = (Path(folder) / "pieces").stat().st_size
     assert config.dim is not None
-    return PieceText(words, pieces), len(pieces), lines + size + 4 * n_words * config.dim
+    return PieceText(words, pieces), len(pieces), lines + size + 4 * n_words * full_width(config)
 
 
 def _samples(

@@ -56,7 +56,14 @@ def counts_of_shards(
             words,
             windows,
         )
-        counting.append(WorkerTask(f"count-{number:05}", count_shards, arguments, f"{span}"))
+        counting.append(
+            WorkerTask(
+                f"count-{number:05}",
+                count_shards,
+                arguments,
+                f"{span} {windows.window} {windows.weighting} {windows.context}",
+            )
+        )
     for done, _ in enumerate(tasks.run(counting), 1):
         progress(view.n_tokens * done // len(counting), view.n_tokens)
     for task in counting:

@@ -70,7 +70,7 @@ class PieceTable:
                 "the run again"
             )
         self.pieces = pieces
-        self.rows = rows
+        self.rows, self.dim = rows, rows.shape[1]
         self.name = name
 
     @classmethod

@@ -127,6 +127,11 @@ class SubwordTable:
     longest: int
     name: str = "n-grams"
 
+    @property
+    def dim(self) -> int:
+        """The width of the rows."""
+        return self.rows.shape[1]
+
     def compose_all(self, words: Sequence[str]) -> np.ndarray:
         """Return the vectors of unseen words, float32 (n, D): means of their n-grams' rows."""
         return np.array([self.compose(word) for word in words])

@@ -25,6 +25,7 @@ from firth.embed.vectors.neighbors import (
     similarity,
     vector_of,
 )
+from firth.embed.vectors.ngram_means import NgramMeans
 from firth.embed.vectors.piece_table import (
     FIRST_VECTORS,
     PIECE_VECTORS,
@@ -71,8 +72,8 @@ class WordVectors:
         Absolute path of the run that the vectors were opened from.
     contexts : float32 (V, D), optional
         Context vectors, if they are not stored in a run.
-    pieces : PieceTable, optional
-        The pieces that vectors of unseen words are composed of.
+    pieces : PieceTable or NgramMeans, optional
+        The pieces, or n-grams of known words, that vectors of unseen words are composed of.
     centers : float32 (4, C), optional
         What was subtracted from the second part of joined vectors, of C dimensions, if it is not
         stored in a run.
@@ -104,7 +105,7 @@ class WordVectors:
         subwords: SubwordTable | None = None,
         path: Path | None = None,
         contexts: np.ndarray | None = None,
-        pieces: PieceTable | None = None,
+        pieces: PieceTable | NgramMeans | None = None,
         centers: np.ndarray | None = None,
     ) -> None:
         if matrix.ndim != 2 or len(vocabulary) != matrix.shape[0]:
@@ -112,9 +113,9 @@ class WordVectors:
                 f"{name}: {len(vocabulary)} words do not fit a matrix of shape {matrix.shape}"
             )
         parts = subwords or pieces
-        if parts is not None and parts.rows.shape[1] != matrix.shape[1]:
+        if parts is not None and parts.dim != matrix.shape[1]:
             raise ArtifactError(
-                f"{name}: {parts.made_of} of {parts.rows.shape[1]} dimensions do not fit words of "
+                f"{name}: {parts.made_of} of {parts.dim} dimensions do not fit words of "
                 f"{matrix.shape[1]}"
             )
         self.vocabulary = vocabulary
@@ -163,7 +164,7 @@ class WordVectors:
             name=str(run),
             subwords=_open_subwords(run, settings.options, matrix.shape[0]),
             path=run.absolute(),
-            pieces=PieceTable.open(run, PIECE_VECTORS),
+            pieces=PieceTable.open(run, PIECE_VECTORS) or NgramMeans.open(run, matrix.shape[1]),
         )
 
     def save(self, directory: Path) -> None:
@@ -229,7 +230,7 @@ class WordVectors:
     @property
     def composed_of(self) -> str:
         """What vectors of unseen words are composed of."""
-        return SubwordTable.made_of if self.pieces is None else PieceTable.made_of
+        return SubwordTable.made_of if self.pieces is None else self.pieces.made_of
 
     @property
     def dim(self) -> int:

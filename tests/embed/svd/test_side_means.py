@@ -1,0 +1,73 @@
+"""Mean vectors of the neighbors of words, against plain sums over their occurrences."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from firth.embed.svd import side_means
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.small_corpus import SmallCorpus
+
+LINES = ["the cat sat by the cat", "a dog sat", "the dog ran", "alone"] * 20
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return SmallCorpus("\n".join(LINES))
+
+
+def trained(corpus, run, **options):
+    fixed = {"dim": 4, "min_count": 1, "threads": 1, "device": "cpu", "subsample": 0.02}
+    return WordVectors.open(make_svd_run(corpus, SvdConfig(**fixed | options), run))
+
+
+def plain_means(corpus, vectors, width):
+    """The means of both sides of each word, token by token."""
+    view = corpus.view(min_count=1, max_vocabulary=None, boundary="paragraph", punctuation="drop")
+    rows = np.array(vectors.matrix, float)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units = np.divide(rows, lengths, where=lengths > 0, out=np.zeros_like(rows))[:, :width]
+    keep = np.minimum(1, np.sqrt(0.02 / (view.counts / view.counts.sum())))
+    sums, totals = np.zeros((2, *units.shape)), np.zeros((2, len(units)))
+    for tokens, bounds in view.shards():
+        for first, stop in itertools.pairwise(bounds.tolist()):
+            for left, right in itertools.pairwise(tokens[first:stop].tolist()):
+                for side, (word, neighbor) in enumerate([(right, left), (left, right)]):
+                    sums[side, word] += keep[neighbor] * units[neighbor]
+                    totals[side, word] += keep[neighbor]
+    means = []
+    for part, total in zip(sums, totals, strict=True):
+        known = total > 0
+        part[known] /= total[known, None]
+        part[known] -= part[known].mean(axis=0)
+        means.append(part)
+    both = np.concatenate(means, axis=1)
+    norms = np.linalg.norm(both, axis=1, keepdims=True)
+    return lengths / 2 * np.divide(both, norms, where=norms > 0, out=np.zeros_like(both))
+
+
+@pytest.mark.parametrize("width", [1, 3, 4, 9])
+def test_the_means_of_left_and_right_neighbors_are_appended(corpus, tmp_path, width, monkeypatch):
+    plain = trained(corpus, tmp_path / "plain")
+    monkeypatch.setattr(side_means, "_ENTRIES", 3)  # rows are multiplied in several blocks
+    found = np.array(trained(corpus, tmp_path / "run", side_means=width).matrix)
+    assert found.shape == (len(plain), 4 + 2 * min(width, 4))
+    np.testing.assert_array_equal(found[:, :4], plain.matrix)
+    expected = plain_means(corpus, plain, min(width, 4))
+    np.testing.assert_allclose(found[:, 4:], expected, atol=1e-5)
+    assert not found[list(plain.vocabulary).index("alone"), 4:].any()
+
+
+def test_a_text_of_windows_without_neighbors_has_means_of_zero(tmp_path):
+    lines = [f"{a} rare{n} {b}" for n, (a, b) in enumerate([("sea", "sun"), ("sun", "sky")] * 9)]
+    run = trained(SmallCorpus("\n".join(lines)), tmp_path / "run", dim=2, min_count=2, side_means=2)
+    assert run.dim == 6
+
+
+@pytest.mark.parametrize("options", [{"memory": "400M"}, {"threads": 2}])
+def test_the_means_do_not_depend_on_threads_and_memory(corpus, tmp_path, options):
+    one = trained(corpus, tmp_path / "one", side_means=3, best=True)
+    other = trained(corpus, tmp_path / "other", side_means=3, best=True, **options)
+    np.testing.assert_array_equal(one.matrix, other.matrix)
