@@ -52,7 +52,7 @@ PIECES = (8_000, 16_000, 30_000, 60_000)
 PIECES_SIZES = (500_000, 4_000_000, 16_000_000)
 
 MEANS: tuple[dict[str, Any], ...] = (
-    {"side_means": 25}, {"side_means": 50}, {"side_means": 100}, {"side_means": 300},
+    {"side_means": 25}, {"side_means": 50}, {"side_means": 100},
     {"best": True},
 )  # fmt: skip
 MEANS_SIZES = (1_000_000, 4_000_000)
@@ -151,11 +151,12 @@ def by_means(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
             made = of_three_seeds(corpus, **variant) if variant else plain
             about: dict[str, Any] = {
                 "text": name, "tokens": corpus.training_tokens, "variant": variant,
-                "dim": made[0].dim, "scores": harness.score_by_set(tasks, made[0]),
+                "dim": made[0].dim,
             }  # fmt: skip
             if variant:
                 gain = choosing.advantage(made, plain, tasks)
                 about |= {"gain": gain.difference, "low": gain.low, "high": gain.high}
+                about |= gain.by_set
             found.append(about)
             print(about, flush=True)
     return found
