@@ -97,7 +97,7 @@ class Task(ABC):
 
     key: ClassVar[str]  # its name in :data:`KINDS`, results and the documentation
     skill: ClassVar[str]  # what a run is good at, as in "better at similarity of words"
-    looks: ClassVar[Callable[[Head], bool]]  # whether a set has the form of such ones
+    looks: ClassVar[Any]  # a function that says whether the head of a set has their form
     metrics: ClassVar[Mapping[str, str]]  # name to what it is, the one to judge by first
     # whether a set may be several files, joined by commas
     several_files: ClassVar[bool] = False
