@@ -21,6 +21,7 @@ KINDS = {
     "scores": "measurements of runs on evaluation sets",
     "text": "texts that were passed in memory, while they are read",
 }
+_LARGE = 1 << 26  # bytes of files from which a mark saves more time than it takes
 _SETTLED = 2_000_000_000  # nanoseconds after which another change has another time
 
 
@@ -49,10 +50,8 @@ def cache_folder(kind: str) -> Path:
     return cache_directory() / kind
 
 
-def check_once(
-    files: Iterable[Path], check: Callable[[], None], *, settled: int = _SETTLED
-) -> None:
-    """Check files, unless they passed the same check as they are now."""
+def check_once(files: Iterable[Path], check: Callable[[], None]) -> None:
+    """Check files, unless they are large and passed the same check as they are now."""
     states = [file.stat() for file in files if file.exists()]
     changed = max((each.st_ctime_ns for each in states), default=0)
     stamp = [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for s in states]
@@ -60,7 +59,8 @@ def check_once(
     if mark.exists():
         return
     check()
-    if time.time_ns() - changed > settled:
+    is_large = sum(each.st_size for each in states) >= _LARGE
+    if is_large and time.time_ns() - changed > _SETTLED:
         with contextlib.suppress(OSError):  # the cache only saves time
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.write_bytes(b"\n")

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from firth.cli import main
+from firth.corpora.common import cache as cache_module
 from firth.corpora.common.cache import cache_directory, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.encoding.build import open_or_build
@@ -78,8 +79,15 @@ def no_home():
     raise RuntimeError("Could not determine home directory.")
 
 
-@pytest.mark.parametrize(("settled", "times"), [(-1, 3), (10**18, 5)], ids=["old", "new"])
-def test_files_are_checked_once_while_they_stay_as_they_are(cache, settled, times):
+@pytest.mark.parametrize(
+    ("settled", "large", "times"), [(-1, 1, 3), (10**18, 1, 5), (-1, 100, 5)],
+    ids=["old", "new", "small"],
+)  # fmt: skip
+def test_files_are_checked_once_while_they_stay_as_they_are(
+    cache, monkeypatch, settled, large, times
+):
+    monkeypatch.setattr(cache_module, "_SETTLED", settled)
+    monkeypatch.setattr(cache_module, "_LARGE", large)
     files, checks = [cache / "scores/a", cache / "scores/none"], []
 
     def check():
@@ -92,5 +100,5 @@ def test_files_are_checked_once_while_they_stay_as_they_are(cache, settled, time
             files[0].unlink()
             files[0].write_text(content)
         with pytest.raises(ArtifactError) if content == "damaged" else contextlib.nullcontext():
-            check_once(files, check, settled=settled)
+            check_once(files, check)
     assert len(checks) == times
