@@ -97,7 +97,6 @@ class Task(ABC):
 
     key: ClassVar[str]  # its name in :data:`KINDS`, results and the documentation
     skill: ClassVar[str]  # what a run is good at, as in "better at similarity of words"
-    looks: ClassVar[Any]  # a function that says whether the head of a set has their form
     metrics: ClassVar[Mapping[str, str]]  # name to what it is, the one to judge by first
     # whether a set may be several files, joined by commas
     several_files: ClassVar[bool] = False
@@ -108,6 +107,11 @@ class Task(ABC):
     zero_if_unknown: ClassVar[bool] = False
 
     dataset: str  # name of the set
+
+    @staticmethod
+    def looks(head: Head) -> bool:
+        """Return whether a set has the form of this task, for :meth:`recognize`."""
+        raise NotImplementedError
 
     @classmethod
     def recognize(cls, head: Head) -> Match:
