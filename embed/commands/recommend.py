@@ -150,12 +150,7 @@ def _row(name: str, advice: "Advice") -> list[object]:
     cells = []
     for kind in _KINDS:
         mean = mean_of(advice.sample, kind, name)
-        mark = (
-            "*"
-            if kind in advice.choices.get(name, ())
-            else "="
-            if name in advice.good[kind]
-            else ""
-        )
+        good = "=" if name in advice.good[kind] else ""
+        mark = "*" if kind in advice.choices.get(name, ()) else good
         cells.append(f"{mean['score']:.3f} ±{mean['error']:.3f} {mark}".rstrip())
     return [name, *cells]

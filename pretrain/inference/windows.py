@@ -118,14 +118,9 @@ class PieceWindows:
 
     def take(self, order: np.ndarray) -> "PieceWindows":
         """Select windows by number, in this order; some may repeat."""
-        return PieceWindows(
-            self.ids,
-            self.starts[order],
-            self.stops[order],
-            self.kept_starts[order],
-            self.kept_stops[order],
-            self.tree,
-        )
+        bounds = self.starts, self.stops, self.kept_starts, self.kept_stops
+        starts, stops, kept_starts, kept_stops = (each[order] for each in bounds)
+        return PieceWindows(self.ids, starts, stops, kept_starts, kept_stops, self.tree)
 
     def keeping(self, pieces: np.ndarray) -> np.ndarray:
         """Return the number of the window that keeps each piece, int64 as ``pieces``."""
