@@ -55,7 +55,7 @@ def test_what_is_named_is_removed_and_then_the_rest(cache):
 
 def test_an_unknown_name_removes_nothing(cache):
     done = CliRunner().invoke(main, ["caches", "scores", "map", "--empty"])
-    assert done.stderr.startswith("Error: map: no content of the cache; pass characters, corpora, ")
+    assert done.stderr.startswith("Error: map: no content of the cache; pass characters, checked, ")
     assert sorted(path.name for path in cache.iterdir()) == ["characters", "mine", "scores"]
 
 
