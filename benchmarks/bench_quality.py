@@ -7,7 +7,8 @@ WikiText-2 (2 million, tokenized by its authors), scored on MTurk-287, RG-65, MS
 ``--widths`` measures 50 to 300 dimensions on samples of half a million words and more instead, and
 ``--pieces`` numbers of pieces, beside words and n-grams: on pairs of words that all have, and on
 the others, of which pieces and n-grams compose a vector. ``--means`` measures means of neighbors
-and of n-grams on samples of AB and on WikiText-2, with an interval of each gain.
+and of n-grams on samples of AB and on WikiText-2, with an interval of each gain, and
+``--parts`` further vectors joined with them.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from typing import Any
 
 import choosing
 import harness
+import numpy as np
 import roles
 
 from firth.corpora.artifacts.artifact import write_json
@@ -33,6 +35,7 @@ from firth.embed.compare.task import Task
 from firth.embed.compare.tasks.similarity import SimilarityTask
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.svd.train import SvdConfig, make_svd_run, train_svd
+from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
@@ -56,6 +59,17 @@ MEANS: tuple[dict[str, Any], ...] = (
     {"best": True},
 )  # fmt: skip
 MEANS_SIZES = (1_000_000, 4_000_000)
+PARTS: dict[str, dict[str, Any]] = {
+    "500 dimensions": {"dim": 500},
+    "window 2": {"window": 2},
+    "window 2, flat": {"window": 2, "window_weighting": "flat"},
+    "window 15": {"window": 15},
+    "log counts": {"weighting": "log-counts"},
+    "subsampling at 1e-4": {"subsample": 1e-4},
+    "directions only": {"singular_power": 0},
+    "3,000 pieces": {"pieces": 3_000},
+    "8,000 pieces": {"pieces": 8_000},
+}
 
 VARIANTS: list[dict[str, Any]] = [
     {},
@@ -162,6 +176,22 @@ def by_means(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
     return found
 
 
+def by_parts(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
+    """Score vectors with means of neighbors, joined with other vectors of half the length."""
+    corpus = build("enwiki2015-AB", folder)
+    plain = train_svd(corpus, SvdConfig(side_means=100))
+    found = []
+    for name, options in PARTS.items():
+        part = train_svd(corpus, SvdConfig(**{"dim": 300, **options}))
+        both = unit_length(np.array(plain.matrix)), unit_length(np.array(part.matrix)) / 2
+        joined = WordVectors(plain.vocabulary, np.hstack(both), counts=plain.counts)
+        gain = choosing.advantage([joined], [plain], tasks)
+        about = {"part": name, "gain": gain.difference, "low": gain.low, "high": gain.high}
+        found.append(about | gain.by_set)
+        print(found[-1], flush=True)
+    return found
+
+
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, more=_own_options)
@@ -179,7 +209,9 @@ def main() -> None:
             )
         if arguments.means:
             figures["means"] = by_means(Path(scratch), tasks)
-        only = arguments.widths or arguments.pieces or arguments.means
+        if arguments.parts:
+            figures["parts"] = by_parts(Path(scratch), tasks)
+        only = arguments.widths or arguments.pieces or arguments.means or arguments.parts
         for name in () if only else arguments.corpus or CORPORA:
             corpus = build(name, Path(scratch))
             figures[name] = []
@@ -198,6 +230,7 @@ def _own_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="only these texts")
     parser.add_argument("--widths", action="store_true", help="only widths, by the size of AB")
     parser.add_argument("--means", action="store_true", help="only means of neighbors and n-grams")
+    parser.add_argument("--parts", action="store_true", help="only further parts beside these")
     parser.add_argument("--pieces", action="store_true", help="only pieces, by the size of AB")
 
 
