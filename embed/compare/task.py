@@ -110,7 +110,17 @@ class Task(ABC):
 
     @staticmethod
     def looks(head: Head) -> bool:
-        """Return whether a set has the form of this task, for :meth:`recognize`."""
+        """Return whether a set has the form of this task, for :meth:`recognize`.
+
+        Parameters
+        ----------
+        head : Head
+            As of :meth:`recognize`.
+
+        Returns
+        -------
+        bool
+        """
         raise NotImplementedError
 
     @classmethod

@@ -28,6 +28,7 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import StaticVectors
 from firth.embed.registry import Chosen
 from firth.embed.runs.run import Run
+from firth.embed.vectors.change_table import CHANGE
 from firth.embed.vectors.context_vectors import with_contexts
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors
@@ -134,7 +135,8 @@ def _same_vectors(opened: Opened, *names: str) -> bool:
     if not (isinstance(a, WordVectors) and isinstance(b, WordVectors)):  # has an encoder
         first, second = (opened.about[name]["fingerprint"] for name in names)
         return type(a) is type(b) and first == second
-    if any((a.subwords, b.subwords, a.pieces, b.pieces)):
+    has_changes = any((opened.paths[n] / CHANGE).exists() for n in names if n in opened.paths)
+    if has_changes or any((a.subwords, b.subwords, a.pieces, b.pieces)):
         first, second = (opened.fingerprints.get(name) for name in names)
         return first is not None and first == second
     return (

@@ -5,7 +5,7 @@ import pytest
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.context_pairs import read_contexts
-from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts, read_sentences
+from firth.embed.compare.datasets.labeled_sentences import read_sentence_parts
 from firth.embed.compare.datasets.tagged_words import read_parts, read_tagged
 from firth.embed.compare.statistics.span_f1 import are_entities, spans
 from firth.embed.compare.tasks.words_in_context import ContextsTask
@@ -121,10 +121,10 @@ TREC = "HUM:ind Who was Faberg\u00e9 ?\nNUM:date When was it ?\nHUM:gr Who ?\nNU
 def test_published_trec_is_read_with_coarse_and_with_fine_labels(tmp_path):
     file = tmp_path / "train_5500.label"
     file.write_bytes(TREC.encode("latin-1"))
-    with pytest.raises(SourceError, match=r"0xE9 is not UTF-8.*such as `encoding=latin-1`$"):
-        read_sentences(file)
-
     named = f"{file},{file}"
+    with pytest.raises(SourceError, match=r"0xE9 is not UTF-8.*such as `encoding=latin-1`$"):
+        read_task("sentences", named, CompareConfig())
+
     config = CompareConfig(encoding="latin-1")
     [coarse] = read_task("sentences", named, config).folds
     with pytest.raises(SourceError, match="4 labels for 4 sentences"):
