@@ -25,7 +25,7 @@ from firth.embed.runs import session as sessions
 from firth.embed.runs.run import Run
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.search import unit_length
-from firth.embed.vectors.training import torch_threads
+from firth.embed.vectors.training import NothingCountedError, torch_threads
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain import train
 from firth.pretrain.config import MlmConfig, MlmTuning
@@ -338,8 +338,13 @@ def test_a_training_ends_if_words_cannot_be_counted_for_another_reason(
         make_mlm_run(corpus, small(), tmp_path / "run")
 
 
-def test_a_text_without_co_occurrences_starts_at_random(tmp_path, capsys):
-    corpus = corpus_of(tmp_path, ["a a", "a b", "b a", "b b"] * 40)
+def nothing_counted(*_, **__):
+    raise NothingCountedError("no PMI is positive")
+
+
+def test_a_text_without_positive_pmi_starts_at_random(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(warm_start, "text_vectors", nothing_counted)
+    corpus = corpus_of(tmp_path, ["a b", "c d"] * 40)
     out = make_mlm_run(corpus, small(pieces="auto", steps=2), tmp_path / "run")
     assert "too few pieces occur together" in capsys.readouterr().err
     assert np.isfinite(WordVectors.open(out).matrix).all()
