@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import check, describe_settings, rare_setting, setting, split_list
+from firth.corpora.common.options import (
+    check,
+    describe_settings,
+    rare_setting,
+    refuse_unused,
+    setting,
+    split_list,
+)
 from firth.embed.registry import Chosen
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION, MIXERS
@@ -203,19 +210,11 @@ class MlmConfig:
 
     def _check_unused(self, shape: EncoderConfig) -> None:
         """Raise if a setting is given that does nothing with these mixers or this objective."""
-        unused: dict[str, str] = {}
         if not shape.attends:
-            reason = f"no layer has attention with `mixer={self.mixer}`"
-            unused["attention"] = reason
-            if self.positions in _OF_KEYS:
-                unused["positions"] = reason
+            names = ("attention", "positions") if self.positions in _OF_KEYS else ("attention",)
+            refuse_unused(self, names, f"no layer has attention with `mixer={self.mixer}`")
         if shape.causal:
-            reason = f"nothing is masked with `objective={self.objective}`"
-            unused |= dict.fromkeys(_OF_MASKS, reason)
-        defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for name, reason in unused.items():
-            if (value := getattr(self, name)) != defaults[name]:
-                raise SettingError(f"`{name}={value}`: {reason}; leave it out")
+            refuse_unused(self, _OF_MASKS, f"nothing is masked with `objective={self.objective}`")
         if shape.attention_span is not None:
             self._check_span(shape)
 

@@ -83,6 +83,14 @@ def describe_settings(config_class: type[ConfigT]) -> type[ConfigT]:
     return config_class
 
 
+def refuse_unused(config: Any, names: Iterable[str], reason: str) -> None:
+    """Raise if one of these fields, which do nothing for a reason, is not its default."""
+    defaults = {field.name: field.default for field in dataclasses.fields(config)}
+    for name in names:
+        if (value := getattr(config, name)) != defaults[name]:
+            raise SettingError(f"`{name}={value}`: {reason}; leave it out")
+
+
 def check(config: Any) -> None:
     """Raise if a field of a config violates its type or range; call it in ``__post_init__``.
 

@@ -28,7 +28,14 @@ from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
-from firth.corpora.common.options import check, config_of, describe_settings, rare_setting, setting
+from firth.corpora.common.options import (
+    check,
+    config_of,
+    describe_settings,
+    rare_setting,
+    refuse_unused,
+    setting,
+)
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.registry import METHODS, Chosen
@@ -174,12 +181,8 @@ class SvdConfig:
         check(self)
         parse_memory(self.memory)
         if self.weighting != "ppmi":
-            for name in ("context_smoothing", "shift"):
-                if (value := getattr(self, name)) != getattr(SvdConfig, name):  # the default
-                    raise SettingError(
-                        f"`{name}={value:g}`: only changes PMI, and `weighting={self.weighting}` "
-                        "has none; leave it out"
-                    )
+            reason = f"only changes PMI, and `weighting={self.weighting}` has none"
+            refuse_unused(self, ("context_smoothing", "shift"), reason)
         if self.best and self.pieces is not None:
             raise SettingError("`best`: appends n-grams of whole words; drop `pieces`")
 

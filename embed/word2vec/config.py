@@ -7,7 +7,13 @@ from typing import ClassVar, NamedTuple
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
-from firth.corpora.common.options import check, describe_settings, rare_setting, setting
+from firth.corpora.common.options import (
+    check,
+    describe_settings,
+    rare_setting,
+    refuse_unused,
+    setting,
+)
 from firth.embed.registry import Chosen
 
 _MAX_WINDOW = 1000
@@ -123,7 +129,8 @@ class _Word2VecConfig:
     def __post_init__(self) -> None:
         check(self)
         parse_memory(self.memory)
-        _ = self.ngrams  # raises if subwords is malformed
+        if self.ngrams is None:  # raises if subwords is malformed
+            refuse_unused(self, ("buckets",), "there are no n-grams without `subwords`")
         if self.engine == "gensim":
             self._check_gensim()
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firth.corpora.common.options import check, describe_settings, setting
+from firth.corpora.common.options import check, describe_settings, refuse_unused, setting
 
 
 @describe_settings
@@ -28,6 +28,8 @@ class GenerateConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.temperature == 0:
+            refuse_unused(self, ("top_p", "seed"), "nothing is drawn with `temperature=0`")
 
 
 def draw_piece(chances: np.ndarray, draw: float, config: GenerateConfig) -> int:

@@ -231,7 +231,7 @@ def test_settings_of_pmi_are_refused_for_counts(name, value):
     with pytest.raises(SettingError) as caught:
         SvdConfig(weighting="counts", **{name: value})
     assert str(caught.value) == (
-        f"`{name}={value:g}`: only changes PMI, and `weighting=counts` has none; leave it out"
+        f"`{name}={value}`: only changes PMI, and `weighting=counts` has none; leave it out"
     )
     SvdConfig(weighting="counts", context_smoothing=0.75)  # as the options of a run are stored
 

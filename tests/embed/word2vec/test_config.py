@@ -19,6 +19,10 @@ from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
             ),
         ),
         (
+            {"buckets": 1000},
+            "`buckets=1000`: there are no n-grams without `subwords`; leave it out",
+        ),
+        (
             {"engine": "gensim", "deterministic": True},
             (
                 "`engine=gensim` does not support `deterministic=True`; leave it out or pass "

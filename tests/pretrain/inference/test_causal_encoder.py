@@ -227,6 +227,7 @@ def test_masks_are_refused(use):
         ({"temperature": math.nan}, "temperature must be at least 0, got nan"),
         ({"top_p": 0.0}, "top_p must be above 0, got 0.0"),
         ({"top_p": 1.1}, "top_p must be at most 1, got 1.1"),
+        ({"temperature": 0, "seed": 2}, "`seed=2`: nothing is drawn with `temperature=0`"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, problem):
