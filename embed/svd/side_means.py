@@ -47,5 +47,5 @@ def _centered(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:
     # sums: float32 (V, W); totals: float32 (V, 1)
     known = totals > 0
     means = np.divide(sums, totals, where=known, out=np.zeros_like(sums))
-    means -= means.mean(axis=0, where=known)
+    means -= means.sum(axis=0) / max(np.count_nonzero(known), 1)
     return means * known

@@ -60,10 +60,13 @@ def test_the_means_of_left_and_right_neighbors_are_appended(corpus, tmp_path, wi
     assert not found[list(plain.vocabulary).index("alone"), 4:].any()
 
 
-def test_a_text_of_windows_without_neighbors_has_means_of_zero(tmp_path):
+def test_words_that_are_never_adjacent_have_means_of_zero(tmp_path):
     lines = [f"{a} rare{n} {b}" for n, (a, b) in enumerate([("sea", "sun"), ("sun", "sky")] * 9)]
-    run = trained(SmallCorpus("\n".join(lines)), tmp_path / "run", dim=2, min_count=2, side_means=2)
-    assert run.dim == 6
+    options = {"dim": 2, "max_vocabulary": 3, "side_means": 2}  # other words keep their places
+    run = trained(SmallCorpus("\n".join(lines)), tmp_path / "run", **options)
+    assert list(run.vocabulary) == ["sun", "sea", "sky"]
+    np.testing.assert_array_equal(run.matrix[:, 2:], np.zeros((3, 4)))
+    assert run.matrix.any()
 
 
 @pytest.mark.parametrize("options", [{"memory": "400M"}, {"threads": 2}])
