@@ -23,9 +23,11 @@ def with_side_means(
     # vectors: float32 (V, D); neighbors: one row per word, of the words to its left
     # keep: float64 (V,); returns float32 (V, D + 2 width)
     starts, columns, counts = neighbors.rows
-    n_words = len(vectors)
-    weighted = np.column_stack([unit_length(vectors)[:, :width], np.ones(n_words)])
-    weighted = (weighted * keep[:, None]).astype(np.float32)
+    n_words, dim = vectors.shape
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    weighted = np.ones((n_words, width + 1), np.float32)
+    weighted[:, :width] = vectors[:, :width] / np.where(lengths > 0, lengths, 1)
+    weighted *= keep[:, None]
     sums = np.zeros((2, n_words, width + 1), np.float32)
     for first, stop in even_ranges(np.diff(starts), _ENTRIES):
         entries = slice(starts[first], starts[stop])
@@ -36,10 +38,15 @@ def with_side_means(
         )  # fmt: skip
         sums[0, first:stop] = block @ weighted
         sums[1] += block.T @ weighted[first:stop]
-    means = [_centered(side[:, :-1], side[:, -1:]) for side in sums]
-    lengths = _SHARE * np.linalg.norm(vectors, axis=1, keepdims=True)
-    sides = lengths * unit_length(np.concatenate(means, axis=1))
-    return np.concatenate([vectors, sides.astype(np.float32)], axis=1)
+    del weighted  # the result needs its memory, and that of the sums
+    appended = np.empty((n_words, dim + 2 * width), np.float32)
+    appended[:, :dim] = vectors
+    for side, start in zip(sums, (dim, dim + width), strict=True):
+        appended[:, start : start + width] = _centered(side[:, :-1], side[:, -1:])
+    del sums, side
+    sides = appended[:, dim:]
+    sides[:] = _SHARE * lengths * unit_length(sides)
+    return appended
 
 
 def _centered(sums: np.ndarray, totals: np.ndarray) -> np.ndarray:

@@ -20,6 +20,7 @@ _SHORTEST, _LONGEST = 3, 6
 _HASHES = 1 << 32  # all of them: n-grams hardly ever share one
 _FEWEST = 5  # words of an n-gram
 _PRIOR = 10  # words with a vector of zero, added to each mean, so that rare n-grams count less
+_AT_ONCE = 1 << 12  # words
 _SHARE = 0.5  # length of the mean of a word's n-grams, its own vector having 1
 
 
@@ -71,7 +72,7 @@ def with_ngram_means(
 ) -> tuple[np.ndarray, NgramMeans]:
     """Return vectors with the mean of each word's n-grams appended, and the n-grams.
 
-    Made of the unit vectors' first ``width`` columns, less the mean of all words.
+    Made of the first ``width`` columns at length 1, less the mean of all words.
     """
     # vectors: float32 (V, D); returns float32 (V, D + width)
     starts, hashes = word_buckets(words, _SHORTEST, _LONGEST, _HASHES)
@@ -81,9 +82,15 @@ def with_ngram_means(
     has = sp.csr_matrix((np.ones(len(places), np.float32), places, starts), shape)[:, frequent]
     own = unit_length(vectors[:, :width])
     own -= own.mean(axis=0)
-    rows = (has.T @ own) / (n_words[frequent, None] + _PRIOR)
-    lengths = _SHARE * np.linalg.norm(vectors[:, :width], axis=1, keepdims=True)
-    means = lengths * unit_length(has @ rows)
-    appended = np.concatenate([vectors, means], axis=1, dtype=np.float32)
-    grams = NgramMeans(rows.astype(np.float32), buckets[frequent], appended.shape[1], name)
+    rows = has.T @ own
+    rows /= n_words[frequent, None] + _PRIOR
+    del own, hashes, places  # the result needs their memory
+    n, dim = vectors.shape
+    appended = np.empty((n, dim + width), np.float32)
+    for start in range(0, n, _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        lengths = _SHARE * np.linalg.norm(vectors[part, :width], axis=1, keepdims=True)
+        appended[part, :dim] = vectors[part]
+        appended[part, dim:] = lengths * unit_length(has[part] @ rows)
+    grams = NgramMeans(rows, buckets[frequent], appended.shape[1], name)
     return appended, grams

@@ -1,12 +1,15 @@
 """Mean vectors of the neighbors of words, against plain sums over their occurrences."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from firth.embed.svd import side_means
-from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.svd.cooccurrence import Cooccurrences
+from firth.embed.svd.train import SvdConfig, make_svd_run, workspace
+from firth.embed.vectors import ngram_means
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.small_corpus import SmallCorpus
 
@@ -74,3 +77,25 @@ def test_the_means_do_not_depend_on_threads_and_memory(corpus, tmp_path, options
     one = trained(corpus, tmp_path / "one", side_means=3, best=True)
     other = trained(corpus, tmp_path / "other", side_means=3, best=True, **options)
     np.testing.assert_array_equal(one.matrix, other.matrix)
+
+
+def test_the_means_fit_the_memory_of_factoring(monkeypatch):
+    monkeypatch.setattr(ngram_means, "_AT_ONCE", 200)  # few beside this test's words
+    n_words = 5_000
+    vectors = np.random.default_rng(1).standard_normal((n_words, 300), dtype=np.float32)
+    rows = np.arange(n_words, dtype=np.int32)
+    neighbors = Cooccurrences(np.arange(n_words + 1), rows[::-1], np.ones(n_words, np.uint32), 1)
+    words = [f"{row:o}" for row in rows]
+    # what it imports is not counted
+    ngram_means.with_ngram_means(vectors[:9], words[:9], 300, "run")
+    tracemalloc.start()
+    try:
+        sides = side_means.with_side_means(vectors, neighbors, np.ones(n_words), 100)
+        _, of_sides = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        ngram_means.with_ngram_means(sides, words, 300, "run")
+        _, of_ngrams = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert vectors.nbytes + of_sides < workspace(n_words, SvdConfig(dim=300, side_means=100))
+    assert of_ngrams < workspace(n_words, SvdConfig(dim=300, best=True))
