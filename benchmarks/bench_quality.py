@@ -59,6 +59,7 @@ MEANS: tuple[dict[str, Any], ...] = (
     {"best": True},
 )  # fmt: skip
 MEANS_SIZES = (1_000_000, 4_000_000)
+TITLES = {"wikitext2-train": "WikiText-2"}
 PARTS: dict[str, dict[str, Any]] = {
     "500 dimensions": {"dim": 500},
     "window 2": {"window": 2},
@@ -164,8 +165,8 @@ def by_means(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
         for variant in ({}, *MEANS):
             made = of_three_seeds(corpus, **variant) if variant else plain
             about: dict[str, Any] = {
-                "text": name, "tokens": corpus.training_tokens, "variant": variant,
-                "dim": made[0].dim,
+                "text": TITLES.get(name, name), "tokens": corpus.training_tokens,
+                "variant": variant, "dim": made[0].dim, "options": as_options(variant),
             }  # fmt: skip
             if variant:
                 gain = choosing.advantage(made, plain, tasks)
@@ -174,6 +175,15 @@ def by_means(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
             found.append(about)
             print(about, flush=True)
     return found
+
+
+def as_options(variant: dict[str, Any]) -> str:
+    """Return settings as the options of ``train-svd``."""
+    options = [
+        f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+        for name, value in variant.items()
+    ]
+    return f"`{' '.join(options)}`" if options else "default"
 
 
 def by_parts(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
@@ -195,7 +205,7 @@ def by_parts(folder: Path, tasks: list[Task]) -> list[dict[str, Any]]:
 def main() -> None:
     """Run the benchmark."""
     arguments = harness.parse(__doc__, more=_own_options)
-    figures: dict[str, Any] = {"machine": harness.machine()}
+    figures: dict[str, Any] = {}
     tasks = roles.read_sets(SETS, role=ROLE)
     with tempfile.TemporaryDirectory() as scratch:
         if arguments.widths:
@@ -222,7 +232,7 @@ def main() -> None:
                 figures[name].append({"variant": variant, "scores": scores})
                 print(name, variant, scores, flush=True)
     if arguments.json:
-        write_json(arguments.json, figures)
+        write_json(arguments.json, {"machine": harness.machine(), **figures})
 
 
 def _own_options(parser: argparse.ArgumentParser) -> None:
