@@ -39,7 +39,7 @@ TEXT = "enwiki2015-AC"
 K, RESAMPLES = 25, 20
 LEVELS = (0.05, 0.01, 0.001)
 SPREAD, ONE_DOCUMENT = 0.1, 0.75  # share of a word's tokens in the document that has most of them
-SAMPLE, HALVINGS = "wiki-sample", 3
+SAMPLE, HALVINGS, LOTS = "wiki-sample", 3, 3
 TOPICS = [
     ("water", "language"), ("film", "army"), ("city", "energy"), ("law", "river"), ("king", "error")
 ]  # fmt: skip
@@ -66,8 +66,7 @@ def main() -> None:
     arguments = harness.parse(__doc__, more=options)
     path, found = arguments.json, {}
     for part in arguments.part or PARTS:
-        found[part] = {"words": arguments.words, "texts": arguments.texts}
-        found[part] |= PARTS[part](arguments)
+        found[part] = PARTS[part](arguments)
         print(part, found[part])
     if path:
         before = read_json(path) if path.exists() else {}
@@ -100,6 +99,8 @@ def unchanged(arguments: argparse.Namespace) -> dict[str, Any]:
     p = {way: np.concatenate(each) for way, each in found.items()}
     usable = np.isfinite(p["own"])
     return {
+        "words": arguments.words,
+        "texts": arguments.texts,
         "deals": arguments.deals,
         "untested": round(1 - float(usable.mean()), 4),
         "kinds": {
@@ -135,6 +136,8 @@ def swapped(arguments: argparse.Namespace) -> dict[str, Any]:
                 q[band, way] += corrected[rows].tolist()
         print({key: levels(np.array(each)) for key, each in p.items() if each}, flush=True)
     return {
+        "words": arguments.words,
+        "texts": arguments.texts,
         "others_sure": false,
         "bands": {
             band: {"words": len(p[band, "own"])}
@@ -148,6 +151,28 @@ def swapped(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def resamples(_: argparse.Namespace) -> dict[str, Any]:
+    """Return how many words of other topics are found by lots of 20 resamples, and by all."""
+    first, second = dealt(sample(), 0)
+    changed = [swap(text, swapped_topics()) for text in second]
+    pairs, _ = trained_pairs((first, changed), LOTS * RESAMPLES)
+    observed, by_chance = pairs[0], aligned(pairs[0].words, pairs[1:])
+    rows = [row for row, word in enumerate(observed.words) if word in swapped_topics()]
+
+    def found(columns: np.ndarray) -> int:
+        p = observed.tested(columns)[0]
+        corrected = false_discovery_control(np.where(np.isfinite(p), p, 1.0))
+        return int((corrected[rows] <= 0.05).sum())
+
+    lots = [found(columns) for columns in np.split(by_chance, LOTS, axis=1)]
+    return {"swapped": len(rows), "lots": lots, "all": found(by_chance)}
+
+
+def swapped_topics() -> dict[str, str]:
+    """Return the partner of each word of other topics."""
+    return dict([*TOPICS, *(pair[::-1] for pair in TOPICS)])
+
+
 def cases(
     arguments: argparse.Namespace,
 ) -> Iterator[tuple[list[str], list[str], dict[str, dict[str, str]]]]:
@@ -159,7 +184,7 @@ def cases(
     articles = sample()
     for number in range(HALVINGS):
         first, second = dealt(articles, number)
-        yield first, second, {"topics": dict([*TOPICS, *(pair[::-1] for pair in TOPICS)])}
+        yield first, second, {"topics": swapped_topics()}
 
 
 def sample() -> list[str]:
@@ -295,6 +320,7 @@ def levels(p: np.ndarray) -> dict[str, float]:
 PARTS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "unchanged": unchanged,
     "swapped": swapped,
+    "resamples": resamples,
 }
 
 if __name__ == "__main__":
