@@ -10,13 +10,14 @@ from firth.embed.vectors.search import unit_length
 
 SHARE = 0.7  # length of the second part, the first having 1: measured, docs/methods/mlm.md
 _GROUPS = 4  # words of 1, 2, 3, and of 4 or more pieces
+_FEWEST = 10  # words of a group with a mean of its own: less it, two words would be opposites
 
 
 def centers_of(states: np.ndarray, n_pieces: np.ndarray) -> np.ndarray:
     """Return the mean state of words of 1, 2, 3, and of 4 or more pieces.
 
-    Otherwise words would be similar for being cut alike. A group without a word has the mean of
-    all.
+    Otherwise words would be similar for being cut alike. A group of fewer than ten words has the
+    mean of all.
     """
     # states: float32 (V, D); n_pieces: int64 (V,); returns float32 (4, D)
     groups = _groups(n_pieces)
@@ -24,7 +25,7 @@ def centers_of(states: np.ndarray, n_pieces: np.ndarray) -> np.ndarray:
     means = []
     for group in range(_GROUPS):
         of_group = groups == group  # not states[of_group], which may be a copy of nearly all
-        if of_group.any():
+        if np.count_nonzero(of_group) >= _FEWEST:
             means.append(states.mean(axis=0, dtype=np.float64, where=of_group[:, None]))
         else:
             means.append(every)
