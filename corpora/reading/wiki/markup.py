@@ -50,9 +50,10 @@ _LINE_TEMPLATE = re.compile(r"\{\{(\s*[#:]?[A-Za-z][\w&][^{}]*)\}\}")
 _MAIN_ARGUMENT = re.compile(r"\s*(?:1|2|text|quote)\s*=")
 _BRACES = re.compile(r"\{\{|\}\}")
 # -{zh-hans:a;zh-hant:b}- of a wiki with language variants; of its flags, these hide the text
-_VARIANTS = re.compile(r"-\{(?!\{)(?:([^{}|]*)\|)?([^{}]*)\}-")
+_VARIANTS = re.compile(r"-\{(?!\{)(?:([A-Za-z;\s-]*)\|)?([^{}]*)\}-")
 _HIDDEN_VARIANTS = re.compile(r"\s*[HT-]\s*(?:;|$)")
-_VARIANT = re.compile(r"\s*[a-z]{2,3}(?:-[a-z]+)*\s*:([^;]*)")
+_VARIANT_NAME = r"\s*[a-z]{2,3}(?:-[a-z]+)*\s*:"
+_VARIANT = re.compile(rf"{_VARIANT_NAME}(.*?)(?:;(?={_VARIANT_NAME}|\s*\Z)|\Z)", re.DOTALL)
 _MAX_NESTING = 8  # links in captions, templates in templates
 
 _EMPTY_WORDS = r"(?:\s*\b(?:or|and)\b)*"

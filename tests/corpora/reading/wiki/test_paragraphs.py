@@ -291,6 +291,8 @@ def test_names_of_namespaces_are_those_of_all_languages_and_of_the_dump():
         ("a -{R|raw}- -{A|sr-ec:б;sr-el:c}- -{zh-hans;zh-hant|d}-", "a raw б d"),
         ("a -{ b }", "a -{ b }"),
         ("[[A|-{zh:a;zh-tw:b}-]] {{lang|zh|-{zh:c}-}}", "a c"),
+        ("-{zh-cn:[[A|b]]; zh-tw:[[C|d]]}- -{A|zh:[[e]]}- -{[[F|g]]}-", "b e g"),
+        ("-{zh-cn:a&amp;b; c;zh-tw:d}-", "a&b; c"),
     ],
 )
 def test_the_first_variant_of_a_language_is_read(text, read):
