@@ -35,7 +35,9 @@ STANDARD_INPUT = "-"
 # what Parquet, Spark and Delta write beside the data
 _METADATA = {"_metadata", "_common_metadata", "_SUCCESS", "_delta_log", "_temporary"}
 # what is about data: left out beside files of a format that is named by their endings
-_ABOUT = re.compile(r"(?:README|LICEN[CS]E|COPYING|NOTICE|CITATION)(?:[._-].*)?", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"(?:README|LICEN[CS]E|COPYING|NOTICE|CITATION|dataset_infos?)(?:[._-].*)?", re.IGNORECASE
+)
 _DATA = re.compile(
     r".*\.(?:jsonl|ndjson|csv|tsv|parquet|conllup?|vert|vrt|xml)(?:\.(?:gz|bz2|xz|zstd?))?",
     re.IGNORECASE,

@@ -379,6 +379,7 @@ def test_options_are_checked():
     [
         (["a.jsonl", "b/c.JSONL.gz", "README.md", "b/LICENSE"], 2),
         (["a.parquet", "readme"], 1),
+        (["data/a.parquet", "dataset_infos.json", "dataset_info.json", "README.md"], 1),
         (["a.txt", "README.md"], 2),
         (["a.jsonl", "notes.txt", "README.md"], 3),
         (["README.md", "LICENSE"], 2),
