@@ -75,7 +75,7 @@ class NeighborIndex:
         tuple of int and float
             10, 100 or 1,000, and the share of so many that is found.
         """
-        recalls = self.about.get("recalls", {_K: self.recall})
+        recalls = self.about.get("recalls") or {_K: self.recall}
         measured = sorted((int(number), float(share)) for number, share in recalls.items())
         return next((each for each in measured if each[0] >= k), measured[-1])
 

@@ -144,6 +144,8 @@ def test_recall_is_told_for_the_number_of_neighbors_that_is_asked(run, stand_in)
     assert json.loads(invoke(*asked, "--json").stdout)["recall"] == recall
     del opened.about["recalls"]  # of an index that was made before
     assert opened.recall_for(50) == (10, opened.recall)
+    opened.about["recalls"] = {}
+    assert opened.recall_for(50) == (10, opened.recall)
 
 
 def test_the_least_effort_that_reaches_the_goal_is_kept_or_a_note_says_so(
