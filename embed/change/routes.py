@@ -33,6 +33,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words
 
 _FEWEST = 10  # documents of a period, below which there are few ways to deal them out
+_FEWEST_ALIGNED = 3  # words: two are exactly opposite, once they are centered
 _RESAMPLES = 200  # of the documents, for intervals of an encoder's distances
 _NORMAL = 1.96  # of a 95 % interval
 _NO_P = "only `route=svd-joint` has it"
@@ -143,6 +144,7 @@ def _aligned(
 ) -> Measured:
     """Measure in aligned spaces, each of ``what``."""
     rows = compared.without_vectors(have_vectors(spaces), what)
+    _check_rotation(len(rows), spaces[0].shape[1])
     shared = np.zeros(len(compared.words), bool)
     shared[rows] = True
     vectors = np.stack(list(align(spaces, shared)))
@@ -152,6 +154,15 @@ def _aligned(
         "steps": _steps(chosen, cosine_distances),
     }
     return Measured(rows, vectors, columns, _NO_P if compared.texts else _NO_TEXT, recipe)
+
+
+def _check_rotation(n_words: int, dim: int) -> None:
+    """Raise if a rotation fits any vectors of so few words; note it if it is not determined."""
+    few = f"{n_words} shared {'word does' if n_words == 1 else 'words do'} not determine a rotation"
+    if n_words < _FEWEST_ALIGNED:
+        raise SettingError(f"{few}; pass vectors or periods that share at least {_FEWEST_ALIGNED}")
+    if n_words <= dim:
+        note(f"{few} of {dim} dimensions, so distances are too small")
 
 
 def _by_states(compared: ComparedPeriods, only: bool) -> Measured:

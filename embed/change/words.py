@@ -157,6 +157,8 @@ def _with_route(settings: ChangeConfig, vectors: Sequence[WordVectors]) -> Chang
 
 def _shared_words(vectors: Sequence[WordVectors], settings: ChangeConfig) -> ComparedPeriods:
     """Return what is compared of vectors without texts: the words that both have."""
+    if settings.min_count != ChangeConfig.min_count:
+        raise SettingError("`min_count` has no effect on vectors without counts; leave it out")
     pairs = shared_pairs(vectors[0], vectors[1], None)
     words = [vectors[0].vocabulary[row] for row in pairs.a[:MOST_WORDS].tolist()]
     no_counts = np.zeros((0, len(words)), np.int64)

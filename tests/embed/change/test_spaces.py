@@ -212,9 +212,10 @@ def test_the_command_shows_what_files_of_vectors_have(turned, tmp_path):
         (["--sentences", 2], "--sentences needs a text, which vectors do not have; leave it out"),
         (["--by", "year"], "--by and --periods divide one corpus; vectors are periods themselves"),
         (["--permutations", 3], "--permutations is of --route svd-joint; leave it out"),
+        (["--min-count", 3], "--min-count has no effect on vectors without counts; leave it out"),
         (["--words", "old"], "'old' is not one of the 59 words of the periods; check the"),
     ],
-    ids=["sentences", "by", "permutations", "word"],
+    ids=["sentences", "by", "permutations", "min-count", "word"],
 )
 def test_refusals_of_files_of_vectors(turned, options, message):
     assert message in command("change", *turned, *options).stderr
@@ -225,6 +226,24 @@ def test_vectors_are_not_compared_with_themselves_or_a_corpus(turned, corpus):
         word_changes(turned[0], turned[0])
     with pytest.raises(ArtifactError, match="not a finished corpus; build one with"):
         word_changes(turned[0], corpus)
+
+
+def test_words_too_few_for_a_rotation_are_refused_or_noted(capsys):
+    def changes(n):
+        rows = np.random.default_rng(1).normal(size=(2, n, 4)).astype(np.float32)
+        words = [f"w{number}" for number in range(n)]
+        a, b = (WordVectors(words, rows[k], name=str(k)) for k in range(2))
+        return word_changes(a, b)
+
+    for n, few in ((1, "1 shared word does"), (2, "2 shared words do")):
+        with pytest.raises(SettingError, match=f"{few} not determine a rotation; pass vectors or"):
+            changes(n)
+    note = "4 shared words do not determine a rotation of 4 dimensions, so distances are too small"
+    with firth.show_progress():
+        changes(5)
+        assert note not in capsys.readouterr().err
+        changes(4)
+    assert note in capsys.readouterr().err
 
 
 def test_runs_need_the_same_dimensions():
