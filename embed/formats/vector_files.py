@@ -162,7 +162,7 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
     if numbers < len(tokens) - 1 and all(is_number(t.replace(b",", b".")) for t in tokens[1:]):
         raise ArtifactError(f"{path}:1: {not_a_number(tokens[-1 - numbers])}")
     dim = min(numbers, len(tokens) - 1)
-    if dim < 1:
+    if dim < 1 or (dim == 1 and len(tokens) > 2):  # sentences or pairs with a score end so, too
         raise ArtifactError(
             f"{path}: unknown format; expected a run directory, word2vec text or binary, GloVe, "
             "fastText .vec or .bin, or an Embedding Projector pair; to train on text: `train_svd()`"

@@ -254,6 +254,8 @@ MALFORMED = {
     "empty": (b"", ": empty file"),
     "blank": (b" \n\n", ": empty file"),
     "prose": (b"just some prose\nof two lines\n", f": {WHAT_WE_READ}"),
+    "prose and a number": (b"since the year 1990\nuntil 2000\n", f": {WHAT_WE_READ}"),
+    "sentences and a score": (b"a cat\ta dog\t3.5\na b\tc\t1.0\n", f": {WHAT_WE_READ}"),
     "one word": (b"word\n", f": {WHAT_WE_READ}"),
     "no words": (b"0 5\n", ":1: the header says 0 words of 5 dimensions"),
     "no dimensions": (b"5 0\n", ":1: the header says 5 words of 0 dimensions"),
