@@ -336,9 +336,10 @@ def split_offsets(
 ) -> np.ndarray:
     """Return the sorted ``starts`` and the offsets after each separator, or each run of them."""
     # text: uint8 (n_bytes,); starts: int64 (n,)
-    separates = text == ord(separator)
-    is_start = np.append(False, separates)
-    if skip_empty:
-        is_start[1:-1] &= ~separates[1:]
+    is_start = np.empty(len(text) + 1, dtype=bool)
+    is_start[0] = False
+    np.equal(text, ord(separator), out=is_start[1:])
+    if skip_empty and is_start.any():  # a long line takes no more memory
+        is_start[1:-1] &= ~is_start[2:]
     is_start[starts] = True
     return np.flatnonzero(is_start)

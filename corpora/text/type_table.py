@@ -24,6 +24,7 @@ from firth.corpora.text.segment_kernels import (
 _FIRST_TYPES = 1 << 15
 _FIRST_BYTES = 1 << 20
 _SHORT = 64  # types and bytes of a short text
+_BLOCK = 1 << 20  # bytes whose characters are counted at once
 _NO_SPANS = np.empty((0, 2), dtype=np.int64)
 # Counts are 32-bit, so a table is closed well before 2^32 tokens.
 MAX_TABLE_TOKENS = 1 << 31
@@ -108,7 +109,7 @@ class TypeTable:
         return Segmented(
             token_ids=token_ids[:n_tokens].copy(),  # the buffer is sized for one-byte tokens
             offsets=offsets,
-            n_characters=int(np.count_nonzero(_starts_character(text))),
+            n_characters=_count_characters(text),
             n_unspaced=int(state[N_UNSPACED]),
             n_dropped=int(state[N_DROPPED]),
             dropped={kind: n for kind, n in zip(DROPPED, dropped, strict=True) if n},
@@ -136,6 +137,12 @@ def segment_short(text: str, table: CharacterTable) -> list[Piece]:
     words = read_strings(types.text, types.offsets, 0, len(types))
     places = np.cumsum([0, *_starts_character(raw)])[spans[: len(ids)]]
     return [(words[i], *place) for i, place in zip(ids.tolist(), places.tolist(), strict=True)]
+
+
+def _count_characters(text: np.ndarray) -> int:
+    """Count the characters of UTF-8, some bytes at a time: a line may be long."""
+    blocks = (text[at : at + _BLOCK] for at in range(0, len(text), _BLOCK))
+    return sum(int(np.count_nonzero(_starts_character(block))) for block in blocks)
 
 
 def _starts_character(text: np.ndarray) -> np.ndarray:
