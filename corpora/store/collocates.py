@@ -209,7 +209,8 @@ def collocates(
     min_count : int
         Words that are nearer less often are left out; of both texts together if two are compared.
     versus : str, optional
-        Compare with the words near this word or phrase instead of with the rest of the corpus.
+        Compare with the words near this word or phrase instead of with the rest of the corpus;
+        the words of both queries are left out.
     versus_documents : str, optional
         ``FIELD=VALUE``: compare these documents with the others.
 
@@ -232,7 +233,7 @@ def collocates(
     counts = comparison.counts(every)
     two = versus is not None or versus_documents is not None
     enough = counts.near + (counts.other if two else 0) >= min_count
-    candidates = np.flatnonzero(enough & comparison.is_word)
+    candidates = np.flatnonzero(enough & comparison.is_word & ~comparison.asked)
     keys = MEASURES[measure].key(counts)[candidates]
     order = candidates[np.lexsort((np.arange(len(candidates)), -keys))]
     if two:
@@ -287,6 +288,11 @@ class _Comparison:
         elif chosen is not None:
             self._texts.append((hits, ~chosen))
         self.n_hits = 0 if hits is None else len(hits)
+        # which words two queries are: a query is never near itself, but near the other
+        self.asked = np.zeros(len(vocabulary), dtype=bool)
+        for found, _ in self._texts if versus is not None else ():
+            assert found is not None
+            self.asked[search.take(found.starts[found.stops == found.starts + 1])] = True
         sides = [search.corpus.n_documents]
         if chosen is not None:
             sides += [int(chosen.sum()), int((~chosen).sum())]

@@ -92,7 +92,9 @@ def test_two_words_are_compared_by_what_is_near_each(corpus):
         corpus, "sea", window=2, min_count=1, versus="ship", measure="log-likelihood"
     )
 
-    expected = {word: (first[word], second[word]) for word in first | second}
+    # "ship" is often near "sea", but never near itself
+    others = (first | second).keys() - {"sea", "ship"}
+    expected = {word: (first[word], second[word]) for word in others}
     rows = [*found.rows, *found.lowest]
     assert count_of(rows).items() <= expected.items()
     assert len(rows) >= len(expected) - 1  # a word as frequent near both may be on neither side
