@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.common.errors import ArtifactError
 from firth.embed.vectors.run_files import open_array
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.subwords import SubwordTable, word_buckets
@@ -31,6 +32,11 @@ class NgramMeans:
 
     def __init__(self, rows: np.ndarray, buckets: np.ndarray, dim: int, name: str) -> None:
         # rows: float32 (B, W); buckets: int64 (B,); dim is the width of the run's vectors
+        if 2 * rows.shape[1] > dim:
+            raise ArtifactError(
+                f"{name}: n-grams of {rows.shape[1]} dimensions do not fit vectors of {dim}, which "
+                "have theirs appended; train the run again"
+            )
         self.rows, self.dim, self.name = rows, dim, name
         self._table = SubwordTable(
             rows, buckets, n_buckets=_HASHES, shortest=_SHORTEST, longest=_LONGEST, name=name

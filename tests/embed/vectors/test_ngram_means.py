@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.ngram_means import with_ngram_means
 from firth.embed.vectors.word_vectors import WordVectors
@@ -52,6 +52,16 @@ def test_the_best_vectors_of_a_run_answer_words_that_it_lacks(tmp_path):
     assert vectors.vector("zzz") is None
     again = vectors.in_memory().vector("warmish")
     np.testing.assert_array_equal(again, vectors.vector("warmish"))
+
+
+def test_n_grams_that_are_wider_than_the_words_allow_are_refused(tmp_path):
+    vectors = np.random.default_rng(2).normal(size=(len(WORDS), 5)).astype(np.float32)
+    matrix, table = with_ngram_means(vectors, WORDS, 5, "run")
+    WordVectors(WORDS, matrix[:, 1:]).save(tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    table.save(tmp_path)
+    with pytest.raises(ArtifactError, match="n-grams of 5 dimensions do not fit vectors of 9"):
+        WordVectors.open(tmp_path)
 
 
 def test_best_needs_whole_words():
