@@ -290,9 +290,10 @@ class _Comparison:
         self.n_hits = 0 if hits is None else len(hits)
         # which words two queries are: a query is never near itself, but near the other
         self.asked = np.zeros(len(vocabulary), dtype=bool)
-        for found, _ in self._texts if versus is not None else ():
-            assert found is not None
-            self.asked[search.take(found.starts[found.stops == found.starts + 1])] = True
+        for occurrences, _ in self._texts if versus is not None else ():
+            assert occurrences is not None
+            single = occurrences.stops == occurrences.starts + 1
+            self.asked[search.take(occurrences.starts[single])] = True
         sides = [search.corpus.n_documents]
         if chosen is not None:
             sides += [int(chosen.sum()), int((~chosen).sum())]

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,13 @@ class ComparedPeriods:
         """Return words."""
         return [self.words[row] for row in rows.tolist()]
 
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return index_words(self.words)
+
     def row(self, word: str) -> int:
         """Return the row of a word; raise if it is too rare to be compared."""
-        index = index_words(self.words)
-        return compared_row(word, self.periods, index, self.counts, self.settings.min_count)
+        return compared_row(word, self.periods, self._index, self.counts, self.settings.min_count)
 
     def without_vectors(self, have: np.ndarray, what: str) -> np.ndarray:
         """Return the compared rows without those that have no vectors; raise if one is needed."""

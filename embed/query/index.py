@@ -186,15 +186,22 @@ def open_index(run: str | Path | WordVectors) -> NeighborIndex:
     about = read_json(path / ABOUT)
     if not isinstance(about, dict) or about.get("vectors") != _vectors_of(vectors):
         raise ArtifactError(f"{path}: is not the index of these vectors; {_AGAIN}")
-    effort, recall = about.get("effort"), about.get("recall")
-    recalls = about.get("recalls", {})
-    numbers = type(effort) is int and 0 < effort <= _EFFORTS[-1] and type(recall) is float
-    numbers = numbers and isinstance(recalls, dict)
-    numbers = numbers and all(k.isdecimal() and type(v) is float for k, v in recalls.items())
-    if not numbers or (about.get("words"), about.get("dim")) != vectors.matrix.shape:
+    if not _has_numbers(about) or (about.get("words"), about.get("dim")) != vectors.matrix.shape:
         raise ArtifactError(f"{path / ABOUT}: is damaged; {_AGAIN}")
     check_once([path / ABOUT, path / GRAPH], lambda: _check_graph(path / GRAPH, vectors, about))
     return NeighborIndex(vectors, path, about, Graph.open(path / GRAPH, _AGAIN))
+
+
+def _has_numbers(about: dict[str, Any]) -> bool:
+    """Return whether the effort and the recalls of an index are numbers that fit."""
+    effort, recalls = about.get("effort"), about.get("recalls", {})
+    return (
+        type(effort) is int
+        and 0 < effort <= _EFFORTS[-1]
+        and type(about.get("recall")) is float
+        and isinstance(recalls, dict)
+        and all(k.isdecimal() and type(share) is float for k, share in recalls.items())
+    )
 
 
 def _check_graph(path: Path, vectors: WordVectors, about: dict[str, Any]) -> None:
