@@ -110,7 +110,7 @@ class Task(ABC):
 
     @staticmethod
     def looks(head: Head) -> bool:
-        """Return whether a set has the form of this task, for :meth:`recognize`.
+        """Return whether a set has the form of this task; each has this or its :meth:`recognize`.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ def make(out, text="tea", maker=MAKER, **options):
 
 def fail(out, *files, force=False):
     """Write some files of resumable work, which have their names for content, and fail."""
-    work = new_artifact(out, MAKER, resume="work", force=force)
+    work = new_artifact(out, MAKER, resume="parts", force=force)
     with pytest.raises(ZeroDivisionError), work as partial:
         for name in files:
             (partial / name).parent.mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def test_an_error_leaves_nothing(tmp_path, error, place):
 
 def test_an_error_in_resumable_work_keeps_the_partial_directory(tmp_path):
     fail(tmp_path / "out", "a.txt")
-    with new_artifact(tmp_path / "out", MAKER, resume="work") as partial:
+    with new_artifact(tmp_path / "out", MAKER, resume="parts") as partial:
         assert (partial / "a.txt").read_text() == "a.txt"
     assert names(tmp_path / "out") == ["a.txt", CHECKSUMS]
 
@@ -103,19 +103,19 @@ def test_resumable_work_that_wrote_nothing_leaves_nothing(tmp_path):
 
 def test_different_settings_start_over_instead_of_resuming(tmp_path):
     fail(tmp_path / "out", "a.txt")
-    with new_artifact(tmp_path / "out", {**MAKER, "cups": 3}, resume="work") as partial:
+    with new_artifact(tmp_path / "out", {**MAKER, "cups": 3}, resume="parts") as partial:
         assert not (partial / "a.txt").exists()
 
 
 def test_different_settings_do_not_clear_resumable_work(tmp_path):
-    fail(tmp_path / "out", "work/a.txt")
+    fail(tmp_path / "out", "parts/a.txt")
     other = {**MAKER, "cups": 3}
     message = "out.partial: left unfinished with different cups; pass the same values to resume,"
     with pytest.raises(ArtifactError, match=message):
-        make(tmp_path / "out", maker=other, resume="work")
-    assert (tmp_path / "out.partial/work/a.txt").read_text() == "work/a.txt"
-    with new_artifact(tmp_path / "out", other, resume="work", force=True) as partial:
-        assert not (partial / "work").exists()
+        make(tmp_path / "out", maker=other, resume="parts")
+    assert (tmp_path / "out.partial/parts/a.txt").read_text() == "parts/a.txt"
+    with new_artifact(tmp_path / "out", other, resume="parts", force=True) as partial:
+        assert not (partial / "parts").exists()
 
 
 def leave_unfinished(out, maker=MAKER):
@@ -433,11 +433,11 @@ def test_an_interrupted_replacement_is_resumed(tmp_path):
     out = tmp_path / "out"
     make(out)
     fail(out, "half", force=True)
-    with new_artifact(out, MAKER, force=True, resume="work") as new:
+    with new_artifact(out, MAKER, force=True, resume="parts") as new:
         assert (new / "half").is_file()
     assert names(out) == [CHECKSUMS, "half"]
     fail(out, "another", force=True)
-    with new_artifact(out, OTHER, force=True, resume="work") as new:
+    with new_artifact(out, OTHER, force=True, resume="parts") as new:
         assert names(new) == [".lock", "maker.json"]  # --force clears work of another command
 
 
@@ -445,10 +445,10 @@ def test_the_folder_of_resumable_work_is_no_part_of_the_artifact(tmp_path, monke
     out, seen = tmp_path / "run", []
 
     def work():
-        with new_artifact(out, {"command": "make"}, resume="work") as partial:
-            seen.append((partial / "work" / "state").exists())
-            (partial / "work").mkdir(exist_ok=True)
-            (partial / "work" / "state").touch()
+        with new_artifact(out, {"command": "make"}, resume="parts") as partial:
+            seen.append((partial / "parts" / "state").exists())
+            (partial / "parts").mkdir(exist_ok=True)
+            (partial / "parts" / "state").touch()
             (partial / "data").touch()
 
     with monkeypatch.context() as patch:
