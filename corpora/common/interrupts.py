@@ -7,6 +7,7 @@ import sys
 import threading
 import types
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 
 _SAFE_PATH = "PYTHONSAFEPATH"
 
@@ -34,6 +35,7 @@ def defer_interrupts() -> Iterator[None]:
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently."""
+    resource_tracker.ensure_running()  # which starts before it is blocked, since that unblocks it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

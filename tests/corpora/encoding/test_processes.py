@@ -44,6 +44,22 @@ def test_workers_import_no_module_of_the_current_folder(tmp_path, monkeypatch):
     assert not (tmp_path / "executed").exists()
 
 
+STARTED = """
+import signal
+from firth.corpora.encoding.processes import worker_processes
+with worker_processes(1) as pool:
+    mask = pool.submit(signal.pthread_sigmask, signal.SIG_BLOCK, ()).result()
+    print(signal.SIGINT in mask, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
+
+def test_the_first_worker_of_a_program_gets_no_ctrl_c_while_it_starts():
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True False\n", "")
+
+
 def test_a_worker_that_is_killed_is_an_error_of_one_line():
     with pytest.raises(FirthError) as failed, worker_processes(1) as pool:
         pool.submit(os._exit, 1).result()
