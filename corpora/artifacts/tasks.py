@@ -90,7 +90,8 @@ class TaskFolder:
 
     def remove(self) -> None:
         """Remove the folders of all tasks."""
-        shutil.rmtree(self.path)
+        # a task that ran twice may be removing its own folder at this moment
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True)
