@@ -1,13 +1,12 @@
 """Atomic directories: a corpus or run is either complete or absent.
 
-``OUT`` is written as ``OUT.partial/``, which its process locks for its lifetime. When
+``OUT`` is written as ``OUT.partial/``, whose process holds ``OUT.partial.lock``. When
 everything is written, files are checksummed and synced, and the directory is renamed. A
 killed process leaves ``OUT.partial/`` behind, which the same command clears or resumes.
 """
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from firth.corpora.artifacts.lock import locked
 from firth.corpora.common.cache import other_place
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.corpora.common.reporting import note
@@ -23,7 +23,7 @@ from firth.corpora.common.reporting import note
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 SCRATCH = "scratch"  # of a partial artifact: the files of tasks, which are removed at the end
-_LOCK = ".lock"
+_LOCK = ".partial.lock"  # end of the name of a lock file
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
 _WRITE_ERRORS = (
     errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
@@ -44,7 +44,7 @@ def new_artifact(
     """
     out, partial, aside = artifact_paths(out)
     refuse_existing(out, force)
-    with _locked(out, partial) as new_folders:
+    with _locked(out, partial):
         with _disk_errors(out, every=True):
             _check_again(out, partial, aside, force)
             _prepare_partial(out, maker, force, resume)
@@ -63,16 +63,14 @@ def new_artifact(
                 if isinstance(error, KeyboardInterrupt) and (partial / resume).exists():
                     note("interrupted; run the same command to resume")
             elif partial.exists():
-                _remove(partial, _LOCK)
-                remove_empty(new_folders)
+                _remove(partial, MAKER)
             raise
-    (out / _LOCK).unlink(missing_ok=True)
 
 
 def _holds_work(partial: Path) -> bool:
     """Return whether a partial directory has files that are worth keeping."""
     files = (name for _, _, names in os.walk(partial) for name in names)  # others may remove some
-    return any(name not in (_LOCK, MAKER) for name in files)
+    return any(name != MAKER for name in files)
 
 
 @contextlib.contextmanager
@@ -83,32 +81,36 @@ def scratch_of_file(out: Path, maker: Mapping[str, Any], *, force: bool = False)
     unless it is the source's.
     """
     partial = artifact_paths(out)[1]
-    with _locked(out, partial) as new_folders:
+    with _locked(out, partial):
         with _disk_errors(out, every=True):
             _prepare_partial(out, maker, force, SCRATCH)
         try:
             yield partial / SCRATCH
         except BaseException as error:
             if isinstance(error, SourceError) or not (partial / SCRATCH).exists():
-                _remove(partial, _LOCK)
-                remove_empty(new_folders)
+                _remove(partial, MAKER)
             elif isinstance(error, KeyboardInterrupt):
                 note("interrupted; run the same command to resume")
             raise
-        _remove(partial, _LOCK)
+        _remove(partial, MAKER)
 
 
 @contextlib.contextmanager
-def _locked(out: Path, partial: Path) -> Iterator[list[Path]]:
-    """Make and lock a partial directory; yield the folders that were made for it."""
-    with _disk_errors(out, every=True):
-        _refuse_foreign(partial, _LOCK, MAKER)
-        new_folders = missing_parents(partial)
-        partial.mkdir(parents=True, exist_ok=True)
-        lock = open(partial / _LOCK, "a")  # noqa: SIM115 - closed below, after the rename
-    with lock:
-        _lock(lock, partial)
-        yield new_folders
+def _locked(out: Path, partial: Path) -> Iterator[None]:
+    """Make a partial directory and hold its lock; remove the folders made for it if empty."""
+    busy = f"{partial}: another process is writing it; wait for it or choose another `out`"
+    new_folders = missing_parents(partial)
+    try:
+        with contextlib.ExitStack() as stack:
+            with _disk_errors(out, every=True):
+                _refuse_foreign(partial, MAKER, CHECKSUMS)
+                partial.parent.mkdir(parents=True, exist_ok=True)
+                lock = partial.with_name(out.name + _LOCK)
+                stack.enter_context(locked(lock, ArtifactError(busy)))
+                partial.mkdir(exist_ok=True)
+            yield
+    finally:
+        remove_empty(new_folders)
 
 
 def artifact_paths(out: Path) -> tuple[Path, Path, Path]:
@@ -178,7 +180,8 @@ def checksums(directory: Path, without: str | None = None) -> dict[str, str]:
         path.relative_to(directory).as_posix()
         for path in directory.rglob("*")
         if path.is_file()
-        and path.name not in (_LOCK, MAKER, CHECKSUMS)
+        and path.name not in (MAKER, CHECKSUMS)
+        and not path.name.endswith(_LOCK)
         and path.relative_to(directory).parts[0] != without
     )
     from firth.corpora.common.threads import worker_threads  # lazy: imports numpy
@@ -249,23 +252,9 @@ def _check_again(out: Path, partial: Path, aside: Path, force: bool) -> None:
         _recover(out, aside)
         refuse_existing(out, force)
     except ArtifactError:
-        if os.listdir(partial) == [_LOCK]:
-            _remove(partial, _LOCK)
+        if not os.listdir(partial):
+            partial.rmdir()
         raise
-
-
-def _lock(lock: Any, partial: Path) -> None:
-    """Take the lock, which the operating system releases when this process ends or is killed."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # the last holder may have published or removed the directory after we opened the file
-        is_locked = os.path.samestat(os.fstat(lock.fileno()), os.stat(partial / _LOCK))
-    except OSError:
-        is_locked = False
-    if not is_locked:
-        raise ArtifactError(
-            f"{partial}: another process is writing it; wait for it or choose another `out`"
-        )
 
 
 def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: str | None) -> None:
@@ -278,9 +267,9 @@ def _prepare_partial(out: Path, maker: Mapping[str, Any], force: bool, resume: s
 
 
 def clear_partial(partial: Path, *kept: str) -> None:
-    """Remove all of a partial artifact but the named folders and our own bookkeeping."""
+    """Remove all of a partial artifact but the named folders and the record of its maker."""
     for path in partial.iterdir():
-        if path.name not in (_LOCK, MAKER, *kept):
+        if path.name not in (MAKER, *kept):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

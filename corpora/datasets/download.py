@@ -1,8 +1,6 @@
 """Downloads that are verified by checksum and never leave a partial file in place."""
 
-import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import http.client
 import io
@@ -10,12 +8,12 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.lock import locked
 from firth.corpora.common.errors import SourceError
-from firth.corpora.common.reporting import note, progress
+from firth.corpora.common.reporting import progress
 
 _CHUNK = 1 << 18
 _ARCHIVE_BYTES = 1 << 20  # of an archive beside its file, at most
@@ -40,7 +38,8 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
     """
     target = folder / wanted.name
     folder.mkdir(parents=True, exist_ok=True)
-    with _download_lock(folder / f"{wanted.name}.lock", wanted.url):
+    waiting = f"{wanted.url}: another process is downloading it; waiting"
+    with locked(folder / f"{wanted.name}.lock", waiting=waiting):
         if target.exists():
             if problem := _problem(target.read_bytes(), wanted):
                 raise SourceError(
@@ -127,15 +126,3 @@ def _problem(content: bytes, wanted: Download) -> str | None:
     if found == expected:
         return None
     return f"the {algorithm.upper()} is {found}, not {expected}"
-
-
-@contextlib.contextmanager
-def _download_lock(lock: Path, url: str) -> Iterator[None]:
-    """Wait until no other process downloads the same file."""
-    with open(lock, "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            note(f"{url}: another process is downloading it; waiting")
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

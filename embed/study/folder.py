@@ -1,7 +1,6 @@
 """The folder of a study and its record: the request, the choices, and the inputs of each run."""
 
 import contextlib
-import fcntl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from firth.corpora.artifacts.artifact import (
     write_json,
 )
 from firth.corpora.artifacts.atomic import write_whole
+from firth.corpora.artifacts.lock import locked
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.embed.study.settings import COMPARE, SETTINGS, Study, study_from_json, write_toml
 
@@ -41,18 +41,13 @@ class StudyFolder:
     def open(cls, path: Path) -> Iterator["StudyFolder"]:
         """Open or create a folder and lock it against other studies."""
         _refuse_foreign(path)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            lock = open(path / _LOCK, "a")  # noqa: SIM115 - closed below
-        except OSError as error:
-            raise ArtifactError(f"{path}: cannot be created: {error.strerror}") from error
-        with lock:
+        busy = f"{path}: in use by another study; wait for it or choose another `out`"
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(path / _LOCK, ArtifactError(busy)))
             except OSError as error:
-                raise ArtifactError(
-                    f"{path}: in use by another study; wait for it or choose another `out`"
-                ) from error
+                raise ArtifactError(f"{path}: cannot be created: {error.strerror}") from error
             yield cls(path, _read_record(path))
 
     def begin(self, requested: Study, force: bool) -> None:

@@ -319,7 +319,6 @@ def test_words_are_counted_again_if_that_was_killed_before_they_had_their_name(
     kill_pooling(monkeypatch, corpus, tmp_path / "run")
     partial = tmp_path / "run.partial"
     (partial / "start").rename(partial / "start.partial")
-    (partial / "start.partial" / ".lock").touch()
     made = make_mlm_run(corpus, small(), tmp_path / "run")
     assert not (made / "start.partial").exists()
     for name in ("start/vectors.npy", "start/pieces.npy", "vectors.npy"):

@@ -108,7 +108,7 @@ def test_a_file_is_downloaded_once_and_checked_each_time(publisher, tmp_path):
     assert path == again == tmp_path / "cache" / "words"
     assert path.read_bytes() == BODY
     assert publisher.n_requests == 1
-    assert names(tmp_path / "cache") == ["words", "words.lock"]
+    assert names(tmp_path / "cache") == ["words"]
     path.write_bytes(b"x")
     assert refusal(publisher, tmp_path / "cache") == (
         f"{path}: the MD5 is {MD5_OF_X}, not {MD5}, which {publisher.url} has; "
@@ -137,7 +137,7 @@ def test_a_broken_download_leaves_nothing_and_is_repeated(publisher, tmp_path):
     assert refusal(publisher, tmp_path) == (
         f"{publisher.url}: the connection broke after 300000 bytes; run the same command again"
     )
-    assert names(tmp_path) == ["words.lock"]
+    assert names(tmp_path) == []
     assert fetch(wanted(publisher), tmp_path).read_bytes() == BODY
 
 
@@ -158,7 +158,7 @@ def test_what_is_not_the_wanted_file_is_discarded(publisher, tmp_path, server, a
     for name, value in server.items():
         setattr(publisher, name, value)
     assert refusal(publisher, tmp_path, **about).startswith(f"{publisher.url}: {message}")
-    assert names(tmp_path) == ["words.lock"]
+    assert names(tmp_path) == []
 
 
 def test_a_file_that_is_not_zipped_is_verified_as_it_is(publisher, tmp_path):
@@ -167,14 +167,14 @@ def test_a_file_that_is_not_zipped_is_verified_as_it_is(publisher, tmp_path):
     about = {"checksum": f"sha256:{sha256}", "zipped": False}
 
     assert fetch(wanted(publisher, **about), tmp_path).read_bytes() == BODY
-    assert names(tmp_path) == ["words", "words.lock"]
+    assert names(tmp_path) == ["words"]
 
     publisher.content = b"something else"
     assert refusal(publisher, tmp_path / "again", **about) == (
         f"{publisher.url}: words: the SHA256 is {hashlib.sha256(b'something else').hexdigest()}, "
         f"not {sha256}; download discarded, try again"
     )
-    assert names(tmp_path / "again") == ["words.lock"]
+    assert names(tmp_path / "again") == []
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_invalid_archives_are_rejected(publisher, tmp_path, content):
 
     message = refusal(publisher, tmp_path / "cache")
     assert message.startswith(f"{publisher.url}: not a zip archive with a valid file 'words' (")
-    assert names(tmp_path / "cache") == ["words.lock"]
+    assert names(tmp_path / "cache") == []
     assert names(tmp_path) == ["cache"]
 
 

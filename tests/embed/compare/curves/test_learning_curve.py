@@ -1,6 +1,5 @@
 """Learning curves of stub methods: training, refusals, documents, tables and pictures."""
 
-import fcntl
 import json
 import re
 import sys
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from firth.corpora.artifacts.artifact import new_artifact, write_json
 from firth.corpora.common.errors import ArtifactError, SettingError
@@ -354,8 +354,7 @@ def test_an_unfinished_run_of_another_training_is_refused_first(corpus, stopped)
 
 def test_an_unfinished_run_in_use_or_without_a_maker_is_refused(corpus, stopped):
     folder, points = stopped.parent, points_of(corpus, stopped.parent)
-    with open(stopped / ".lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(f"{stopped}.lock"):
         assert refusal(points, folder) == (
             f"{stopped}: another process is writing it; wait for it or choose another `out`"
         )
@@ -368,7 +367,6 @@ def test_an_unfinished_run_in_use_or_without_a_maker_is_refused(corpus, stopped)
     said = refusal(points, folder)
     assert said == f"{stopped}/maker.json: cannot be read; move {stopped} away"
     (stopped / "maker.json").unlink()
-    (stopped / ".lock").unlink()
     assert refusal(points, folder) == (
         f"{stopped}: exists and is not a partial artifact; move it or choose another `out`"
     )
