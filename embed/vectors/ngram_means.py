@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from firth.corpora.artifacts.arrays import save_array
 from firth.corpora.common.errors import ArtifactError
@@ -80,6 +79,8 @@ def with_ngram_means(
 
     Made of the first ``width`` columns at length 1, less the mean of all words.
     """
+    import scipy.sparse as sp  # lazy: queries do without it
+
     # vectors: float32 (V, D); returns float32 (V, D + width)
     starts, hashes = word_buckets(words, _SHORTEST, _LONGEST, _HASHES)
     buckets, places, n_words = np.unique(hashes, return_inverse=True, return_counts=True)
