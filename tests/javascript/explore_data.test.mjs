@@ -5,9 +5,10 @@ import zlib from "node:zlib";
 
 import { loaded } from "./loaded.mjs";
 
-const page = loaded(["embed/explore/page/data.js"], [
-  "shorten", "rgb", "between", "packed", "clamp", "fixed", "number", "StoredData", "rowsOf", "csvCell", "wordsIn",
-]);
+const page = loaded(
+  ["embed/explore/page/data.js"],
+  ["shorten", "rgb", "between", "packed", "clamp", "fixed", "number", "StoredData", "rowsOf", "csvCell", "wordsIn"],
+);
 const plain = (value) => JSON.parse(JSON.stringify(value));
 
 test("a text is shortened, and not in the middle of a character", () => {
@@ -28,7 +29,10 @@ test("numbers are shown for people", () => {
   assert.equal(page.number(undefined), "0");
   assert.equal(page.fixed(0.12345), "0.123");
   assert.equal(page.fixed(NaN), "");
-  assert.deepEqual([-1, 0.5, 9].map((value) => page.clamp(value, 0, 1)), [0, 0.5, 1]);
+  assert.deepEqual(
+    [-1, 0.5, 9].map((value) => page.clamp(value, 0, 1)),
+    [0, 0.5, 1],
+  );
 });
 
 test("cells of a table are quoted where they must be", () => {
@@ -51,9 +55,17 @@ function stored(runs, differ = null) {
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 const RUN = {
-  name: "svd", method: "svd", dim: 2, words: ["sea", "sun", "sand"], counts: [9, 5, 1], k: 2, row_bytes: 2,
+  name: "svd",
+  method: "svd",
+  dim: 2,
+  words: ["sea", "sun", "sand"],
+  counts: [9, 5, 1],
+  k: 2,
+  row_bytes: 2,
   map: base64(Int16Array.of(0, 10000, -5000, 2500, 30000, -30000)),
-  neighbors: base64(Uint16Array.of(1, 2, 0, 2, 1, 0)), cosines: "5@120:", clusters: "021",
+  neighbors: base64(Uint16Array.of(1, 2, 0, 2, 1, 0)),
+  cosines: "5@120:",
+  clusters: "021",
 };
 
 test("a saved page gives what was stored", async () => {
@@ -61,18 +73,28 @@ test("a saved page gives what was stored", async () => {
   const info = plain(await data.info());
   assert.deepEqual(info.runs, [{ name: "svd", method: "svd", dim: 2, words: 3 }]);
   assert.equal(info.stored, true);
-  assert.deepEqual([...await data.map(0)].map((each) => Number(each.toFixed(4))), [0, 1, -0.5, 0.25, 3, -3]);
-  assert.deepEqual([...await data.clusters(0)], [0, 2, 1]);
+  assert.deepEqual(
+    [...(await data.map(0))].map((each) => Number(each.toFixed(4))),
+    [0, 1, -0.5, 0.25, 3, -3],
+  );
+  assert.deepEqual([...(await data.clusters(0))], [0, 2, 1]);
   const found = plain(await data.neighbors(0, "Sea"));
   assert.deepEqual(found, {
-    word: "sea", count: 9, neighbors: [{ word: "sun", cosine: 0.95 }, { word: "sand", cosine: 0.79 }],
+    word: "sea",
+    count: 9,
+    neighbors: [
+      { word: "sun", cosine: 0.95 },
+      { word: "sand", cosine: 0.79 },
+    ],
   });
   await assert.rejects(data.neighbors(0, "moon"), /There is no vector for 'moon' in svd/);
   await assert.rejects(data.differ(0, 1), /no differences/);
 });
 
 test("rows of more than 65,536 words are stored in four bytes", async () => {
-  const data = new page.StoredData(stored([{ ...RUN, row_bytes: 4, neighbors: base64(Uint32Array.of(1, 2, 0, 2, 1, 0)) }]));
+  const data = new page.StoredData(
+    stored([{ ...RUN, row_bytes: 4, neighbors: base64(Uint32Array.of(1, 2, 0, 2, 1, 0)) }]),
+  );
   await data.info();
   const { neighbors } = await data.neighbors(0, "sand");
   assert.deepEqual(plain(neighbors.map((each) => each.word)), ["sun", "sea"]);

@@ -11,8 +11,15 @@ export function loaded(files, names, end = null) {
   if (end !== null) sources.push(sources.pop().split(end)[0]);
   const nothing = { matches: false, addEventListener() {} };
   const context = vm.createContext({
-    matchMedia: () => nothing, document: { getElementById: () => null, querySelectorAll: () => [] },
-    window: nothing, atob, Blob, Response, DecompressionStream, URLSearchParams, console,
+    matchMedia: () => nothing,
+    document: { getElementById: () => null, querySelectorAll: () => [] },
+    window: nothing,
+    atob,
+    Blob,
+    Response,
+    DecompressionStream,
+    URLSearchParams,
+    console,
   });
   return vm.runInContext(`${sources.join("\n")}\n({ ${names.join(", ")} })`, context);
 }

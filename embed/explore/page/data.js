@@ -14,8 +14,18 @@ const LINES = 20;
 const MORE_LINES = 500;
 const DIFFERENCES = 200;
 const CLUSTER_COLORS = [
-  "#3b76c4", "#e08214", "#2f9e5b", "#cf3f3f", "#8a5fb8", "#96654f",
-  "#d162a9", "#7f8790", "#a3a020", "#17a2b8", "#e58f86", "#5561d6",
+  "#3b76c4",
+  "#e08214",
+  "#2f9e5b",
+  "#cf3f3f",
+  "#8a5fb8",
+  "#96654f",
+  "#d162a9",
+  "#7f8790",
+  "#a3a020",
+  "#17a2b8",
+  "#e58f86",
+  "#5561d6",
 ];
 const darkScheme = matchMedia("(prefers-color-scheme: dark)");
 
@@ -84,7 +94,8 @@ function report(text, isError = false) {
 /** Show children in a part of the panel instead of all that it has; what it waits for is forgotten. */
 function show(target, ...children) {
   target.turn = (target.turn ?? 0) + 1;
-  if (target.contains(document.activeElement)) { // which goes away: the next Tab starts here
+  if (target.contains(document.activeElement)) {
+    // which goes away: the next Tab starts here
     target.tabIndex = -1;
     target.focus({ preventScroll: true });
   }
@@ -138,8 +149,12 @@ class ServedData {
     return isBinary ? response.arrayBuffer() : response.json();
   }
 
-  info() { return this.ask("info"); }
-  words(run) { return this.ask(`words/${run}`); }
+  info() {
+    return this.ask("info");
+  }
+  words(run) {
+    return this.ask(`words/${run}`);
+  }
   /** Return the places of all words; `tell` receives the percent of a map that is being made. */
   async map(run, method, tell) {
     for (;;) {
@@ -150,9 +165,15 @@ class ServedData {
     }
   }
 
-  async clusters(run) { return (await this.ask(`clusters/${run}`, { k: CLUSTERS })).clusters; }
-  neighbors(run, word, k) { return this.ask(`neighbors/${run}`, { word, k }); }
-  async differ(a, b) { return (await this.ask("differ", { a, b })).words; }
+  async clusters(run) {
+    return (await this.ask(`clusters/${run}`, { k: CLUSTERS })).clusters;
+  }
+  neighbors(run, word, k) {
+    return this.ask(`neighbors/${run}`, { word, k });
+  }
+  async differ(a, b) {
+    return (await this.ask("differ", { a, b })).words;
+  }
 }
 
 /** Data of a page that was saved as one file: base64 of deflated JSON, as embed/explore/static_page.py says. */
@@ -170,7 +191,9 @@ class StoredData {
     return { runs: about, corpus: null, stored: true };
   }
 
-  async words(run) { return this.runs[run]; }
+  async words(run) {
+    return this.runs[run];
+  }
 
   async map(run) {
     return Float32Array.from(new Int16Array(bytesOf(this.runs[run].map)), (value) => value / 10000);
@@ -191,7 +214,9 @@ class StoredData {
     return { word: stored.words[row], count: stored.counts?.[row], neighbors };
   }
 
-  async clusters(run) { return Uint8Array.from(this.runs[run].clusters, (each) => numberAt(each, 0)); }
+  async clusters(run) {
+    return Uint8Array.from(this.runs[run].clusters, (each) => numberAt(each, 0));
+  }
 
   async differ(a, b) {
     if (!this.differences || a !== 0 || b !== 1) throw new Error("This file has no differences of these two runs.");

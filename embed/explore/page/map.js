@@ -31,7 +31,10 @@ class CardPoints {
 
   constructor(canvas, gl) {
     Object.assign(this, { canvas, gl, program: gl.createProgram() });
-    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX_SHADER], [gl.FRAGMENT_SHADER, FRAGMENT_SHADER]]) {
+    for (const [kind, source] of [
+      [gl.VERTEX_SHADER, VERTEX_SHADER],
+      [gl.FRAGMENT_SHADER, FRAGMENT_SHADER],
+    ]) {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -117,7 +120,8 @@ function discOffsets(side, width) {
   const middle = (side - 1) / 2;
   for (let line = 0; line < side; line++) {
     for (let column = 0; column < side; column++) {
-      if (side < 3 || (line - middle) ** 2 + (column - middle) ** 2 <= (side / 2) ** 2) offsets.push(line * width + column);
+      if (side < 3 || (line - middle) ** 2 + (column - middle) ** 2 <= (side / 2) ** 2)
+        offsets.push(line * width + column);
     }
   }
   return offsets;
@@ -159,7 +163,18 @@ class MapView {
   static withoutCard = false; // whether WebGL was found missing
 
   constructor(run, info, { data, places }) {
-    Object.assign(this, { run, info, data, x: 0, y: 0, zoom: 1, hovered: -1, selected: -1, neighbors: [], lasso: null });
+    Object.assign(this, {
+      run,
+      info,
+      data,
+      x: 0,
+      y: 0,
+      zoom: 1,
+      hovered: -1,
+      selected: -1,
+      neighbors: [],
+      lasso: null,
+    });
     this.words = data.words;
     this.counts = data.counts;
     this.places = places;
@@ -175,7 +190,10 @@ class MapView {
     const help = "Arrow keys move, plus and minus zoom, 0 shows all.";
     this.points = make("canvas", { "aria-hidden": "true" });
     this.overlay = make("canvas", {
-      className: "labels", tabIndex: 0, role: "application", "aria-label": `Map of the words of ${name}. ${help}`,
+      className: "labels",
+      tabIndex: 0,
+      role: "application",
+      "aria-label": `Map of the words of ${name}. ${help}`,
     });
     const button = (label, text, action) =>
       make("button", { type: "button", "aria-label": `${label}: ${name}`, title: label, onclick: action }, text);
@@ -236,9 +254,13 @@ class MapView {
   }
 
   /** The cluster of every word; undefined until they are asked for. */
-  get clusters() { return this.data.clusters; }
+  get clusters() {
+    return this.data.clusters;
+  }
 
-  get scale() { return (this.zoom * Math.min(this.width, this.height)) / 2.15; }
+  get scale() {
+    return (this.zoom * Math.min(this.width, this.height)) / 2.15;
+  }
 
   screen(row) {
     const { scale } = this;
@@ -248,7 +270,9 @@ class MapView {
     ];
   }
 
-  inside([left, top]) { return left >= 0 && top >= 0 && left < this.width && top < this.height; }
+  inside([left, top]) {
+    return left >= 0 && top >= 0 && left < this.width && top < this.height;
+  }
 
   /** Return the rows that are in view, the most frequent first. */
   visible() {
@@ -285,9 +309,13 @@ class MapView {
     this.go({ x: this.x + (left - this.width / 2) * change, y: this.y - (top - this.height / 2) * change });
   }
 
-  panBy(right, down) { this.go({ x: this.x - right / this.scale, y: this.y + down / this.scale }); }
+  panBy(right, down) {
+    this.go({ x: this.x - right / this.scale, y: this.y + down / this.scale });
+  }
 
-  reset() { this.go({ x: 0, y: 0, zoom: 1 }); }
+  reset() {
+    this.go({ x: 0, y: 0, zoom: 1 });
+  }
 
   /** Move the map if the selected word is out of view. */
   bringIn() {
@@ -319,17 +347,26 @@ class MapView {
     });
     target.addEventListener("pointerleave", () => this.hover(-1));
     target.addEventListener("dblclick", (event) => this.zoomBy(event.shiftKey ? 0.5 : 2, ...place(event)));
-    target.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
-      this.zoomBy(Math.exp(-clamp(pixels, -300, 300) * 0.002), ...place(event));
-    }, { passive: false });
+    target.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const pixels = event.deltaY * (event.deltaMode === 1 ? 16 : 1);
+        this.zoomBy(Math.exp(-clamp(pixels, -300, 300) * 0.002), ...place(event));
+      },
+      { passive: false },
+    );
     target.addEventListener("keydown", (event) => {
       const step = 60;
       const keys = {
-        ArrowLeft: () => this.panBy(step, 0), ArrowRight: () => this.panBy(-step, 0),
-        ArrowUp: () => this.panBy(0, step), ArrowDown: () => this.panBy(0, -step),
-        "+": () => this.zoomBy(1.4), "=": () => this.zoomBy(1.4), "-": () => this.zoomBy(1 / 1.4), 0: () => this.reset(),
+        ArrowLeft: () => this.panBy(step, 0),
+        ArrowRight: () => this.panBy(-step, 0),
+        ArrowUp: () => this.panBy(0, step),
+        ArrowDown: () => this.panBy(0, -step),
+        "+": () => this.zoomBy(1.4),
+        "=": () => this.zoomBy(1.4),
+        "-": () => this.zoomBy(1 / 1.4),
+        0: () => this.reset(),
       };
       if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
@@ -347,7 +384,11 @@ class MapView {
     if (this.pointers.size > 1) {
       const [other] = [...this.pointers].find(([id]) => id !== event.pointerId).slice(1);
       const apart = (place) => Math.hypot(place[0] - other[0], place[1] - other[1]);
-      this.zoomBy(clamp(apart(here) / Math.max(1, apart(before)), 0.5, 2), (here[0] + other[0]) / 2, (here[1] + other[1]) / 2);
+      this.zoomBy(
+        clamp(apart(here) / Math.max(1, apart(before)), 0.5, 2),
+        (here[0] + other[0]) / 2,
+        (here[1] + other[1]) / 2,
+      );
     } else {
       if (!this.moved && Math.hypot(here[0] - before[0], here[1] - before[1]) < 4) return undefined;
       this.moved = true;
@@ -378,7 +419,9 @@ class MapView {
 
   /** Return the words inside a closed line of places on the screen. */
   within(line) {
-    return this.visible().filter((row) => isWithin(this.screen(row), line)).map((row) => this.words[row]);
+    return this.visible()
+      .filter((row) => isWithin(this.screen(row), line))
+      .map((row) => this.words[row]);
   }
 
   // ---- drawing
@@ -420,7 +463,11 @@ class MapView {
     this.frame = null;
     if (!this.width || !this.height || !this.colors || this.isClosed) return;
     this.layer.draw({
-      x: this.x, y: this.y, scale: this.scale * this.ratio, size: this.pointSize() * this.ratio, paper: palette().paper,
+      x: this.x,
+      y: this.y,
+      scale: this.scale * this.ratio,
+      size: this.pointSize() * this.ratio,
+      paper: palette().paper,
     });
     this.drawOverlay();
   }
@@ -460,7 +507,8 @@ class MapView {
     for (let step = 0; step < 24; step++) {
       const down = (step % 2 ? 1 : -1) * Math.ceil(step / 2) * 16;
       for (const start of sides) {
-        if (taken.take(start - 2, top + down - 9, width + 4, 17)) return { row, left: start, top: top + down, kind, down };
+        if (taken.take(start - 2, top + down - 9, width + 4, 17))
+          return { row, left: start, top: top + down, kind, down };
       }
     }
     const start = clamp(left + 9, 2, Math.max(2, this.width - width));
@@ -471,7 +519,10 @@ class MapView {
   /** Return both ends of the line from a point to its label. */
   leader({ row, left, top }) {
     const [x, y] = this.screen(row);
-    return [[x, y], [left > x ? left - 2 : left + this.labelWidth(row) * 1.12 + 2, top]];
+    return [
+      [x, y],
+      [left > x ? left - 2 : left + this.labelWidth(row) * 1.12 + 2, top],
+    ];
   }
 
   /** Return [row, radius] of the rings around the selected word and its neighbors. */

@@ -171,7 +171,9 @@ function showNeighbors(word, k = NEIGHBORS) {
       make("h2", {}, make("bdi", {}, spelled)),
       make("p", { className: "hint" }, countsOf(views, answers)),
       make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(views[i], answer))),
-      k === NEIGHBORS && !state.info.stored && moreButton("More neighbors", () => showNeighbors(spelled, MORE_NEIGHBORS)),
+      k === NEIGHBORS &&
+        !state.info.stored &&
+        moreButton("More neighbors", () => showNeighbors(spelled, MORE_NEIGHBORS)),
     ];
   });
 }
@@ -188,10 +190,14 @@ function markNeighbors(views, answers) {
 
 /** Return the counts of a word, by run if there are two that differ. */
 function countsOf(views, answers) {
-  const counts = answers.map((answer, i) => [answer.count, views[i].info.name]).filter(([count]) => Number.isFinite(count));
+  const counts = answers
+    .map((answer, i) => [answer.count, views[i].info.name])
+    .filter(([count]) => Number.isFinite(count));
   if (!counts.length) return "";
   const differs = counts.some(([count]) => count !== counts[0][0]);
-  const listed = differs ? counts.map(([count, name]) => `${number(count)} in ${name}`).join(", ") : number(counts[0][0]);
+  const listed = differs
+    ? counts.map(([count, name]) => `${number(count)} in ${name}`).join(", ")
+    : number(counts[0][0]);
   return `Occurrences in training: ${listed}`;
 }
 
@@ -203,7 +209,8 @@ function spoken(word, views, answers) {
 
 function neighborList(view, answer) {
   const title = state.views.length > 1 ? view.info.name : "Nearest words, by cosine";
-  if (answer.error) return make("div", {}, make("h3", {}, title), make("p", { className: "note" }, answer.error.message));
+  if (answer.error)
+    return make("div", {}, make("h3", {}, title), make("p", { className: "note" }, answer.error.message));
   return scored(title, answer.neighbors, (word) => (state.info.stored ? null : whyButton(answer.word, word, view.run)));
 }
 
@@ -228,62 +235,79 @@ function whyButton(a, b, run) {
 
 /** Show the contexts that make two words near, with a line of text for each word. */
 function showWhy(run, a, b) {
-  return fill(element("why-answer"), async () => {
-    const found = await state.source.ask(`why/${run}`, { a, b });
-    const most = Math.max(...found.contexts.map((each) => each.share), 1e-9);
-    const items = found.contexts.map((each) => {
-      const bar = make("i");
-      bar.style.width = `${clamp((100 * each.share) / most, 0, 100)}%`;
-      const share = make(
-        "div",
-        { className: "share", title: `${fixed(each.first)} and ${fixed(each.second)}` },
-        make("b", { title: each.context }, each.context),
-        make("div", { className: "bar", "aria-hidden": "true" }, bar),
-        make("span", {}, `${fixed(100 * each.share, 1)}%`),
-      );
-      return make("li", { className: "context" }, share, ...each.lines.map((line) => quote(line, each.context)));
-    });
-    const sum = found.contexts.reduce((total, each) => total + each.share, 0);
-    return [
-      make("h2", {}, make("bdi", {}, found.words[0]), " and ", make("bdi", {}, found.words[1])),
-      make("p", { className: "hint" }, `Cosine of the vectors ${fixed(found.cosine)}; by contexts alone ${fixed(found.by_contexts)}, `
-        + `of which these make ${fixed(100 * sum, 1)}%.`),
-      make("h3", {}, `Contexts and their shares (${found.measure})`),
-      items.length ? make("ol", {}, ...items) : make("p", { className: "note" }, "They share no contexts."),
-    ];
-  }, "Counting contexts …");
+  return fill(
+    element("why-answer"),
+    async () => {
+      const found = await state.source.ask(`why/${run}`, { a, b });
+      const most = Math.max(...found.contexts.map((each) => each.share), 1e-9);
+      const items = found.contexts.map((each) => {
+        const bar = make("i");
+        bar.style.width = `${clamp((100 * each.share) / most, 0, 100)}%`;
+        const share = make(
+          "div",
+          { className: "share", title: `${fixed(each.first)} and ${fixed(each.second)}` },
+          make("b", { title: each.context }, each.context),
+          make("div", { className: "bar", "aria-hidden": "true" }, bar),
+          make("span", {}, `${fixed(100 * each.share, 1)}%`),
+        );
+        return make("li", { className: "context" }, share, ...each.lines.map((line) => quote(line, each.context)));
+      });
+      const sum = found.contexts.reduce((total, each) => total + each.share, 0);
+      return [
+        make("h2", {}, make("bdi", {}, found.words[0]), " and ", make("bdi", {}, found.words[1])),
+        make(
+          "p",
+          { className: "hint" },
+          `Cosine of the vectors ${fixed(found.cosine)}; by contexts alone ${fixed(found.by_contexts)}, ` +
+            `of which these make ${fixed(100 * sum, 1)}%.`,
+        ),
+        make("h3", {}, `Contexts and their shares (${found.measure})`),
+        items.length ? make("ol", {}, ...items) : make("p", { className: "note" }, "They share no contexts."),
+      ];
+    },
+    "Counting contexts …",
+  );
 }
 
 /** Return a line of text with what was found in it, and the words that are a context underlined. */
 function quote(line, context) {
   const isContext = (word) => word.toLowerCase() === context;
   const words = (text) => text.split(/(\s+)/).map((word) => (isContext(word) ? make("u", {}, word) : word));
-  return line && make("p", { className: "quote" }, ...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`));
+  return (
+    line &&
+    make("p", { className: "quote" }, ...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`))
+  );
 }
 
 /** Show lines of the corpus and words that stand near. */
 function showText(query) {
   state.textOf = query;
   showLines(query, LINES);
-  fill(element("collocates"), async () => {
-    const found = await state.source.ask("collocates", { query, n: 20 });
-    const rows = found.rows.map((each) =>
-      make(
-        "tr",
-        {},
-        make("td", {}, wordButton(each.word)),
-        ...[number(each.near), number(each.other), fixed(each.score, 2), fixed(each.log_odds_ratio, 2)].map((text) =>
-          make("td", {}, text),
+  fill(
+    element("collocates"),
+    async () => {
+      const found = await state.source.ask("collocates", { query, n: 20 });
+      const rows = found.rows.map((each) =>
+        make(
+          "tr",
+          {},
+          make("td", {}, wordButton(each.word)),
+          ...[number(each.near), number(each.other), fixed(each.score, 2), fixed(each.log_odds_ratio, 2)].map((text) =>
+            make("td", {}, text),
+          ),
+          make("td", { className: "range" }, `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
         ),
-        make("td", { className: "range" }, `${fixed(each.low, 2)} to ${fixed(each.high, 2)}`),
-      ),
-    );
-    const heads = ["Word", "Near", "Elsewhere", found.measure, found.interval_of, "95 %"].map((text) => make("th", { scope: "col" }, text));
-    return [
-      make("h3", {}, "Words that stand near"),
-      make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
-    ];
-  }, "Counting words nearby …");
+      );
+      const heads = ["Word", "Near", "Elsewhere", found.measure, found.interval_of, "95 %"].map((text) =>
+        make("th", { scope: "col" }, text),
+      );
+      return [
+        make("h3", {}, "Words that stand near"),
+        make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
+      ];
+    },
+    "Counting words nearby …",
+  );
 }
 
 /** Show lines of the corpus with a query. */
@@ -291,16 +315,24 @@ function showLines(query, n) {
   const sort = element("sort").value;
   const { name, tokens } = state.info.corpus;
   rememberView();
-  return fill(element("lines"), async () => {
-    const found = await state.source.ask("concordance", { query, sort, n });
-    const isMore = found.found > found.lines.length;
-    return [
-      make("h3", {}, `${number(found.found)} occurrences${isMore ? `, ${found.lines.length} shown` : ""}`),
-      make("p", { className: "hint" }, `${fixed((1e6 * found.found) / tokens, 1)} per million of ${number(tokens)} tokens in ${name}`),
-      make("ul", {}, ...found.lines.map((line) => make("li", {}, concordanceLine(line)))),
-      isMore && n < MORE_LINES && moreButton("More lines", () => showLines(query, MORE_LINES)),
-    ];
-  }, "Searching the text …");
+  return fill(
+    element("lines"),
+    async () => {
+      const found = await state.source.ask("concordance", { query, sort, n });
+      const isMore = found.found > found.lines.length;
+      return [
+        make("h3", {}, `${number(found.found)} occurrences${isMore ? `, ${found.lines.length} shown` : ""}`),
+        make(
+          "p",
+          { className: "hint" },
+          `${fixed((1e6 * found.found) / tokens, 1)} per million of ${number(tokens)} tokens in ${name}`,
+        ),
+        make("ul", {}, ...found.lines.map((line) => make("li", {}, concordanceLine(line)))),
+        isMore && n < MORE_LINES && moreButton("More lines", () => showLines(query, MORE_LINES)),
+      ];
+    },
+    "Searching the text …",
+  );
 }
 
 const moreButton = (text, onclick) => make("button", { type: "button", className: "more", onclick }, text);
@@ -308,7 +340,11 @@ const moreButton = (text, onclick) => make("button", { type: "button", className
 /** Return a line that opens to show all of it and where it is from. */
 function concordanceLine(line) {
   const fields = Object.entries(line.fields ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const where = [`document ${line.document}`, line.source && `${line.source}${line.record == null ? "" : `:${line.record}`}`, ...fields];
+  const where = [
+    `document ${line.document}`,
+    line.source && `${line.source}${line.record == null ? "" : `:${line.record}`}`,
+    ...fields,
+  ];
   return make(
     "details",
     {},
@@ -336,32 +372,52 @@ function showDifferences() {
   const pair = `${a.run} ${b.run}`;
   if (state.differOf === pair) return;
   state.differOf = pair;
-  fill(target, async () => {
-    const words = await state.source.differ(a.run, b.run).catch((error) => {
-      state.differOf = null;
-      throw error;
-    });
-    const items = words.slice(0, DIFFERENCES).map((each) =>
-      make(
-        "li",
-        { className: "difference" },
-        make("div", { className: "scored" }, wordButton(each.word), make("span", { className: "cosine" }, fixed(each.distance))),
-        each.one_document ? make("p", { className: "hint" }, "1 document has half of its tokens.") : null,
-        onlyIn(a, each.only_a),
-        onlyIn(b, each.only_b),
-      ),
-    );
-    return [
-      make("h3", {}, "Words with the most different neighbors"),
-      make("p", { className: "hint" }, "By 1 − cosine of both neighborhoods. Rare words come first by chance; "
-        + "firth differ says what chance does."),
-      make("ol", {}, ...items),
-    ];
-  }, "Comparing neighborhoods …");
+  fill(
+    target,
+    async () => {
+      const words = await state.source.differ(a.run, b.run).catch((error) => {
+        state.differOf = null;
+        throw error;
+      });
+      const items = words
+        .slice(0, DIFFERENCES)
+        .map((each) =>
+          make(
+            "li",
+            { className: "difference" },
+            make(
+              "div",
+              { className: "scored" },
+              wordButton(each.word),
+              make("span", { className: "cosine" }, fixed(each.distance)),
+            ),
+            each.one_document ? make("p", { className: "hint" }, "1 document has half of its tokens.") : null,
+            onlyIn(a, each.only_a),
+            onlyIn(b, each.only_b),
+          ),
+        );
+      return [
+        make("h3", {}, "Words with the most different neighbors"),
+        make(
+          "p",
+          { className: "hint" },
+          "By 1 − cosine of both neighborhoods. Rare words come first by chance; " +
+            "firth differ says what chance does.",
+        ),
+        make("ol", {}, ...items),
+      ];
+    },
+    "Comparing neighborhoods …",
+  );
 }
 
 function onlyIn(view, words) {
-  return make("p", {}, make("span", { className: "hint" }, `only near in ${view.info.name}: `), (words ?? []).slice(0, 6).join(", ") || "–");
+  return make(
+    "p",
+    {},
+    make("span", { className: "hint" }, `only near in ${view.info.name}: `),
+    (words ?? []).slice(0, 6).join(", ") || "–",
+  );
 }
 
 /** Show what an encoder makes of a sentence: nearest words or fill-ins, and attention. */
@@ -374,7 +430,8 @@ function showSentence(run, text) {
       const words = (pieces) => pieces.map(({ piece, probability }) => ({ word: piece, cosine: probability }));
       return found.predictions.map((pieces, i) => scored(title(i), words(pieces)));
     }
-    if (!/\[[^\]]+\]/.test(text)) return [make("p", { className: "note" }, "Put [brackets] around a word to see what it is near to.")];
+    if (!/\[[^\]]+\]/.test(text))
+      return [make("p", { className: "note" }, "Put [brackets] around a word to see what it is near to.")];
     const found = await state.source.ask(`context/${run}`, { text });
     return found.answers.map((each) => scored(`Near “${each.word}” in this sentence`, each.neighbors));
   });
@@ -397,11 +454,20 @@ function attentionTable({ pieces, layers, weights }) {
   const draw = () => {
     const matrix = weights[layer.value][head.value];
     const rows = matrix.map((line, i) =>
-      make("tr", {}, make("th", { scope: "row" }, pieces[i]), ...line.map((weight, j) => {
-        const cell = make("td", { title: `${pieces[i]} → ${pieces[j]}: ${fixed(weight)}` }, String(Math.round(100 * weight)));
-        cell.style.backgroundColor = `rgb(90 150 230 / ${clamp(weight, 0, 1) * 0.85})`;
-        return cell;
-      })),
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, pieces[i]),
+        ...line.map((weight, j) => {
+          const cell = make(
+            "td",
+            { title: `${pieces[i]} → ${pieces[j]}: ${fixed(weight)}` },
+            String(Math.round(100 * weight)),
+          );
+          cell.style.backgroundColor = `rgb(90 150 230 / ${clamp(weight, 0, 1) * 0.85})`;
+          return cell;
+        }),
+      ),
     );
     const heads = pieces.map((piece) => make("th", { scope: "col" }, piece));
     table.replaceChildren(make("thead", {}, make("tr", {}, make("td"), ...heads)), make("tbody", {}, ...rows));
@@ -421,7 +487,11 @@ function matches(text) {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
   const found = new Map();
-  for (const isMatch of [(word) => word === wanted, (word) => word.startsWith(wanted), (word) => word.includes(wanted)]) {
+  for (const isMatch of [
+    (word) => word === wanted,
+    (word) => word.startsWith(wanted),
+    (word) => word.includes(wanted),
+  ]) {
     for (const view of state.views) {
       for (let row = 0; row < view.words.length && found.size < MOST_MATCHES; row++) {
         const word = view.words[row];
@@ -452,13 +522,23 @@ function listenToSearch() {
   };
   const update = () => {
     const found = matches(input.value);
-    list.replaceChildren(...found.map(([word, count], i) =>
-      make(
-        "li",
-        { id: `match-${i}`, role: "option", onmousedown: (event) => { event.preventDefault(); choose(word); } },
-        make("bdi", {}, word),
-        count ? make("span", {}, number(count)) : null,
-      )));
+    list.replaceChildren(
+      ...found.map(([word, count], i) =>
+        make(
+          "li",
+          {
+            id: `match-${i}`,
+            role: "option",
+            onmousedown: (event) => {
+              event.preventDefault();
+              choose(word);
+            },
+          },
+          make("bdi", {}, word),
+          count ? make("span", {}, number(count)) : null,
+        ),
+      ),
+    );
     list.hidden = !found.length;
     input.setAttribute("aria-expanded", String(found.length > 0));
     activate(found.length ? 0 : -1);
@@ -489,7 +569,10 @@ function showLegend() {
     items = clusterNames(view).map(([n, name]) => [CLUSTER_COLORS[n % CLUSTER_COLORS.length], name]);
     if (state.views.length > 1) items.push([null, `(clusters of ${view.info.name})`]);
   } else if (state.color === "group") {
-    items = [[mark, `my group (${number(state.group.size)})`], [other, "other words"]];
+    items = [
+      [mark, `my group (${number(state.group.size)})`],
+      [other, "other words"],
+    ];
   } else {
     const [most, least] = view.counts ? [view.counts[0], view.counts[view.words.length - 1]] : [1, view.words.length];
     items = [0, 0.25, 0.5, 0.75, 1].map((share) => {
@@ -498,11 +581,13 @@ function showLegend() {
     });
     if (view.counts) items.push([null, "occurrences"]);
   }
-  element("legend").replaceChildren(...items.map(([color, text]) => {
-    const dot = make("i", { "aria-hidden": "true" });
-    if (color) dot.style.backgroundColor = color;
-    return make("li", {}, color ? dot : null, make("span", { title: text }, text));
-  }));
+  element("legend").replaceChildren(
+    ...items.map(([color, text]) => {
+      const dot = make("i", { "aria-hidden": "true" });
+      if (color) dot.style.backgroundColor = color;
+      return make("li", {}, color ? dot : null, make("span", { title: text }, text));
+    }),
+  );
 }
 
 /** Return [number, three words] of each cluster; the words that are frequent everywhere say little. */
@@ -526,7 +611,11 @@ function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-const fileName = (end) => `firth-${state.views.map((view) => view.info.name).join("-").replace(/[^\w.-]+/g, "_")}.${end}`;
+const fileName = (end) =>
+  `firth-${state.views
+    .map((view) => view.info.name)
+    .join("-")
+    .replace(/[^\w.-]+/g, "_")}.${end}`;
 
 /** Save words with their counts and places as a table. */
 function saveCsv() {
@@ -559,14 +648,20 @@ function saveSvg() {
   const width = state.views.reduce((sum, view) => sum + view.width, 0);
   const height = Math.max(...state.views.map((view) => view.height));
   const root = drawing.documentElement;
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) root.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+    root.setAttribute(name, value);
   node(root, "rect", { width, height, fill: paper });
   let start = 0;
   for (const view of state.views) {
     const part = node(root, "svg", { x: start, width: view.width, height: view.height });
     start += view.width;
     for (const [color, path] of pathsByColor(view)) {
-      node(part, "path", { d: path, stroke: color, "stroke-width": view.pointSize().toFixed(1), "stroke-linecap": "round" });
+      node(part, "path", {
+        d: path,
+        stroke: color,
+        "stroke-width": view.pointSize().toFixed(1),
+        "stroke-linecap": "round",
+      });
     }
     const circle = (row, r, style) => {
       const [cx, cy] = view.screen(row).map((value) => value.toFixed(1));
@@ -581,7 +676,12 @@ function saveSvg() {
       const ends = view.leader(label).map((end) => end.map((value) => value.toFixed(1)).join(" "));
       if (label.down) node(part, "path", { d: `M${ends.join("L")}`, stroke: mark });
       const weight = kind === "plain" ? { fill: ink } : { fill: mark, "font-weight": "bold" };
-      node(part, "text", { x: left.toFixed(1), y: top.toFixed(1), ...font, ...outline, ...weight }, shorten(view.words[row]));
+      node(
+        part,
+        "text",
+        { x: left.toFixed(1), y: top.toFixed(1), ...font, ...outline, ...weight },
+        shorten(view.words[row]),
+      );
     }
   }
   download(fileName("svg"), "image/svg+xml", new XMLSerializer().serializeToString(drawing));
@@ -611,7 +711,9 @@ function rememberView() {
     const view = new URLSearchParams({ run, other, map: method, color: state.color, tab: state.tab });
     if (state.word) view.set("word", state.word);
     for (const { id, value } of formFields(state.tab)) view.set(id, value);
-    state.views.forEach((each, i) => view.set(`view${i + 1}`, [each.zoom, each.x, each.y].map((value) => Number(value.toPrecision(6))).join(",")));
+    state.views.forEach((each, i) =>
+      view.set(`view${i + 1}`, [each.zoom, each.x, each.y].map((value) => Number(value.toPrecision(6))).join(",")),
+    );
     if (state.group.size <= 100) for (const word of state.group) view.append("group", word);
     const hash = `#${view}`;
     if (hash !== location.hash) history.replaceState(null, "", hash);
@@ -642,7 +744,9 @@ async function restoreView() {
   element("group-words").value = [...state.group].join(" ");
   const places = ["view1", "view2"].map((name) => view.get(name)?.split(",").map(Number));
   const [word, tab] = [view.get("word"), view.get("tab")];
-  const isShown = await showRuns(places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)));
+  const isShown = await showRuns(
+    places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)),
+  );
   if (word && isShown) select(word);
   if (!TABS.includes(tab) || element(`tab-${tab}`).hidden) return;
   for (const { id } of formFields(tab)) if (view.has(id)) choose(id, view.get(id));
@@ -672,13 +776,14 @@ function fillRuns() {
 
 function listenToControls() {
   const on = (id, event, action) => element(id).addEventListener(event, action);
-  const submit = (id, action) => on(id, "submit", (event) => {
-    event.preventDefault();
-    action();
-    rememberView();
-  });
+  const submit = (id, action) =>
+    on(id, "submit", (event) => {
+      event.preventDefault();
+      action();
+      rememberView();
+    });
   const again = async () => {
-    if (await showRuns() && state.word) select(state.word, true);
+    if ((await showRuns()) && state.word) select(state.word, true);
   };
   on("run", "change", again);
   on("other", "change", again);
@@ -701,7 +806,9 @@ function listenToControls() {
     if (element("query").value.trim() === state.textOf) showLines(state.textOf, LINES);
     else element("text-form").requestSubmit();
   });
-  submit("why-form", () => showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()));
+  submit("why-form", () =>
+    showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()),
+  );
   submit("text-form", () => showText(element("query").value.trim()));
   submit("sentence-form", () => showSentence(element("sentence-run").value, element("sentence-text").value.trim()));
   submit("group-form", () => chooseGroup(wordsIn(element("group-words").value)));

@@ -34,7 +34,8 @@ function inOrder(a, b, sign) {
     heads.forEach((each) => each.hasAttribute("aria-sort") && each.setAttribute("aria-sort", "none"));
     head.setAttribute("aria-sort", next);
     table.classList.add("sorted");
-    rows.map((row) => [key(row, column, numeric), row])
+    rows
+      .map((row) => [key(row, column, numeric), row])
       .sort((a, b) => inOrder(a[0], b[0], sign))
       .forEach(([, row]) => table.tBodies[0].append(row));
   };
@@ -71,7 +72,10 @@ function inOrder(a, b, sign) {
         row.hidden = chosen.some(([name, select]) => select.value && row.dataset[name] !== select.value);
       count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
     };
-    for (const [name, title] of [["set", "Set"], ["metric", "Metric"]]) {
+    for (const [name, title] of [
+      ["set", "Set"],
+      ["metric", "Metric"],
+    ]) {
       const values = [...new Set(rows.map((row) => row.dataset[name]))];
       if (values.length < 2) continue;
       const [both, select] = chooser(title, values, show);
@@ -120,9 +124,12 @@ function inOrder(a, b, sign) {
         among += near && !hit;
       });
       light(matching);
-      document.getElementById("found").textContent = text === "" ? ""
-        : own + among === 0 ? `“${box.value.trim()}” is not on this page.`
-        : `Found: ${own} of ${words.length} words, and neighbors of ${among} others.`;
+      document.getElementById("found").textContent =
+        text === ""
+          ? ""
+          : own + among === 0
+            ? `“${box.value.trim()}” is not on this page.`
+            : `Found: ${own} of ${words.length} words, and neighbors of ${among} others.`;
     });
   }
 
@@ -132,5 +139,9 @@ function inOrder(a, b, sign) {
     before = details.map((each) => each.open);
     for (const each of details) each.open = true;
   });
-  window.addEventListener("afterprint", () => details.forEach((each, n) => { each.open = before[n]; }));
+  window.addEventListener("afterprint", () =>
+    details.forEach((each, n) => {
+      each.open = before[n];
+    }),
+  );
 })();
