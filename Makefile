@@ -15,7 +15,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest test-fast test-install lint style types bench bench-test docs examples format clean
+.PHONY: help setup demo test pytest test-fast test-install lint style types javascript bench bench-test docs examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -71,15 +71,29 @@ test-install: $(READY)
 
 lint: style types
 
-style: $(READY)
+style: $(READY) javascript
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: make format"; exit 1; }
 	$(BIN)/ruff check --quiet .
+
+# A pinned npm package checks the scripts of the pages, unless npm or its registry is missing.
+SCRIPTS := tests/javascript
+BIOME := $(SCRIPTS)/node_modules/.bin/biome
+BIOME_CHECK := $(BIOME) check --error-on-warnings --config-path=$(SCRIPTS)/style.jsonc embed $(SCRIPTS)
+
+$(BIOME): $(SCRIPTS)/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not installed: no JavaScript is checked"; exit 0; }; \
+	    npm ci --prefix $(SCRIPTS) --silent --fetch-retries=0 --fetch-timeout=60000 && touch $@ || \
+	    echo "npm cannot install Biome: no JavaScript is checked"
+
+javascript: $(BIOME)
+	@test ! -x $(BIOME) || $(BIOME_CHECK) || { echo "make format mends much of this"; exit 1; }
 
 types: $(READY)
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(READY) $(BIOME)
 	$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format .
+	@test ! -x $(BIOME) || $(BIOME_CHECK) --write
 
 docs: $(READY)
 	$(BIN)/python docs/make_pages.py

@@ -52,7 +52,7 @@ function inOrder(a, b, sign) {
 
   let made = 0;
   const chooser = (title, values, changed) => {
-    const id = `filter-${(made += 1)}`;
+    const id = `filter-${++made}`;
     const select = make("select", "", { id });
     for (const value of ["", ...values]) select.append(make("option", value || "all", { value }));
     select.addEventListener("change", changed);
