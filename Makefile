@@ -74,6 +74,7 @@ lint: style types
 style: $(READY) javascript
 	@$(BIN)/ruff format --check --quiet . || { echo "some files are not formatted: make format"; exit 1; }
 	$(BIN)/ruff check --quiet .
+	$(BIN)/codespell
 
 # A pinned npm package checks the scripts of the pages, unless npm or its registry is missing.
 SCRIPTS := tests/javascript

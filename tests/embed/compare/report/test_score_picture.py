@@ -13,7 +13,7 @@ from tests.embed.compare.refusals import message_of
 from tests.embed.compare.report.report_pages import pair, result
 
 pytest.importorskip("matplotlib")
-BLUE, VERMILLION, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
+BLUE, VERMILION, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#767676"
 
 
 def document(*results, runs=(), pairs=()):
@@ -60,7 +60,7 @@ def test_intervals_are_drawn_to_scale(tmp_path):
     rows = [result("out/svd", 0.5, 0.4, 0.6), result("out/sg", 0.5, 0.3, 0.7)]
     svg = drawn(tmp_path, document(*rows))
     lengths = []
-    for color in (BLUE, VERMILLION):
+    for color in (BLUE, VERMILION):
         style = rf'd="M ([\d.]+) [\d.]+ \nL ([\d.]+) [\d.]+ \n" [^>]*stroke: {color}'
         [(start, stop)] = re.findall(style, svg)
         lengths.append(float(stop) - float(start))
@@ -119,7 +119,7 @@ def test_best_and_tied_runs_are_filled_and_others_hollow(tmp_path):
         pair("out/svd", "out/cbow", 0.1, 0.04),
         pair("out/sg", "out/cbow", 0.1, 0.9),
     ]
-    filled = [(BLUE, BLUE), (VERMILLION, VERMILLION)]
+    filled = [(BLUE, BLUE), (VERMILION, VERMILION)]
     for tested, last in ((pairs, "#ffffff"), ([], GREEN)):  # without tests no run is worse
         svg = drawn(tmp_path, document(*rows, runs=runs, pairs=tested))
         assert faces(svg) == [*filled, (last, GREEN)]
@@ -129,7 +129,7 @@ def test_runs_of_one_method_share_a_color_and_baselines_are_gray(tmp_path):
     runs = [{"run": "out/svd-flat", "method": "svd", "fingerprint": "3"}]
     rows = [result(run, 0.5) for run in ("out/svd", "out/sg", "out/svd-flat", "one-hot")]
     edges = [edge for _, edge in faces(drawn(tmp_path, document(*rows, runs=runs)))]
-    assert edges == [BLUE, VERMILLION, BLUE, GREY]
+    assert edges == [BLUE, VERMILION, BLUE, GREY]
 
 
 def test_seeds_are_one_row_with_their_deviation(tmp_path):
