@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from firth import __version__
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.options import as_command_line
 from firth.embed.registry import METHODS
@@ -135,7 +136,7 @@ def _prepare_streams() -> None:
 
 @click.group(cls=FirthGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.version_option(package_name="firth")
+@click.version_option(__version__, prog_name="firth")
 def main(debug: bool) -> None:
     """Train, query and compare word vectors from one encoded corpus.
 

@@ -10,7 +10,7 @@ import os
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "1.0.0.dev0"
 
 # The folders of the program are links to those in the root of the repository; a wheel has no links.
 if not os.path.isdir(os.path.join(__path__[0], "corpora")):  # Git on Windows writes links as files

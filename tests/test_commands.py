@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import firth
 from firth import cli
 from firth.corpora.common import errors
 from tests.calls import command, output
@@ -136,7 +137,7 @@ def test_other_errors_are_one_line_or_keep_their_traceback(failing):
 @pytest.mark.process
 def test_the_version_and_names_that_are_not_utf_8_are_printed():
     done = run_firth("--version")
-    assert (done.returncode, done.stdout) == (0, "firth, version 0.1.0\n")
+    assert (done.returncode, done.stdout) == (0, f"firth, version {firth.__version__}\n")
     done = run_firth("build-corpus", b"b\xe9", "--out", "nowhere")
     assert done.returncode == 1
     assert done.stderr.startswith("Error: b\ufffd: no such file")
