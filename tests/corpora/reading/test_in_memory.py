@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 
 from firth.corpora.common.errors import ArtifactError, FirthError, SourceError
@@ -19,6 +18,8 @@ from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.search import Search
 from firth.corpora.text.segment import TextSettings
 from tests.corpora.small_corpora import arrays
+
+pandas = pytest.importorskip("pandas")
 
 ONE_THREAD = BuildOptions(threads=1)
 

@@ -27,6 +27,7 @@ TYPES = [*(SHARD + name for name in INDEXED), "vocabulary/by_text", "forms/by_te
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A corpus with every array but heads."""
+    pytest.importorskip("simplemma")
     lines = "\n".join(RECORD.replace("N", str(n)) for n in range(30))
     return build(
         tmp_path_factory.mktemp("ranges"), lines, format="jsonl", lemmatize="en", keep_text=True,

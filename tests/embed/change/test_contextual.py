@@ -207,6 +207,7 @@ def test_an_encoder_is_needed_and_words_that_it_knows(corpus, run):
 
 
 def test_words_are_checked_before_anything_is_encoded(corpus, run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
     monkeypatch.setattr("firth.embed.change.routes.read_occurrences", None)
     line = f"change {corpus.path} --by year --periods 1900,1901 --min-count 2 --route contextual"
     line += f" --encoder {run} --plot {tmp_path / 'path.svg'} xyz"

@@ -262,6 +262,8 @@ def test_what_only_a_report_shows_is_refused_before_any_work(
 
 @pytest.mark.parametrize("option", ["--report", "--plot"])
 def test_no_input_is_overwritten(run, tmp_path, words, option):
+    if option == "--plot":
+        pytest.importorskip("matplotlib")
     pairs = tmp_path / "pairs.svg"
     pairs.write_text(f"{words[0]}\t{words[1]}\t3\n{words[2]}\t{words[3]}\t1\n")
     before = pairs.read_bytes()

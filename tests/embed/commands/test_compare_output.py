@@ -77,6 +77,7 @@ def test_a_saved_comparison_names_its_inputs(runs, pairs, tmp_path):
 
 
 def test_a_picture_is_drawn_in_addition_to_the_table(runs, pairs, tmp_path):
+    pytest.importorskip("matplotlib")
     picture = tmp_path / "scores.svg"
 
     assert "spearman" in output("compare", *runs, pairs, "--plot", picture)

@@ -45,6 +45,7 @@ def curve(material, out, *options):
 @pytest.fixture(scope="module")
 def made(material, tmp_path_factory):
     """A curve of two methods and the printed output."""
+    pytest.importorskip("matplotlib")
     out = tmp_path_factory.mktemp("made") / "curve"
     picture = out.parent / "curve.svg"
     done = curve(material, out, "--methods", "svd, cbow", "--plot", picture, "--json")
@@ -184,6 +185,7 @@ def test_invalid_requests_are_refused_before_any_work(material, tmp_path, option
 
 
 def test_an_existing_picture_is_refused_before_any_work(material, tmp_path):
+    pytest.importorskip("matplotlib")
     (tmp_path / "curve.svg").write_text("mine")
     done = curve(material, tmp_path / "curve", "--plot", tmp_path / "curve.svg")
     assert done.stderr == (
