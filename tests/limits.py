@@ -18,6 +18,7 @@ root may read everything
 mounting a disk is not allowed here
 (needs|this system has no|memory is read from) /(proc|dev/full)
 threads have no files here
+could not import 'resource'.*
 torch brings GNU's OpenMP on Linux
 (bash|node|chromium|chromium or chromedriver) is not on PATH.*
 there is no C\\+\\+ compiler .*

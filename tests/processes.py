@@ -10,7 +10,6 @@ import gc
 import importlib
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -250,6 +249,8 @@ def _run_code(words: Sequence[str]) -> None:
 
 def _limit(fault) -> None:
     """Set the resource limits of this process."""
+    import resource  # here, so that all tests are collected where it is missing
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     if fault.memory is not None:

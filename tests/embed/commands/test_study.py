@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import pty
 import random
 import re
 import shutil
@@ -193,6 +192,8 @@ def test_a_terminal_interrupt_ends_a_study(root, folder):
     path = folder / settings(folder, "terminal.toml", methods='["skipgram"]')
     path.write_text(path.read_text().replace("epochs = 2", "epochs = 2000"))
     command = [sys.executable, str(root / "cli.py"), "study", "--settings", path.name]
+    import pty  # not on every system
+
     pid, terminal = pty.fork()
     if not pid:
         os.chdir(folder)

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import resource
 
 import pytest
 import torch
@@ -145,6 +144,7 @@ def test_weights_are_written_with_the_umask(tmp_path, mask, mode):
 
 def test_a_full_disk_is_an_os_error(tmp_path):
     model = small_encoder().model
+    resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     try:
