@@ -8,7 +8,7 @@ import pytest
 from tests.run_python import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
-NAMES = ("README.md", "CHANGELOG.md", "benchmarks/README.md")
+NAMES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
 WRITTEN = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
