@@ -5,6 +5,7 @@
 #   make test-install   install Firth into an empty environment and use it there
 #   make bench   the benchmarks (minutes; they want a quiet machine); make bench-test: their tests
 #   make docs    the pages of docs/ that follow from the program
+#   make site    docs/ as a site with search, in build/site
 #   make examples  run the commands of the tutorial and the course, and write what they print
 #   make format  format the code, fix what ruff can
 
@@ -15,7 +16,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest test-fast test-install lint style types javascript bench bench-test docs examples format clean
+.PHONY: help setup demo test pytest test-fast test-install lint style types javascript bench bench-test docs site examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -99,6 +100,17 @@ format: $(READY) $(BIOME)
 docs: $(READY)
 	$(BIN)/python docs/make_pages.py
 
+# What makes the site is installed by its first use: 100 MB that nothing else needs.
+SITE_READY := $(VENV)/.site-installed
+
+$(SITE_READY): $(READY)
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+site: $(SITE_READY)
+	$(BIN)/python docs/make_site.py
+	@echo "Look at it: $(BIN)/python -m http.server --directory build/site"
+
 examples: demo
 	$(BIN)/python docs/run_examples.py docs/course.md docs/tutorial.md
 
@@ -110,4 +122,4 @@ bench-test: $(READY)
 	$(BIN)/python -m pytest benchmarks/tests
 
 clean:
-	rm -rf $(DEMO) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(DEMO) build/pages build/site .mypy_cache .pytest_cache .ruff_cache .hypothesis

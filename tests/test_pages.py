@@ -1,6 +1,7 @@
 """Generated pages are current, and links in the documentation work."""
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.run_python import run_python
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
 WRITTEN = [*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").rglob("*.md"))]
+SITE = runpy.run_path(str(ROOT / "docs" / "make_site.py"))
 
 
 @pytest.mark.process
@@ -38,3 +40,21 @@ def test_the_first_screen_of_the_readme_shows_both_commands():
     first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
     assert any("make demo" in line for line in first_screen)
     assert any("make test" in line for line in first_screen)
+
+
+def test_the_table_of_contents_has_every_page_once():
+    listed = [page for titles in SITE["contents"]().values() for page in titles.values()]
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")]
+    assert sorted(["index.md", *listed]) == sorted([*pages, *(p for p in set(listed) if ".." in p)])
+
+
+def test_pages_of_the_site_link_to_each_other_and_to_other_files_in_the_repository():
+    pages = ["corpus.md", "tasks/change.md", "../CHANGELOG.md"]
+    links = (
+        "[`a`](../corpus.md#b) [c](../../CHANGELOG.md) [d](../../LICENSE) [e](#f) [g](https://h)"
+    )
+    assert SITE["site_text"]("tasks/change.md", f"{links}\n<!-- x -->\n`$1 ](../../$2`", pages) == (
+        "[`a`](../corpus.md#b) [c](../CHANGELOG.md) "
+        f"[d]({SITE['REPOSITORY']}LICENSE) [e](#f) [g](https://h)\n`$1 ](../../$2`"
+    )
+    assert SITE["site_text"]("../CHANGELOG.md", "[a](docs/corpus.md)", pages) == "[a](corpus.md)"
