@@ -312,6 +312,7 @@ NOT_MEASURED = re.compile(  # levels, versions and formulas, blanked before numb
     r"(?:WCAG|License|§|sections?|equations?) ?\d[\d.]*|arXiv:\S+|"
     r"`[^`]*`|\]\([^)]*\)|https?://\S+|<!--.*?-->|\$[^$]+\$"
 )
+CITED = re.compile(r"\]\((?:https://github\.com/\S+/blob/main/)?([^)#:]+\.md)")  # pages
 EXCEPTIONS = Path(__file__).with_name("figures_of_prose.txt")
 
 
@@ -364,7 +365,7 @@ def unexplained(page, allowed=()):
     for paragraphs, of_section in sections(page):
         for line, mark, text in paragraphs:
             explained = {*of_section, *map(plain, allowed)}
-            for link in re.findall(r"\]\(([^)#:]+\.md)", text):  # tables of a page that it cites
+            for link in CITED.findall(text):
                 explained |= set().union(*stored_numbers((page.parent / link).resolve()).values())
             if mark:
                 size = sum(len(record) for record in records(mark)[0])

@@ -1,5 +1,6 @@
 """Generated pages are current, and links in the documentation work."""
 
+import os
 import re
 import runpy
 from pathlib import Path
@@ -29,7 +30,9 @@ def headings(path):
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda path: path.name)
 def test_links_point_to_existing_files_and_headings(page):
-    links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    text = text.replace(SITE["REPOSITORY"], os.path.relpath(ROOT, page.parent) + "/")
+    links = re.findall(r"\]\((?!https?:)([^)#?]*)(?:\?raw=true)?(?:#([^)]*))?\)", text)
     for path, anchor in links:
         target = (page.parent / path) if path else page
         assert target.exists(), path
@@ -40,6 +43,15 @@ def test_the_first_screen_of_the_readme_shows_both_commands():
     first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:24]
     assert any("make demo" in line for line in first_screen)
     assert any("make test" in line for line in first_screen)
+
+
+def test_the_readme_is_short_and_its_links_work_on_other_pages_too():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert [
+        each for each in re.findall(r"\]\(([^)]*)", text) if not each.startswith("https:")
+    ] == []
+    assert SITE["REPOSITORY"] in text
 
 
 def test_the_table_of_contents_has_every_page_once():
