@@ -15,7 +15,7 @@ from posixpath import dirname, join, relpath
 import tomli_w
 
 ROOT = Path(__file__).resolve().parents[1]
-REPOSITORY = "https://github.com/firth-project/firth/blob/main/"
+REPOSITORY = "https://github.com/firth-embeddings/firth/blob/main/"
 CODE = re.compile(r"(^ *```.*?^ *```$|`[^`]+`)", re.MULTILINE | re.DOTALL)
 
 
