@@ -27,7 +27,7 @@ class LazyProcesses(Executor):
         """Run a module-level function with picklable arguments in another process."""
         # workers inherit this thread's signal mask; our own handler waits too, or an interrupted
         # half-started worker would print a traceback
-        with defer_interrupts(), interrupts_blocked(), main_hidden():
+        with defer_interrupts(), main_hidden(), interrupts_blocked():
             if self._pool is None:
                 # spawned, not forked: this process has threads
                 self._pool = ProcessPoolExecutor(
