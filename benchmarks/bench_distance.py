@@ -61,7 +61,7 @@ def measure(mixer: str, distance: int, arguments: argparse.Namespace) -> dict[st
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "text.txt")
         made = sentences(SENTENCES, distance, arguments.seed)
-        text.write_text("".join(" ".join(each) + "\n" for each in made))
+        text.write_text("".join(" ".join(each) + "\n" for each in made), encoding="utf-8")
         corpus = build_corpus(text, Path(folder, "corpus"), read=ReadOptions(documents="line"))
         config = MlmConfig(
             preset="tiny", mixer=mixer, boundary="sentence", steps=arguments.steps,

@@ -185,7 +185,7 @@ def child(name: str, task: str, folder: Path, n_threads: int) -> dict[str, Any]:
 
 def peak_bytes() -> int:
     """Return the peak of this process alone (Linux; getrusage counts that of its parent)."""
-    status = Path("/proc/self/status").read_text()
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 

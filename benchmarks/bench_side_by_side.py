@@ -113,7 +113,7 @@ def _cpu_seconds() -> tuple[float, float]:
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     ours = sum(one.ru_utime + one.ru_stime for one in both)
     try:
-        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+        fields = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:]
     except OSError:
         return 0.0, ours
     user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])

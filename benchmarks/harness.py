@@ -134,7 +134,10 @@ def run_process(
     Return wall seconds, peak bytes of its largest process, standard output, and with ``sample`` the
     peak bytes of the process tree (sampling slows it slightly), else None.
     """
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as out,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as err,
+    ):
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=out, stderr=err, cwd=ROOT)
         with _sampling(process.pid) if sample else contextlib.nullcontext([]) as samples:
@@ -311,7 +314,7 @@ def _tree(pid: int) -> list[int]:
 def _proportional_bytes(pid: int) -> int:
     """Return resident bytes of a process; pages shared by n processes count 1/n."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines():
             if line.startswith("Pss:"):
                 return int(line.split()[1]) * 1024
     return 0
@@ -320,7 +323,7 @@ def _proportional_bytes(pid: int) -> int:
 def _processor() -> str:
     """Return the name of the processor."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -211,7 +211,10 @@ def _run_child(words, workdir, fault, stderr, stdout, changes) -> None:
     for end, number in ((stdout, 1), (stderr, 2)):
         os.dup2(end, number)
         os.close(end)
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
+    sys.stdout, sys.stderr = (
+        open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        for number in (1, 2)
+    )
     os.chdir(workdir)
     status = 1
     try:
@@ -254,7 +257,7 @@ def _limit(fault) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     if fault.memory is not None:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
         most = pages * resource.getpagesize() + fault.memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     if fault.max_file_size is not None:

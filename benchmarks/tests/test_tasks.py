@@ -100,7 +100,7 @@ def docs(bench, tmp_path, monkeypatch):
     for page, mark, _ in bench.tables(document):
         path = tmp_path / page
         path.parent.mkdir(exist_ok=True)
-        with open(path, "a") as file:
+        with open(path, "a", encoding="utf-8") as file:
             file.write(f"Text\n\n<!-- figures: not stored ({mark}; bench_tasks.py) -->\n")
             file.write("| | old |\n|---|---|\n| a | .123 |\n\nMore text\n")
     (tmp_path / "results").mkdir()

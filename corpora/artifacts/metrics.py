@@ -113,7 +113,7 @@ class Metrics:
         lines = read_metrics(path)[:n_lines]
         self.n_lines = len(lines)
         text = "".join(json.dumps(line) + "\n" for line in lines)
-        write_whole(path, lambda new: new.write_text(text, encoding="utf-8"))
+        write_whole(path, lambda new: new.write_text(text, encoding="utf-8", newline="\n"))
 
     def write(self, **line: Any) -> None:
         """Append a line; infinite values and NaN become null."""
@@ -121,7 +121,7 @@ class Metrics:
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in line.items()
         }
-        with open(self._path, "a", encoding="utf-8") as file:
+        with open(self._path, "a", encoding="utf-8", newline="\n") as file:
             file.write(json.dumps(finite) + "\n")
         self.n_lines += 1
 

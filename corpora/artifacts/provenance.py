@@ -66,6 +66,6 @@ def _git_state() -> dict[str, Any] | None:
 def _git(root: Path, *words: str) -> str:
     """Return the output of a git command."""
     done = subprocess.run(
-        ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
+        ["git", "-C", str(root), *words], capture_output=True, encoding="utf-8", check=True
     )
     return done.stdout.strip()

@@ -109,7 +109,7 @@ def write_gold(folder: Path) -> list[Path]:
     paths = []
     for name, text in texts.items():
         paths.append(folder / f"synthetic-{name}")
-        write_cached(paths[-1], functools.partial(Path.write_text, data=text, encoding="utf-8"))
+        write_cached(paths[-1], functools.partial(Path.write_bytes, data=text.encode()))
     return paths
 
 

@@ -89,7 +89,7 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
         special_tokens=[(begin, CLS), (end, SEP)],
     )
     tokenizer.decoder = decoders.WordPiece(prefix=CONTINUATION, cleanup=False)
-    path.write_text(tokenizer.to_str(pretty=True) + "\n", encoding="utf-8")
+    path.write_text(tokenizer.to_str(pretty=True) + "\n", encoding="utf-8", newline="\n")
 
 
 def open_pieces(path: Path) -> Pieces:

@@ -63,7 +63,7 @@ class ChangeTable:
         columns = self.columns()
         columns["word"] = [escape(str(word)) for word in columns["word"]]
         lines = [columns.keys(), *zip(*columns.values(), strict=True)]
-        path.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), "utf-8")
+        path.write_bytes("".join("\t".join(map(str, line)) + "\n" for line in lines).encode())
 
 
 def _cells(numbers: np.ndarray | None, n: int = 0) -> list[object]:

@@ -58,7 +58,7 @@ def write_page(
     """Write the page with the data of some runs, with maps by a method."""
     page = page_with(data_of(spaces, method, n_compared))
     with atomic_output(out, force) as partial:
-        partial.write_text(page, encoding="utf-8")
+        partial.write_text(page, encoding="utf-8", newline="\n")
 
 
 def data_of(spaces: Sequence[Space], method: str, n_compared: int) -> dict[str, Any]:

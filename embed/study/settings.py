@@ -199,7 +199,7 @@ def write_toml(study: Study, path: Path) -> None:
     """Write a study as a settings file."""
     import tomli_w
 
-    path.write_text(tomli_w.dumps(study.to_json()), encoding="utf-8")
+    path.write_text(tomli_w.dumps(study.to_json()), encoding="utf-8", newline="\n")
 
 
 def command_options(options: Mapping[str, Any], command: str) -> list[str]:

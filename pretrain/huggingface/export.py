@@ -78,7 +78,7 @@ def write_huggingface(run: Path, folder: Path) -> str:
         length=shape.max_length,
         pieces=shape.n_pieces,
     )
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")
     return f"{config['architectures'][0]} of {shape.layers} layers x {shape.dim}"
 
 

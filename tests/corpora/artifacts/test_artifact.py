@@ -249,7 +249,7 @@ def test_a_truly_full_disk_is_a_one_line_error(tmp_path):
     with (
         pytest.raises(ArtifactError, match="the disk is full"),
         new_artifact(tmp_path / "out", MAKER),
-        open("/dev/full", "w") as full,
+        open("/dev/full", "w", encoding="utf-8") as full,
     ):
         full.write("tea")
     assert names(tmp_path) == []

@@ -223,12 +223,12 @@ def test_gold_sets_have_the_published_formats(tmp_path: Path) -> None:
     questions = [q.split() for q in analogies.read_text().splitlines() if not q.startswith(":")]
     assert all(len(set(question)) == 4 for question in questions)
     assert len({tuple(question) for question in questions}) == len(questions)
-    with open(categories, newline="") as file:
+    with open(categories, encoding="utf-8", newline="") as file:
         table = list(csv.reader(file))
     assert table[0] == ["", "category", "word"]
     assert table[1][:2] == ["0", "animal"]
     assert len(table) == 1 + 6 * 12 + 2 * 14 + 2 * 12
-    with open(senses, newline="") as file:
+    with open(senses, encoding="utf-8", newline="") as file:
         table = list(csv.reader(file))
     assert table[0] == ["", "category", "word", "share"]
     assert len(table) == 1 + 2 * 10

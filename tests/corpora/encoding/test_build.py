@@ -132,7 +132,7 @@ def test_skipped_files_change_nothing_but_the_list_of_sources(folder, tmp_path, 
 
 
 def test_standard_input_is_read_beside_skipped_files(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A cow.\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"A cow.\n"), encoding="utf-8"))
     read = ReadOptions(skip_unreadable=True)
     corpus = build_corpus(["-", folder], tmp_path / "out", read=read, options=ONE_THREAD)
     assert corpus.vocabulary.id_of("cow") is not None

@@ -62,7 +62,7 @@ def test_what_is_neither_paths_nor_text_or_may_be_either_is_refused(
     sources, message, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    Path("here.txt").write_text("a text\n")
+    Path("here.txt").write_text("a text\n", encoding="utf-8")
     with pytest.raises(SourceError, match=re.escape(message)):
         build_corpus(sources, tmp_path / "corpus")
 
@@ -205,7 +205,7 @@ def test_the_text_may_be_kept_too(tmp_path):
 def test_names_of_files_are_not_taken_for_text(make, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
-        Path(name).write_text("a text\n")
+        Path(name).write_text("a text\n", encoding="utf-8")
     with pytest.raises(SourceError, match=r"has names of files, such as 'a.txt'; pass a list of"):
         build_corpus(make(["a.txt", "b.txt"]), tmp_path / "corpus")
 

@@ -267,7 +267,7 @@ def test_a_file_without_permission_is_refused(write, read_all, tmp_path):
 
 def _set_stdin(monkeypatch, data):
     """Feed bytes to standard input."""
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
 
 
 def test_standard_input_is_a_source(monkeypatch, read_all):

@@ -246,7 +246,7 @@ def test_only_plain_parquet_is_checked_before_it_is_read(whole, write_parquet, w
 def test_parquet_is_read_from_standard_input(write_parquet, read_all, tmp_path, monkeypatch):
     write_parquet("plain", {"text": ["one", "two"]})
     data = io.BytesIO((tmp_path / "plain").read_bytes())
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data, encoding="utf-8"))
     assert read_all("-", format="parquet").texts == ["one\n", "two\n"]
 
 

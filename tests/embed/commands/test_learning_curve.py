@@ -28,7 +28,7 @@ def material(tmp_path_factory):
         "build-corpus", folder / "text.txt", "--out", folder / "corpus", "--documents", "line"
     )
     assert built.exit_code == 0, built.output
-    with open(folder / "pairs.tsv", "w", newline="") as file:
+    with open(folder / "pairs.tsv", "w", encoding="utf-8", newline="") as file:
         rows = ((f"w{n}x", f"w{n + 1}x", n % 7) for n in range(1, 40))
         csv.writer(file, delimiter="\t", lineterminator="\n").writerows(rows)
     return folder
