@@ -3,9 +3,7 @@
 import contextlib
 import importlib.util
 import os
-import resource
 import shutil
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,6 +12,7 @@ import torch
 
 from firth.corpora.common.device import choose_device as cuda_or_cpu
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.system import MACOS, system
 
 _PEAK_TRIES = 6  # the first may load the device's code
 _PEAK_SECONDS = 0.5  # half-precision products take 3 seconds each on some processors
@@ -67,7 +66,14 @@ def peak_memory(device: torch.device) -> int:
     """Return the most bytes allocated on a GPU, or resident in this process, so far."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS reports bytes, Linux KiB
+    try:
+        import resource
+    except ImportError:  # on Windows
+        import psutil
+
+        found = psutil.Process().memory_info()
+        return int(getattr(found, "peak_wset", found.rss))
+    unit = 1 if system() == MACOS else 1024  # macOS reports bytes, Linux KiB
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.peak_memory import anonymous_bytes
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _TOLERANCE = 8 << 20  # by which a program differs from one start to the next
@@ -26,7 +25,9 @@ def parse_memory(size: str | None) -> int:
 
 def machine_memory() -> int:
     """Return the bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    import psutil  # lazy: takes 25 ms
+
+    return int(psutil.virtual_memory().total)
 
 
 def available_threads() -> int:
@@ -60,6 +61,8 @@ def require_room(n_bytes: int, what: str, remedy: str) -> None:
     """Raise if so many more bytes, which are about to be allocated, exceed the limit of a block."""
     if _limit is None:
         return
+    from firth.corpora.common.peak_memory import anonymous_bytes  # lazy: imports psutil
+
     memory, reserve = _limit
     needed = anonymous_bytes() + n_bytes + reserve
     if needed > parse_memory(memory):

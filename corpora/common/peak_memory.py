@@ -1,13 +1,15 @@
 """The anonymous memory of a process and its children, and its peak during a block."""
 
 import contextlib
-import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+
+import psutil
 
 _SAMPLE_SECONDS = 0.02
+_FAMILY_SECONDS = 0.25  # between looks for children, each of which reads all processes there are
 
 
 @dataclass
@@ -23,8 +25,11 @@ def peak_memory(pid: int | None = None) -> Iterator[Peak]:
     peak, stop = Peak(anonymous_bytes(pid)), threading.Event()
 
     def sample() -> None:
+        looked, family = -_FAMILY_SECONDS, []
         while not stop.wait(_SAMPLE_SECONDS):
-            peak.bytes = max(peak.bytes, anonymous_bytes(pid))
+            if time.monotonic() - looked >= _FAMILY_SECONDS:
+                looked, family = time.monotonic(), _family(pid)
+            peak.bytes = max(peak.bytes, sum(map(_anonymous, family)))
 
     thread = threading.Thread(target=sample, daemon=True)
     thread.start()
@@ -37,17 +42,30 @@ def peak_memory(pid: int | None = None) -> Iterator[Peak]:
 
 
 def anonymous_bytes(pid: int | None = None) -> int:
-    """Return the anonymous memory of a process and its children; 0 where it is not known.
+    """Return the anonymous memory of a process and its children; 0 if it has ended."""
+    return sum(map(_anonymous, _family(pid)))
+
+
+def _family(pid: int | None) -> list[psutil.Process]:
+    """Return a process and its children.
 
     A child that was forked but runs no program of its own yet shares the pages of its parent.
     """
-    pending, total = [(Path(f"/proc/{pid or 'self'}"), b"")], 0
-    for process, parent in pending:  # grows in the loop
-        with contextlib.suppress(OSError):  # it has ended, or there is no /proc
-            line = (process / "cmdline").read_bytes()
-            if line != parent:
-                found = re.search(r"RssAnon:\s+(\d+)", (process / "status").read_text())
-                total += 1024 * int(found[1]) if found else 0
-            for children in process.glob("task/*/children"):
-                pending += [(Path("/proc") / each, line) for each in children.read_text().split()]
-    return total
+    family: list[psutil.Process] = []
+    lines: dict[int, list[str]] = {}
+    with contextlib.suppress(psutil.Error):  # it has ended
+        process = psutil.Process(pid)
+        for each in [process, *process.children(recursive=True)]:  # parents before their children
+            with contextlib.suppress(psutil.Error):
+                lines[each.pid] = each.cmdline()
+                if each is process or lines[each.pid] != lines.get(each.ppid()):
+                    family.append(each)
+    return family
+
+
+def _anonymous(process: psutil.Process) -> int:
+    """Return the memory of a process that is no file's; on macOS also what it has mapped."""
+    with contextlib.suppress(psutil.Error):
+        found = process.memory_info()
+        return int(getattr(found, "private", found.rss - getattr(found, "shared", 0)))
+    return 0
