@@ -34,7 +34,13 @@ def defer_interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently."""
+    """Block SIGINT so that new workers ignore Ctrl-C; the parent stops them silently.
+
+    Windows has no such mask; there they ignore it once they run.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     resource_tracker.ensure_running()  # which starts before it is blocked, since that unblocks it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -2,8 +2,8 @@
 
 import multiprocessing
 import os
+import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -12,6 +12,9 @@ from typing import Any, TypeVar
 
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.interrupts import defer_interrupts, interrupts_blocked, main_hidden
+from firth.corpora.common.system import WINDOWS, system
+
+_MOST = 61  # processes that Windows can wait for at once
 
 T = TypeVar("T")
 
@@ -20,7 +23,7 @@ class LazyProcesses(Executor):
     """A process pool that starts with its first task."""
 
     def __init__(self, n_processes: int) -> None:
-        self._n_processes = n_processes
+        self._n_processes = min(n_processes, _MOST) if system() == WINDOWS else n_processes
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
@@ -33,8 +36,7 @@ class LazyProcesses(Executor):
                 self._pool = ProcessPoolExecutor(
                     self._n_processes,
                     mp_context=multiprocessing.get_context("spawn"),
-                    initializer=_exit_with_parent,
-                    initargs=(os.getpid(),),
+                    initializer=_initialize,
                 )
             return self._pool.submit(function, *args, **kwargs)
 
@@ -70,12 +72,14 @@ def worker_processes(n_processes: int) -> Iterator[LazyProcesses]:
     pool.shutdown()
 
 
-def _exit_with_parent(parent: int) -> None:
-    """Exit when the parent is gone; if killed, it could not stop its workers."""
+def _initialize() -> None:
+    """Ignore Ctrl-C, and exit when the parent is gone; if killed, it could not stop its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
+        parent.join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -1,8 +1,10 @@
 """Worker processes."""
 
 import os
+import signal
 import subprocess
 import sys
+from multiprocessing import resource_tracker
 
 import pytest
 
@@ -58,6 +60,13 @@ def test_the_first_worker_of_a_program_gets_no_ctrl_c_while_it_starts():
         [sys.executable, "-c", STARTED], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("True False\n", "")
+
+
+def test_workers_ignore_ctrl_c_where_signals_cannot_be_blocked(monkeypatch):
+    resource_tracker.ensure_running()  # which blocks them itself
+    monkeypatch.delattr(signal, "pthread_sigmask")
+    with worker_processes(1) as pool:
+        assert pool.submit(signal.getsignal, signal.SIGINT).result() == signal.SIG_IGN
 
 
 def test_a_worker_that_is_killed_is_an_error_of_one_line():
