@@ -15,6 +15,7 @@ import numpy as np
 from firth.corpora.common.errors import ArtifactError
 
 _SUFFIX = ".npy"
+_BLOCK_BYTES = 1 << 22
 # NumPy parses headers as Python literals, which in CPython 3.11 can fail ("AST constructor
 # recursion depth mismatch") while another thread does so, too.
 _HEADERS = threading.Lock()
@@ -70,11 +71,22 @@ def write_array(directory: Path, name: str, values: np.ndarray) -> None:
 
 def new_mapped(path: Path, dtype: Any, length: int) -> np.memmap:
     """Create a memory-mapped array, all of whose bytes are allocated."""
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(length,))
-    with open(path, "r+b") as file:
-        # now: writing to a hole on a full disk would kill the process with SIGBUS
-        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-    return array
+    with open(path, "wb") as file:
+        _write_npy_header(file, np.dtype(dtype), (length,))
+        allocate(file, file.tell() + length * np.dtype(dtype).itemsize)
+    with _HEADERS:
+        return np.lib.format.open_memmap(path, mode="r+")
+
+
+def allocate(file: BinaryIO, size: int) -> None:
+    """Extend a file to a size; writing to a hole on a full disk would kill us with SIGBUS."""
+    file.flush()
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(file.tell(), size, _BLOCK_BYTES):
+        file.write(bytes(min(_BLOCK_BYTES, size - start)))
+    file.flush()
 
 
 def open_array(directory: Path, name: str, *, writable: bool = False) -> np.ndarray:
@@ -112,7 +124,7 @@ def _write_npy_header(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ..
     np.lib.format.write_array_header_1_0(file, header)
 
 
-def row_blocks(array: np.ndarray, block_bytes: int = 1 << 22) -> Iterator[np.ndarray]:
+def row_blocks(array: np.ndarray, block_bytes: int = _BLOCK_BYTES) -> Iterator[np.ndarray]:
     """Yield blocks of rows, so that a non-contiguous array is copied one block at a time."""
     n_rows = max(1, block_bytes * len(array) // max(1, array.nbytes))
     for first in range(0, len(array), n_rows):

@@ -19,6 +19,7 @@ from firth.corpora.artifacts.lock import locked
 from firth.corpora.common.cache import other_place
 from firth.corpora.common.errors import ArtifactError, SourceError
 from firth.corpora.common.reporting import note
+from firth.corpora.common.system import WINDOWS, system, unmap_unused
 
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
@@ -214,12 +215,15 @@ def write_json(path: Path, value: Any) -> None:
     """Write a JSON file in UTF-8, unescaped, with a final newline."""
     text = json.dumps(value, ensure_ascii=False, indent=1)
     # non-UTF-8 paths contain lone surrogates, which are written as \udcff
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def sync_path(path: Path) -> None:
     """Sync a file, or the entries of a directory, to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    on_windows = system() == WINDOWS
+    if on_windows and path.is_dir():  # which cannot be opened there
+        return
+    descriptor = os.open(path, os.O_RDWR if on_windows else os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -334,6 +338,7 @@ def _remove(directory: Path, mark: str) -> None:
 
 def _publish(partial: Path, out: Path, aside: Path) -> None:
     """Rename into place; a predecessor is renamed first and removed last."""
+    unmap_unused()
     if out.exists():
         out.rename(aside)
     try:

@@ -18,6 +18,7 @@ from firth.corpora.artifacts.artifact import (
     sync_tree,
 )
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.common.system import unmap_unused
 
 
 @contextlib.contextmanager
@@ -35,6 +36,7 @@ def atomic_output(out: Path, force: bool, may_replace: Sequence[str] = ()) -> It
             partial = Path(folder) / out.name
             yield partial
             sync_tree(partial)
+            unmap_unused()
             if out.is_dir():
                 shutil.rmtree(out)
             os.replace(partial, out)

@@ -1,6 +1,5 @@
 """Estimate what building a corpus takes, by building a sample of its sources."""
 
-import tempfile
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -11,6 +10,7 @@ from firth.corpora.common.console import human
 from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import peak_memory
+from firth.corpora.common.system import temporary_folder
 from firth.corpora.encoding.pipeline import build_sample
 from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
@@ -58,9 +58,9 @@ def estimate_corpus(
     def sampled() -> Iterator[RawBlock]:
         return sample_blocks(files, request.read, most, block_bytes=block_bytes, longest=longest)
 
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
+    with temporary_folder() as folder:
         started = time.perf_counter()
-        build_sample(request, Path(folder) / "first", islice(sampled(), 1))  # loads kernels
+        build_sample(request, folder / "first", islice(sampled(), 1))  # loads kernels
         loading = time.perf_counter() - started
         consumed = 0  # bytes as they are stored
 
@@ -72,13 +72,13 @@ def estimate_corpus(
 
         with peak_memory() as peak:
             started = time.perf_counter()
-            sample = build_sample(request, Path(folder) / "sample", counted())
+            sample = build_sample(request, folder / "sample", counted())
             sample.advice()
             seconds = time.perf_counter() - started
         scale = max(1.0, n_bytes / consumed)
         tokens = scale * sample.n_tokens
         n_types = _types_at(sample, tokens, options)
-        return Estimate(
+        estimate = Estimate(
             disk=_disk(sample, scale, n_types, len(files)),
             memory=peak.bytes + _vocabulary_memory(sample, n_types, options),
             seconds=loading + seconds * scale,
@@ -90,6 +90,8 @@ def estimate_corpus(
                 "growth in it"
             ),
         )
+        del sample  # or Windows would not remove its files
+    return estimate
 
 
 def _types_at(sample: Corpus, at: float, options: BuildOptions) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import array_path, write_array
+from firth.corpora.artifacts.arrays import array_path, open_array, write_array
 from firth.corpora.artifacts.metrics import LEAST_UNITS
 from firth.corpora.common.hashing import STRIDE, mix
 from firth.corpora.encoding.encode import HELD_OUT_KEY
@@ -104,7 +104,7 @@ def _candidates(shards: Sequence[Shard], unit: str, share: float) -> Sequence[np
         sizes = np.diff(shard.offsets(unit))
         numbers = np.arange(first, first + len(sizes))
         if unit == "document":
-            keys = shard.array(DOCUMENT_KEYS)
+            keys = open_array(shard.directory, DOCUMENT_KEYS)  # not kept: it is removed
         else:
             keys = mix(np.uint64(HELD_OUT_KEY) + (numbers + 1).astype(np.uint64) * STRIDE)
         some = keys <= limit

@@ -22,6 +22,7 @@ from firth.corpora.artifacts.arrays import (
     read_strings,
     write_array,
 )
+from firth.corpora.common.system import unmap_unused
 from firth.corpora.common.threads import even_ranges
 from firth.corpora.encoding.phrase_kernels import count_next, gather_next, join, score_pairs
 from firth.corpora.encoding.phrase_options import NPMI, PhraseRules
@@ -188,6 +189,8 @@ def _join_shard(
     ends, n_joined = np.empty_like(sentences), np.zeros(len(is_phrase), dtype=np.int64)
     n_tokens = join(ids, sentences, *edges, is_phrase, ends, n_joined)
     write_array(directory, "joined", ids[:n_tokens])  # a mapped file cannot be shortened
+    del ids
+    unmap_unused()
     os.replace(array_path(directory, "joined"), array_path(directory, "ids"))
     for level in ("documents", "paragraphs"):
         places = np.searchsorted(sentences, np.array(open_array(directory, level)))
@@ -226,6 +229,8 @@ def write_joined(
     ids = runs.merge(written, max_types)
     for first, nodes in nodes_of_runs.items():
         new_ids[nodes] = ids[first]
+    del vocabulary
+    unmap_unused()
     shutil.rmtree(directory)
     os.replace(written, directory)
     return new_ids, "\n".join(spelled)

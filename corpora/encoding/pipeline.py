@@ -31,6 +31,7 @@ from firth.corpora.artifacts.tasks import TaskFolder
 from firth.corpora.common.errors import SourceError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.system import unmap_unused
 from firth.corpora.common.threads import worker_threads
 from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
@@ -172,6 +173,7 @@ class _Builder:
         shards = [Shard(writer.directory) for writer in self.shards]
         self.held_out = hold_out(shards, self.options.held_out)
         write_tsv(self.directory / "vocabulary", self.directory / "vocabulary.tsv")
+        unmap_unused()
         shutil.rmtree(self.directory / SCRATCH)  # with the tasks of a cluster
         return self._manifest()
 
@@ -299,6 +301,7 @@ class _Builder:
         vocabulary = Vocabulary(words)
         trie = find_phrases(directories, vocabulary, rules, text, threads, n_threads, memory)
         sizes, n_joined = join_phrases(directories, trie, len(vocabulary), threads)
+        del vocabulary  # or Windows would not remove its files
         self.runs = TypeRuns(self.directory / SCRATCH / "phrases")
         max_types = self.options.max_types if last else None
         new_ids, joined = write_joined(words, self.runs, trie, n_joined, max_types)

@@ -82,3 +82,4 @@ class Occurrences:
                 first += len(shard.ids)
                 show(first, n_tokens)
             positions.flush()
+            del positions  # or Windows would not rename its file

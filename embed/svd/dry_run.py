@@ -1,7 +1,6 @@
 """Estimate what train-svd takes, by counting a sample and taking a few steps of its SVD."""
 
 import dataclasses
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from firth.corpora.common.device import choose_device
 from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import anonymous_bytes
+from firth.corpora.common.system import temporary_folder
 from firth.embed.svd.cooccurrence import MEMORY_SHARES
 from firth.embed.svd.scratch import Scratch
 from firth.embed.svd.train import (
@@ -48,7 +48,6 @@ class _Sample:
     entries: int  # of the counts
     nonzeros: int  # of the matrix
     seconds: float  # of counting and weighing
-    matrix: Any
 
 
 def estimate_svd(
@@ -63,15 +62,16 @@ def estimate_svd(
     started = time.perf_counter()
     text, n_rows, files = _open(corpus, config)
     seconds, base = time.perf_counter() - started, anonymous_bytes()
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        samples = _samples(corpus, text, n_rows, config, sample_tokens, Path(folder))
+    with temporary_folder() as folder:
+        samples, matrix = _samples(corpus, text, n_rows, config, sample_tokens, folder)
         last, tokens = samples[-1], [sample.tokens for sample in samples]
         grown = [
             extrapolated(tokens, [getattr(sample, name) for sample in samples], text.n_tokens)
             for name in ("entries", "nonzeros")
         ]
         entries, nonzeros = (min(each, float(n_rows) ** 2) for each in grown)
-        svd = _svd_seconds(last.matrix, nonzeros, config, Path(folder))
+        svd = _svd_seconds(matrix, nonzeros, config, folder)
+        del matrix  # or Windows would not remove its files
     count = last.seconds * text.n_tokens / last.tokens
     memory, temporary = _memory(n_rows, text.n_tokens, entries, nonzeros, config)
     assert config.dim is not None
@@ -106,9 +106,9 @@ def _open(corpus: "Corpus", config: SvdConfig) -> tuple["View | PieceText", int,
     from firth.embed.svd.piece_text import PieceText
 
     words, pieces = learn_from(corpus, config)
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        save_pieces(pieces, Path(folder) / "pieces", corpus.text)
-        size = (Path(folder) / "pieces").stat().st_size
+    with temporary_folder() as folder:
+        save_pieces(pieces, folder / "pieces", corpus.text)
+        size = (folder / "pieces").stat().st_size
     assert config.dim is not None
     return PieceText(words, pieces), len(pieces), lines + size + 4 * n_words * full_width(config)
 
@@ -120,8 +120,8 @@ def _samples(
     config: SvdConfig,
     sample_tokens: int,
     folder: Path,
-) -> list[_Sample]:
-    """Count samples of the training text, each half of the next one; keep the last matrix."""
+) -> tuple[list[_Sample], Any]:
+    """Count samples of the training text, each half of the next; return the last matrix, too."""
     part = _some_shards(corpus)
     most = min(part.training_tokens, sample_tokens)
     samples: list[_Sample] = []
@@ -135,8 +135,8 @@ def _samples(
         entries = len(counts.columns)
         matrix = weigh(view, counts, config)
         seconds = time.perf_counter() - started
-        samples.append(_Sample(view.n_tokens, entries, matrix.nnz, seconds, matrix))
-    return samples
+        samples.append(_Sample(view.n_tokens, entries, matrix.nnz, seconds))
+    return samples, matrix
 
 
 def _some_shards(corpus: "Corpus") -> "Corpus":

@@ -1,12 +1,13 @@
 """Large arrays in memory, or in unnamed files once they exceed a limit."""
 
 import math
-import os
 import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from firth.corpora.artifacts.arrays import allocate
 
 
 class Scratch:
@@ -32,7 +33,7 @@ class Scratch:
         if self.take(size):
             return np.empty(shape, dtype)
         with tempfile.TemporaryFile(dir=self._directory) as file:
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error now, not later
+            allocate(file, size)
             return map_unnamed(file, dtype, shape)
 
 

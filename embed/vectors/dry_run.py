@@ -1,10 +1,8 @@
 """Estimate what a training takes: the real one is run until it has shown its speed."""
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from firth.corpora.common.console import human
 from firth.corpora.common.estimate import Estimate
 from firth.corpora.common.peak_memory import peak_memory
 from firth.corpora.common.reporting import Progress, SilentReporter, no_progress, reporting_to
+from firth.corpora.common.system import temporary_folder
 from firth.embed.registry import find_method
 from firth.embed.vectors.wordlist import word_lines
 
@@ -43,12 +42,12 @@ def estimate_training(
     # counts: int64 (V,)
     watch, train = _Watch(), find_method(method).train_function()
     with (
-        tempfile.TemporaryDirectory(prefix="firth-") as folder,
+        temporary_folder() as folder,
         peak_memory() as peak,
         reporting_to(watch),
         contextlib.suppress(_EnoughError),
     ):
-        train(corpus, config, Path(folder) / "run")
+        train(corpus, config, folder / "run")
         watch.finished = time.perf_counter()
     seconds = watch.seconds()
     losses, lines = 16 * (corpus.held_out_units + 1), seconds / _LINE_SECONDS + config.epochs

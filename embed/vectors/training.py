@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import numpy as np
 from firth.corpora.artifacts.artifact import refuse_existing
 from firth.corpora.common.errors import FirthError
 from firth.corpora.common.reporting import note
+from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
 from firth.embed.vectors.word_vectors import WordVectors, some_words
 
@@ -91,8 +91,8 @@ def run_folder(out: str | Path | None, *, force: bool) -> Iterator[Path]:
         refuse_existing(Path(out), force)
         yield Path(out)
         return
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        yield Path(folder) / "run"
+    with temporary_folder() as folder:
+        yield folder / "run"
 
 
 _parallel: set[int] = set()  # processes whose OpenMP has threads, which a fork does not copy

@@ -1,8 +1,6 @@
 """Estimate the cost of a training run: ``firth train-mlm --dry-run``."""
 
 import math
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +8,7 @@ import torch
 from firth.corpora.artifacts.checkpoint import room_for_checkpoints
 from firth.corpora.common.estimate import Estimate
 from firth.corpora.common.peak_memory import peak_memory as peak_anonymous
+from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
 from firth.corpora.tokenizer.json_format import save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
@@ -106,9 +105,9 @@ def _vector_bytes(corpus: "Corpus", pieces: Pieces, config: MlmConfig) -> int:
     view = corpus.view(
         min_count=config.min_count, max_vocabulary=config.max_vocabulary, punctuation="drop"
     )
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        save_pieces(pieces, Path(folder) / "pieces", corpus.text)
-        tokenizer = (Path(folder) / "pieces").stat().st_size
+    with temporary_folder() as folder:
+        save_pieces(pieces, folder / "pieces", corpus.text)
+        tokenizer = (folder / "pieces").stat().st_size
     dim = config.size.dim
     n_words, lines = len(view.words), len(word_lines(view.words, view.counts))
     width, start, untrained = dim, 0, 2 * dim

@@ -1,11 +1,12 @@
 """Array files equal those of NumPy, without copies."""
 
 import io
+import os
 
 import numpy as np
 import pytest
 
-from firth.corpora.artifacts.arrays import row_blocks, save_array
+from firth.corpora.artifacts.arrays import new_mapped, row_blocks, save_array
 
 ARRAYS = {
     "matrix": np.arange(12, dtype=np.uint64).reshape(3, 4),
@@ -33,3 +34,14 @@ def test_blocks_of_rows_cover_the_array(block_bytes):
 
     assert np.array_equal(np.vstack(blocks), array)
     assert all(len(block) == 1 or block.nbytes <= block_bytes for block in blocks)
+
+
+@pytest.mark.parametrize("length", [0, 3, 2_000_000])
+def test_a_mapped_array_is_allocated_on_every_system(tmp_path, monkeypatch, length):
+    monkeypatch.delattr(os, "posix_fallocate")  # of Linux alone
+    array = new_mapped(tmp_path / "a.npy", np.int32, length)
+    array[-1:] = 7
+    array.flush()
+
+    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= 4 * length
+    assert np.array_equal(np.load(tmp_path / "a.npy"), [*[0] * (length - 1), *[7] * (length > 0)])
