@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import errno
+import importlib
 import io
 import os
 import pkgutil
@@ -125,11 +126,15 @@ def _refusal(message: str) -> click.ClickException:
 def _prepare_streams() -> None:
     """Print UTF-8 in any locale; escape what is not valid text, or what a terminal would obey."""
     from firth.corpora.common.console import Terminal
+    from firth.corpora.common.system import WINDOWS, system
 
+    if system() == WINDOWS:  # whose terminals obey escape sequences only when asked to
+        with contextlib.suppress(ImportError):  # click brings it
+            importlib.import_module("colorama").just_fix_windows_console()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
             if stream.isatty():
                 setattr(sys, name, Terminal.of(stream))
 

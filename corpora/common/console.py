@@ -17,6 +17,7 @@ from typing import Any
 
 from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import Progress, SilentReporter, install
+from firth.corpora.common.system import WINDOWS, system
 from firth.corpora.common.urls import public
 
 _QUIET_SECONDS = 2.0
@@ -253,6 +254,10 @@ def shell_quoted(path: str | Path) -> str:
     """Quote a path for the shell; any character is allowed, but secrets of a URL are left out."""
     text = public(str(path))
     text = f"./{text}" if text.startswith("-") else text  # "-x" looks like an option
+    if system() == WINDOWS:
+        from subprocess import list2cmdline
+
+        return list2cmdline([text])
     if text.isprintable():
         return shlex.quote(text)
     return f"$'{''.join(map(_escaped, text))}'"

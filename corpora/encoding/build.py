@@ -9,6 +9,7 @@ from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
 from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.reporting import note, progress
+from firth.corpora.common.system import file_name
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
@@ -128,4 +129,4 @@ def _in_cache(request: Request) -> Path:
     files = source_files(request.sources)
     marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
     name = Path(str(request.sources[0])).stem.strip("<>") if len(request.sources) == 1 else "corpus"
-    return cache_folder("corpora") / f"{name}-{fingerprint([marks, request.settings()])}"
+    return cache_folder("corpora") / f"{file_name(name)}-{fingerprint([marks, request.settings()])}"

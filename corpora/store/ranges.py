@@ -8,7 +8,7 @@ import numpy as np
 from firth.corpora.artifacts.arrays import array_path
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.store.kept_text import BLOCKS, FIRST_SENTENCES, OFFSETS
-from firth.corpora.store.shards import FORMS, HEADS, UNITS, Shard, field_array
+from firth.corpora.store.shards import FORMS, HEADS, UNITS, Shard
 from firth.corpora.store.vocabulary import Vocabulary
 
 
@@ -50,7 +50,7 @@ def check_shard(shard: Shard, n_types: int, n_forms: int | None, n_sources: int)
 def _check_strings(shard: Shard, n_documents: int) -> None:
     """Raise unless the offsets of kept fields and of kept text lie within their bytes."""
     folder, array = shard.directory, shard.array
-    for field in map(field_array, shard.field_names):
+    for field in shard.fields.values():
         _check(folder, f"{field}.text", text := array(f"{field}.text"), np.uint8, None)
         offsets = array(f"{field}.offsets")
         _check_offsets(folder, f"{field}.offsets", offsets, n_documents, len(text))

@@ -144,7 +144,7 @@ class Search:
         """Return the kept fields of a document."""
         shard, inner = self.locate(document, "document")
         return {
-            name: shard.field(name, inner, inner + 1)[0] if name in shard.field_names else ""
+            name: shard.field(name, inner, inner + 1)[0] if name in shard.fields else ""
             for name in self.field_names
         }
 
@@ -348,7 +348,7 @@ def _roughly_near(hits: Hits, others: Hits, within: int) -> Hits:
 
 def kept_fields(corpus: Corpus) -> list[str]:
     """Return the names of a corpus's kept fields, in alphabetical order."""
-    return sorted({name for shard in corpus.shards for name in shard.field_names})
+    return sorted({name for shard in corpus.shards for name in shard.fields})
 
 
 def kept_field(corpus: Corpus, name: str) -> list[str]:
@@ -362,7 +362,7 @@ def kept_field(corpus: Corpus, name: str) -> list[str]:
     values: list[str] = []
     for shard in corpus.shards:
         n_documents = len(shard.documents) - 1
-        values += shard.field(name) if name in shard.field_names else [""] * n_documents
+        values += shard.field(name) if name in shard.fields else [""] * n_documents
     return values
 
 

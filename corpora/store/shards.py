@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 
 from firth.corpora.artifacts.arrays import array_path, open_array, read_strings
+from firth.corpora.common.system import file_name
 from firth.corpora.store.kept_text import BLOCKS, KeptText
 
 FORMS = "forms"  # an array of each shard, and the directory of their vocabulary
 HEADS = "heads"  # an array of shards whose text came with dependency trees
-_FIELD = "field."  # how the names of arrays of kept fields begin
+_FIELD, _ENDING = "field.", ".offsets.npy"  # how the files of kept fields begin and end
 UNITS = ("document", "paragraph", "sentence")  # of which a text can be held out
 
 
@@ -72,15 +74,15 @@ class Shard:
         return self._arrays[name]
 
     @cached_property
-    def field_names(self) -> list[str]:
-        """Names of the kept fields."""
-        files = self.directory.glob(f"{field_array('*')}.offsets.npy")
-        names = [file.name[len(_FIELD) : -len(".offsets.npy")] for file in files]
-        return sorted(name.replace("%2F", "/").replace("%25", "%") for name in names)
+    def fields(self) -> dict[str, str]:
+        """Names of the kept fields, in order, and of their arrays without what these end in."""
+        files = self.directory.glob(f"{_FIELD}*{_ENDING}")
+        arrays = [file.name.removesuffix(_ENDING) for file in files]
+        return dict(sorted((unquote(array.removeprefix(_FIELD)), array) for array in arrays))
 
     def field(self, name: str, first: int = 0, stop: int | None = None) -> list[str]:
         """Read a kept field of a range of documents, by default all."""
-        text, offsets = (self.array(f"{field_array(name)}.{part}") for part in ("text", "offsets"))
+        text, offsets = (self.array(f"{self.fields[name]}.{part}") for part in ("text", "offsets"))
         return read_strings(text, offsets, first, len(offsets) - 1 if stop is None else stop)
 
     @property
@@ -100,4 +102,4 @@ class Shard:
 
 def field_array(name: str) -> str:
     """Return the file name of a kept field's array, safe for any field name."""
-    return _FIELD + name.replace("%", "%25").replace("/", "%2F")
+    return _FIELD + file_name(name)

@@ -103,10 +103,12 @@ def _serve(answers: "Answers", port: int, *, browser: bool) -> None:
 
     from firth.corpora.common.errors import SettingError
     from firth.corpora.common.reporting import SilentReporter, reporting_to
+    from firth.corpora.common.system import WINDOWS, system
     from firth.embed.explore.server import make_app
 
     with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if system() != WINDOWS:  # where it would take a port that another program listens at
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", port))
         except OSError as error:
@@ -131,6 +133,7 @@ def _serve(answers: "Answers", port: int, *, browser: bool) -> None:
         with reporting_to(SilentReporter()):  # what is noted about a request is not for here
             server.start()
             try:
-                server.join()
+                while server.is_alive():  # on Windows Ctrl-C ends no wait without a limit
+                    server.join(1)
             except KeyboardInterrupt:  # `cli.run` does not wait for answers that are being made
                 raise SystemExit(130) from None

@@ -285,3 +285,13 @@ def test_a_path_is_quoted_for_the_shell(path, text):
         command = b"printf %s " + text.encode()
         read = subprocess.run([bash, "-c", command], capture_output=True, check=True).stdout
         assert os.path.normpath(read) == os.fsencode(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("out\\svd", "out\\svd"), ("C:\\my texts", '"C:\\my texts"'), ("-x", "./-x")],
+    ids=["plain", "space", "option"],
+)
+def test_a_path_is_quoted_for_the_shells_of_windows(monkeypatch, path, text):
+    monkeypatch.setattr(console, "system", lambda: "win32")
+    assert console.shell_quoted(path) == text
