@@ -49,9 +49,11 @@ def _parquet_batches(
             _check_text_type(schema.field(text), source)
             columns = list(dict.fromkeys([schema.names[text], *kept]))
             for batch in table.iter_batches(_BATCH_ROWS, columns=columns):
+                # by number, since a name may occur twice
+                values = {name: batch.column(batch.schema.names.index(name)) for name in columns}
                 yield (
-                    batch.column(schema.names[text]).to_pylist(),
-                    {field: [_plain(v) for v in batch.column(field).to_pylist()] for field in kept},
+                    values[schema.names[text]].to_pylist(),
+                    {field: [_plain(v) for v in values[field].to_pylist()] for field in kept},
                 )
     except (OSError, ValueError, ArrowException) as error:
         raise UnreadableError(

@@ -218,9 +218,11 @@ def parse_vertical(raw: RawBlock) -> TextBlock:
 
 
 def _attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a tag."""
-    found = _ATTRIBUTE.finditer(text)
-    return {match[1]: unescaped(match[2] or match[3] or match[4] or "") for match in found}
+    """Return the attributes of a tag, each with its first value."""
+    found: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(text):
+        found.setdefault(match[1], unescaped(match[2] or match[3] or match[4] or ""))
+    return found
 
 
 VERTICAL = Format(vertical_blocks, ("field", "keep"), is_vertical, (".vert", ".vrt", ".vertical"))

@@ -166,8 +166,8 @@ def _remove_markers(text: bytes) -> tuple[bytes, NDArray[np.int64]]:
 
 def _fields(headers: list[str], raw: RawBlock) -> dict[str, list[str]]:
     """Return the attributes of the tags; empty for a document continued from the previous block."""
-    attributes = [
-        {name: value for name, _, value in (each.partition('="') for each in _BETWEEN.split(h))}
+    attributes = [  # of those that occur twice, the first
+        {name: value for name, _, value in (a.partition('="') for a in _BETWEEN.split(h)[::-1])}
         for h in (header.rstrip().removesuffix('"') for header in headers)
     ]
     names = ("id", "url", "title")

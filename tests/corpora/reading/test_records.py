@@ -102,6 +102,33 @@ def test_fields_and_files_that_do_not_fit_are_refused(
     assert _error_of(read_all, f"a.{format}", **options).startswith(f"a.{format}{message}")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "value"),
+    [
+        ("a.csv", "text,id,id\none,1,2\n", "1"),
+        ("a.tsv", "text\tid\tid\none\t1\t2\n", "1"),
+        ("a.vert", '<doc id="1" id="2">\n<s>\none\n</s>\n</doc>\n', "1"),
+        ("a", '<doc id="1" url="u" id="2">\none\n</doc>\n', "1"),
+        ("a.jsonl", '{"text": "one", "id": 1, "id": 2}\n', "2"),  # as parsers of JSON have it
+    ],
+)
+def test_of_a_field_that_occurs_twice_the_first_value_is_kept(
+    name, content, value, write, read_all
+):
+    write(name, content)
+    (document,) = read_all(name, keep=("id",)).documents
+    assert (document.text, document.fields) == ("one\n", {"id": value})
+
+
+def test_of_a_column_of_parquet_that_occurs_twice_the_first_is_kept(tmp_path, read_all):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table([["one"], ["1"], ["2"]], names=["text", "n", "n"])
+    parquet.write_table(table, tmp_path / "a.parquet")
+    (document,) = read_all(tmp_path / "a.parquet", keep=("n",)).documents
+    assert (document.text, document.fields) == ("one\n", {"n": "1"})
+
+
 def test_lone_surrogates_can_be_replaced(write, read_all):
     write("a.jsonl", '{"text": "a\\ud800b \\ud83d\\ude00", "k": "\\udc00"}\n')
     reading = read_all("a.jsonl", errors="replace", keep=("k",))
