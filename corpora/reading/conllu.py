@@ -151,4 +151,4 @@ _BEGINS = re.compile(
     rb"\s*#\s*global\.columns\s*="
     rb"|(?:#[^\n]*\n|[ \t]*\n)*[0-9]+(?:[-.][0-9]+)?\t(?:[^\t\n]*\t){8}[^\t\n]*\n"
 )
-CONLLU = Format(conllu_blocks, ("field", "keep"), _BEGINS.match, (".conllu", ".conllup"))
+CONLLU = Format(conllu_blocks, ("field", "keep"), _BEGINS.match)

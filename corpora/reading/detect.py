@@ -219,7 +219,7 @@ def _by_name(source: str, head: bytes) -> str | None:
             f"{source}: one JSON object over several lines, not one record per line; "
             "convert it with: jq -c ."
         )
-    named = next((name for name in FORMATS if suffix in format_named(name).endings), None)
+    named = next((name for name, (_, *endings) in FORMATS.items() if suffix in endings), None)
     if named is None and _MARKUP.match(head):
         raise SourceError(
             f"{source}: unknown markup; extract its text first, or pass `format=text`"

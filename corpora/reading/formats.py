@@ -16,10 +16,9 @@ class Format:
     blocks: Callable[[Stream, Iterator[bytes], ReadOptions, int], Iterator[RawBlock]]
     takes: tuple[str, ...]  # of the values of `documents`, and `wrapped`, `field`, `keep`
     begins: Callable[[bytes], object] | None = None  # whether a file begins as no other format does
-    endings: tuple[str, ...] = ()  # of the names of such files
 
 
 def format_named(name: str) -> Format:
     """Return a format."""
-    found: Format = pkgutil.resolve_name(FORMATS[name])
+    found: Format = pkgutil.resolve_name(FORMATS[name][0])
     return found

@@ -203,4 +203,4 @@ def no_field(where: str, field: str, names: Sequence[str]) -> str:
     return f"{where}: no field {field!r}; the fields are: {', '.join(listed) or '(none)'}"
 
 
-JSONL = Format(jsonl_blocks, ("wrapped", "field", "keep"), endings=(".jsonl", ".ndjson"))
+JSONL = Format(jsonl_blocks, ("wrapped", "field", "keep"))

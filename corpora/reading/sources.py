@@ -29,7 +29,7 @@ from firth.corpora.reading.decoding import (
 )
 from firth.corpora.reading.line_ends import BlockLimit
 from firth.corpora.reading.remote import is_url, open_remote, remote_files
-from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.reading.text_blocks import FORMATS, ReadOptions
 
 STANDARD_INPUT = "-"
 # what Parquet, Spark and Delta write beside the data
@@ -38,9 +38,10 @@ _METADATA = {"_metadata", "_common_metadata", "_SUCCESS", "_delta_log", "_tempor
 _ABOUT = re.compile(
     r"(?:README|LICEN[CS]E|COPYING|NOTICE|CITATION|dataset_infos?)(?:[._-].*)?", re.IGNORECASE
 )
+# Parquet and XML are recognized by content alone
+_ENDINGS = (".parquet", ".xml", *(end for _, *endings in FORMATS.values() for end in endings))
 _DATA = re.compile(
-    r".*\.(?:jsonl|ndjson|csv|tsv|parquet|conllup?|vert|vrt|xml)(?:\.(?:gz|bz2|xz|zstd?))?",
-    re.IGNORECASE,
+    rf".*(?:{'|'.join(map(re.escape, _ENDINGS))})(?:\.(?:gz|bz2|xz|zstd?))?", re.IGNORECASE
 )
 
 

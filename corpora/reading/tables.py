@@ -177,5 +177,5 @@ def _unquoted(cell: str) -> str:
 
 
 _OPTIONS = ("wrapped", "field", "keep")
-CSV = Format(csv_blocks, _OPTIONS, endings=(".csv",))
-TSV = Format(tsv_blocks, _OPTIONS, endings=(".tsv", ".tab"))
+CSV = Format(csv_blocks, _OPTIONS)
+TSV = Format(tsv_blocks, _OPTIONS)

@@ -16,18 +16,18 @@ from firth.corpora.common.options import check, describe_settings, rare_setting,
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
 
-# Each is a Format of the module that reads it.
+# Each is a Format of the module that reads it, and the endings of names that decide for it.
 FORMATS = {
-    "text": "firth.corpora.reading.plain_text:TEXT",
-    "jsonl": "firth.corpora.reading.records:JSONL",
-    "csv": "firth.corpora.reading.tables:CSV",
-    "tsv": "firth.corpora.reading.tables:TSV",
-    "parquet": "firth.corpora.reading.parquet:PARQUET",
-    "conllu": "firth.corpora.reading.conllu:CONLLU",
-    "vertical": "firth.corpora.reading.vertical:VERTICAL",
-    "mediawiki": "firth.corpora.reading.wiki.reader:MEDIAWIKI",
-    "tei": "firth.corpora.reading.tei:TEI",
-    "wikiextractor": "firth.corpora.reading.wiki.reader:WIKIEXTRACTOR",
+    "text": ("firth.corpora.reading.plain_text:TEXT",),
+    "jsonl": ("firth.corpora.reading.records:JSONL", ".jsonl", ".ndjson"),
+    "csv": ("firth.corpora.reading.tables:CSV", ".csv"),
+    "tsv": ("firth.corpora.reading.tables:TSV", ".tsv", ".tab"),
+    "parquet": ("firth.corpora.reading.parquet:PARQUET",),
+    "conllu": ("firth.corpora.reading.conllu:CONLLU", ".conllu", ".conllup"),
+    "vertical": ("firth.corpora.reading.vertical:VERTICAL", ".vert", ".vrt", ".vertical"),
+    "mediawiki": ("firth.corpora.reading.wiki.reader:MEDIAWIKI",),
+    "tei": ("firth.corpora.reading.tei:TEI",),
+    "wikiextractor": ("firth.corpora.reading.wiki.reader:WIKIEXTRACTOR",),
 }
 BLOCK_BYTES = 4 << 20
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
@@ -74,7 +74,7 @@ class ReadOptions:
         (), "Fields to keep with each document, comma-separated; repeatable.", metavar="NAMES"
     )
     unescape: bool = setting(
-        False, "Replace entities such as &amp; in text, JSONL, CSV, TSV and Parquet by characters."
+        False, "Replace entities such as &amp; in plain text and records by characters."
     )
     encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")
     errors: str = rare_setting(

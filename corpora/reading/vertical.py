@@ -225,4 +225,4 @@ def _attributes(text: str) -> dict[str, str]:
     return found
 
 
-VERTICAL = Format(vertical_blocks, ("field", "keep"), is_vertical, (".vert", ".vrt", ".vertical"))
+VERTICAL = Format(vertical_blocks, ("field", "keep"), is_vertical)
