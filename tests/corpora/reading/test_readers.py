@@ -1,6 +1,7 @@
 """Sources of every kind: files, folders, standard input, compression, encodings, errors."""
 
 import bz2
+import contextlib
 import gzip
 import hashlib
 import io
@@ -15,10 +16,14 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from firth.corpora.commands.build_corpus import command
 from firth.corpora.common.errors import SettingError, SourceError
+from firth.corpora.reading.detect import detect
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.sources import source_files
-from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.reading.text_blocks import FORMATS, ReadOptions
+from tests.faults.fuzz_seeds import SOURCES
+from tests.source import ROOT
 
 COMPRESSIONS = {
     "gzip": gzip.compress,
@@ -38,6 +43,7 @@ SMALL = {
     "csv": ("a.csv", 'id,text\n1,"one, ""two"""\n2,b\n', ['one, "two"\n', "b\n"]),
     "tsv": ("a.tsv", 'id\ttext\n1\tone "two"\n2\tb\n', ['one "two"\n', "b\n"]),
     "conllu": ("a.conllu", CONLLU_LINE, ["Hallo\n"]),
+    "vertical": ("a.vert", "<doc>\n<s>\nHallo\n</s>\n</doc>\n", ["Hallo\n"]),
     "mediawiki": ("a.xml", PAGE, ["Hello there.\n"]),
     "tei": (
         "b.xml",
@@ -50,6 +56,38 @@ SMALL = {
         ["A\n\nText.\n\n"],
     ),
 }
+
+
+def names_in(text):
+    """Return the words of a text as names of formats are written."""
+    return re.findall(r"\w+", text.lower().replace("-", ""))
+
+
+def formats_of_seeds():
+    """Return the formats of the small files that tests damage, without those that are refused."""
+    for name, content in SOURCES.items():
+        with contextlib.suppress(SourceError):
+            head = content if isinstance(content, bytes) else content.encode()
+            yield detect(head, name, ReadOptions())
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_format_is_in_every_list_of_formats(format):
+    page = (ROOT / "docs" / "corpus.md").read_text("utf-8")
+    table = page.partition("| format |")[2].partition("\n\n")[0]
+    lists = {
+        "the table of docs/corpus.md": names_in(
+            " ".join(re.findall(r"^\|([^|]+)", table, re.MULTILINE))
+        ),
+        "the docstring of corpora/commands/build_corpus.py": names_in(
+            command.help.partition("SOURCE is")[2].partition("(plain or")[0]
+        ),
+    }
+    if format != "parquet":  # not text, and of an optional package
+        lists["SMALL of tests/corpora/reading/test_readers.py"] = SMALL
+        lists["what SOURCES of tests/faults/fuzz_seeds.py is detected as"] = formats_of_seeds()
+    missing = [place for place, names in lists.items() if format not in names]
+    assert not missing, f"{format} is missing in {', and in '.join(missing)}"
 
 
 @pytest.mark.slow
@@ -384,6 +422,7 @@ def test_options_are_checked():
         (["a.jsonl", "notes.txt", "README.md"], 3),
         (["README.md", "LICENSE"], 2),
         (["README.jsonl", "a.jsonl"], 2),
+        (["a.tab", "b.xml", "README.md"], 2),
         (["a.csv", "readmes.txt"], 2),
     ],
 )
