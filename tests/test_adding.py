@@ -69,12 +69,11 @@ def tree(tmp_path_factory):
     tree = tmp_path_factory.mktemp("adding")
     for name in ("firth", *PACKAGES):
         shutil.copytree(ROOT / name, tree / name, symlinks=True)  # including compiled kernels
-    (tree / "tests").mkdir()
     kept = ("cli.py", "pyproject.toml", "tests/test_layers.py", "tests/test_docstrings.py")
-    helpers = (
-        f"tests/{name}.py" for name in ("conftest", "limits", "processes", "run_python", "source")
-    )
-    for name in (*kept, *helpers):
+    helpers = ("conftest", "limits", "processes", "run_python", "source", "corpora/conftest")
+    changed = (block.path for _, block in CHANGES)
+    for name in (*kept, *(f"tests/{name}.py" for name in helpers), *changed):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tree / name)
     for _, block in FILES:
         (tree / block.path).parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +111,11 @@ def test_a_command_prints_what_the_page_shows(printed, number):
 
 def test_additions_pass_their_tests_and_the_general_rules(tree):
     own = [block.path for _, block in FILES if "/test_" in block.path]
-    rules = ("tests/test_layers.py", "tests/test_docstrings.py")
+    rules = (
+        "tests/test_layers.py",
+        "tests/test_docstrings.py",
+        "tests/corpora/reading/test_readers.py",
+    )
     done = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", *rules, *own)
     assert done.returncode == 0, done.stdout
     assert len(own) == len(PAGES)

@@ -13,9 +13,14 @@ from xml.parsers import expat
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.formats import Format
 from firth.corpora.reading.sources import Stream
-from firth.corpora.reading.text_blocks import RawBlock, ReadOptions, TextBlock, text_block
+from firth.corpora.reading.text_blocks import (
+    HEAVY_BYTES,
+    RawBlock,
+    ReadOptions,
+    TextBlock,
+    text_block,
+)
 
-_HEAVY_BYTES = 1 << 20  # smaller files are parsed in less time than a process takes to start
 _FIELDS = ("body", "text")  # what `field` selects: the body, or front and back matter, too
 
 _ROOTS = ("TEI", "TEI.2")
@@ -62,7 +67,7 @@ def tei_blocks(
         held += len(chunk)
         stream.limit.check(held, 1)
     data = b"".join(parts)
-    yield RawBlock(data, stream.name, 1, options, parse_tei, heavy=len(data) > _HEAVY_BYTES)
+    yield RawBlock(data, stream.name, 1, options, parse_tei, heavy=len(data) > HEAVY_BYTES)
 
 
 def parse_tei(raw: RawBlock) -> TextBlock:

@@ -30,6 +30,7 @@ FORMATS = {
     "wikiextractor": ("firth.corpora.reading.wiki.reader:WIKIEXTRACTOR",),
 }
 BLOCK_BYTES = 4 << 20
+HEAVY_BYTES = 1 << 20  # fewer are parsed in less time than a process takes to start
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 _SEPARATORS = re.compile(r"[\x0b\x0c\x1c-\x1f\x85\r\n]")
