@@ -40,7 +40,9 @@ class OpenFiles:
             if not is_part:  # of shutil.rmtree, which names files by the numbers of their folders
                 self._look(event, paths, open_files() | mapped_files())
         elif event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_TRUNC:
-            self._look("shortens", paths[:1], mapped_files())
+            # a new file without a name is opened by its folder
+            names = [path for path in paths[:1] if not os.path.isdir(path)]
+            self._look("shortens", names, mapped_files())
 
     def _look(self, event: str, paths: Sequence[str], files: set[str]) -> None:
         for path in map(os.path.realpath, paths):
