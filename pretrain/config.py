@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from firth.corpora.common.device import DEVICES
+from firth.corpora.common.device import DEVICES, WHICH
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import (
     check,
@@ -180,7 +180,7 @@ class MlmConfig:
     )
 
     device: str = rare_setting(
-        "auto", "Where to train.", choices=DEVICES, heading="Seeds and machine"
+        "auto", f"Where to train; {WHICH}", choices=DEVICES, heading="Seeds and machine"
     )
     dtype: str = rare_setting(
         "auto",

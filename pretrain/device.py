@@ -6,11 +6,11 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 
-from firth.corpora.common.device import choose_device as cuda_or_cpu
+from firth.corpora.common.device import choose_device as choose_kind
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.system import MACOS, system
 
@@ -20,9 +20,9 @@ _PEAK_SIZE = {"cpu": 1024, "cuda": 8192}  # of square matrices: large enough for
 
 
 def choose_device(name: str, local_rank: int = 0) -> torch.device:
-    """Return the device for ``auto``, ``cpu`` or ``cuda``; a GPU by the process's local rank."""
-    if cuda_or_cpu(name) == "cpu":
-        return torch.device("cpu")
+    """Return the device by its name; a GPU of CUDA by the process's local rank."""
+    if (kind := choose_kind(name)) != "cuda":
+        return torch.device(kind)
     if local_rank >= torch.cuda.device_count():
         raise SettingError(
             f"`device=cuda`: {torch.cuda.device_count()} devices are too few for process "
@@ -31,10 +31,17 @@ def choose_device(name: str, local_rank: int = 0) -> torch.device:
     return torch.device("cuda", local_rank)
 
 
+def by_device(sizes: Mapping[str, int], device: torch.device) -> int:
+    """Return the fastest of sizes on a device; where it was not measured, that on a CPU."""
+    return sizes.get(device.type, sizes["cpu"])
+
+
 def compile_problem(device: torch.device) -> str | None:
     """Return why ``torch.compile`` cannot work on this machine, or None."""
     if device.type == "cuda":
         return None if importlib.util.find_spec("triton") else "triton is not installed"
+    if device.type == "mps":
+        return "it is untried on mps"
     compilers = (os.environ.get("CXX"), "g++", "clang++")
     found = any(name and shutil.which(name) for name in compilers)
     return None if found else "there is no C++ compiler (g++ or clang++)"
@@ -42,7 +49,7 @@ def compile_problem(device: torch.device) -> str | None:
 
 def matmul_peak(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
     """Measure the floating-point operations per second of large matrix products, best of a few."""
-    n = size or _PEAK_SIZE[device.type]
+    n = size or by_device(_PEAK_SIZE, device)
     # constant matrices draw less power, and a GPU would be faster than with real data
     factor = torch.randn(n, n, device=device).to(dtype)
     torch.mm(factor[:64], factor[:, :64])  # initializes the library
@@ -60,6 +67,8 @@ def synchronize(device: torch.device) -> None:
     """Wait until a GPU has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
 
 
 def peak_memory(device: torch.device) -> int:
@@ -87,7 +96,7 @@ def device_name(device: torch.device) -> str:
     """Return the device's name for ``provenance.json``, such as ``NVIDIA H200``."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"cpu {torch.backends.cpu.get_cpu_capability()}"
+    return f"{device.type} {torch.backends.cpu.get_cpu_capability()}"
 
 
 class Stopwatch:
@@ -122,13 +131,18 @@ class Stopwatch:
         return seconds
 
 
+def lacks_gpu_memory(error: Exception) -> bool:
+    """Return whether an error says so; of mps it has no class of its own."""
+    return isinstance(error, torch.OutOfMemoryError) or "MPS backend out of memory" in str(error)
+
+
 @contextlib.contextmanager
 def explain_out_of_memory() -> Iterator[None]:
     """Turn errors about missing memory into a SettingError; also a decorator."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        is_gpu = isinstance(error, torch.OutOfMemoryError)
+        is_gpu = lacks_gpu_memory(error)
         if not is_gpu and isinstance(error, RuntimeError) and "allocate memory" not in str(error):
             raise
         raise SettingError(

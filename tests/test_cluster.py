@@ -604,8 +604,8 @@ REFUSED: dict[str, tuple[Callable[[Corpus, Path, Path], object], str]] = {
         "`source=input-embeddings`: is only looked up; drop",
     ),
     "a GPU": (
-        lambda _, encoder, out: pool_with(encoder, out, device="cuda"),
-        "`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`",
+        lambda _, encoder, out: pool_with(encoder, out, device="mps"),
+        "`device=mps`: a cluster encodes on CPUs; pass `device=cpu`",
     ),
     "a pipe": (
         lambda *made: build_there(make_request(["-"]), made[-1], ThreadPoolExecutor(1)),

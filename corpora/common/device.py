@@ -1,4 +1,4 @@
-"""Choice of the compute device; torch is imported only if a CUDA driver is installed."""
+"""Choice of the compute device; `auto` imports torch only if a CUDA driver is installed."""
 
 import ctypes
 import sys
@@ -6,11 +6,12 @@ from typing import Any
 
 from firth.corpora.common.errors import SettingError
 
-DEVICES = ("auto", "cpu", "cuda")
+DEVICES = ("auto", "cpu", "cuda", "mps")
+WHICH = "auto is cuda if available, else cpu; mps, the GPU of a Mac, is untried."  # in help
 
 
 def choose_device(requested: str) -> str:
-    """Return ``cpu`` or ``cuda``; raise if CUDA is requested but unavailable."""
+    """Return ``cpu``, ``cuda`` or ``mps``; raise if the GPU that is requested is unavailable."""
     if requested not in DEVICES:
         raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {requested!r}")
     if requested == "cpu":
@@ -19,13 +20,14 @@ def choose_device(requested: str) -> str:
         return "cpu"
     import torch
 
-    if torch.cuda.is_available():
-        return "cuda"
-    if requested == "cuda":
-        raise SettingError(
-            f"`device=cuda`: torch {torch.__version__} sees no CUDA device; pass `device=cpu`"
-        )
-    return "cpu"
+    gpu = "mps" if requested == "mps" else "cuda"
+    if (torch.backends.mps if gpu == "mps" else torch.cuda).is_available():
+        return gpu
+    if requested == "auto":
+        return "cpu"
+    raise SettingError(
+        f"`device={gpu}`: torch {torch.__version__} sees no {gpu.upper()} device; pass `device=cpu`"
+    )
 
 
 def device_option(command: Any) -> Any:
@@ -39,7 +41,7 @@ def device_option(command: Any) -> Any:
         type=click.Choice(DEVICES),
         default="auto",
         show_default=True,
-        help="Where the encoder runs.",
+        help=f"Where the encoder runs; {WHICH}",
     )(command)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from firth.corpora.common.device import DEVICES
+from firth.corpora.common.device import DEVICES, WHICH
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
@@ -66,9 +66,7 @@ class AutoencoderConfig:
     min_count: int = _counting_setting("min_count")
     max_vocabulary: int = _counting_setting("max_vocabulary")
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
-    device: str = rare_setting(
-        "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
-    )
+    device: str = rare_setting("auto", f"Where the network runs; {WHICH}", choices=DEVICES)
     threads: int | None = _counting_setting("threads")
     memory: str | None = rare_setting(
         None,

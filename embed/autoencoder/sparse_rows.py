@@ -32,7 +32,7 @@ class SparseRows:
         # codes: float32 (B, H), Z; decoder: float32 (C, H), W
         crossed = self.product(decoder)
         fitted = codes @ (decoder.T @ decoder)
-        error = self.squares + float(((fitted - 2 * crossed) * codes).double().sum())
+        error = self.squares + float(((fitted - 2 * crossed) * codes).cpu().double().sum())
         by_decoder = (decoder @ (codes.T @ codes)).sub_(self.transposed_product(codes))
         return error, fitted - crossed, by_decoder
 

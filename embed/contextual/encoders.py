@@ -31,8 +31,8 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
     ----------
     run : str or Path
         A run directory or a Hugging Face folder.
-    device : {'auto', 'cpu', 'cuda'}
-        Where the encoder runs.
+    device : {'auto', 'cpu', 'cuda', 'mps'}
+        Where the encoder runs; ``mps`` is untried.
 
     Returns
     -------

@@ -106,8 +106,8 @@ class EncodingTasks:
 
 def cluster_device(device: str) -> str:
     """Return where workers compute; raise if another device was asked for."""
-    if device == "cuda":
-        raise SettingError("`device=cuda`: a cluster encodes on CPUs; pass `device=cpu`")
+    if device not in ("auto", "cpu"):
+        raise SettingError(f"`device={device}`: a cluster encodes on CPUs; pass `device=cpu`")
     return "cpu"
 
 

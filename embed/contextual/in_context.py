@@ -72,8 +72,8 @@ def nearest_in_context(
     layers : str, optional
         Layers to average, for example ``"0,1"``; by default those that the static vectors were
         pooled from, so that both lie in the same space.
-    device : {'auto', 'cpu', 'cuda'}
-        Where the encoder runs.
+    device : {'auto', 'cpu', 'cuda', 'mps'}
+        Where the encoder runs; ``mps`` is untried.
 
     Returns
     -------

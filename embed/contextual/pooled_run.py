@@ -60,8 +60,8 @@ def pool_run(
     corpus : Corpus, optional
         Its words get vectors and its sentences are read; by default the encoder's training
         corpus. Required for a Hugging Face folder.
-    device : {'auto', 'cpu', 'cuda'}
-        Where the encoder runs.
+    device : {'auto', 'cpu', 'cuda', 'mps'}
+        Where the encoder runs; ``mps`` is untried.
     memory : str, optional
         Most memory to take, such as ``4G``: what exceeds it is in unnamed files beside ``out``.
         The vectors are the same bytes.

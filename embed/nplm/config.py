@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from firth.corpora.common.device import DEVICES
+from firth.corpora.common.device import DEVICES, WHICH
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.embed.registry import Chosen
 from firth.embed.word2vec.config import Tuning
@@ -44,9 +44,7 @@ class NplmConfig:
     epochs: int = setting(3, "Passes over the text.", at_least=1)
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
-    device: str = rare_setting(
-        "auto", "Where the network runs; auto is cuda if available, else cpu.", choices=DEVICES
-    )
+    device: str = rare_setting("auto", f"Where the network runs; {WHICH}", choices=DEVICES)
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
 
     def __post_init__(self) -> None:

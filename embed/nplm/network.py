@@ -65,7 +65,7 @@ class NextWordNetwork:
         _, hidden = self._hidden(self._tensor(contexts))
         scores = hidden @ self.weights["outputs"].T + self.weights["output_bias"]
         chosen = scores.gather(1, places[:, None])[:, 0]
-        return np.asarray((scores.logsumexp(1) - chosen).double().cpu().numpy())
+        return np.asarray((scores.logsumexp(1) - chosen).cpu().double().numpy())
 
     def learn(
         self,
@@ -93,7 +93,7 @@ class NextWordNetwork:
         self._update("hidden_bias", rate, before.sum(0))
         words, by_word = _sum_by_row(ids.flatten(), by_input)
         self._update("words", rate, by_word, words)
-        return float(losses.double().sum())
+        return float(losses.cpu().double().sum())
 
     def _tensor(self, array: np.ndarray) -> Any:
         """Copy an array to the device."""

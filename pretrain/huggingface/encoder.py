@@ -13,7 +13,7 @@ from firth.corpora.common.errors import ArtifactError
 from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.protocols import StaticLayers
 from firth.embed.vectors.piece_table import TOKENIZER
-from firth.pretrain.device import choose_device
+from firth.pretrain.device import by_device, choose_device
 from firth.pretrain.huggingface.loading import (
     TOKENIZER_OPTIONS,
     load,
@@ -79,7 +79,7 @@ class HuggingFaceMaskedLM(MaskedPieceEncoder, HuggingFaceEncoder):
 
     @property
     def _scored_slots(self) -> int:
-        return self.slots or _SCORED_SLOTS[self._device.type]
+        return self.slots or by_device(_SCORED_SLOTS, self._device)
 
     def _logits(self, rows: WindowRows, at: Tensor) -> Tensor:
         logits: Tensor = self._whole(**_inputs(rows)).logits

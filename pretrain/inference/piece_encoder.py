@@ -11,6 +11,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.protocols import ContextualEncoder, InputEmbeddings, WindowedEncoder
 from firth.embed.vectors.piece_table import means_of_pieces
+from firth.pretrain.device import by_device
 from firth.pretrain.inference.windows import Frame, PiecedText, PieceWindows, Splitter, WindowRows
 
 
@@ -81,7 +82,7 @@ class PieceEncoder(ContextualEncoder, WindowedEncoder, InputEmbeddings):
     @property
     def _slots(self) -> int:
         """Slots per batch."""
-        return self.slots or self.default_slots[self._device.type]
+        return self.slots or by_device(self.default_slots, self._device)
 
     def _read(
         self, windows: PieceWindows, slots: int

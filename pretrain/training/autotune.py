@@ -15,7 +15,8 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.threads import thread_count
 from firth.pretrain.config import MlmConfig
-from firth.pretrain.device import compile_problem, synchronize
+from firth.pretrain.data.stateless_random import keyed_bits
+from firth.pretrain.device import by_device, compile_problem, lacks_gpu_memory, synchronize
 from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.varlen import MAX_SEGMENTS, varlen_works
 from firth.pretrain.training.distributed import ProcessGroup
@@ -34,7 +35,7 @@ _CLEARLY_FASTER = 0.95  # share of the other time; smaller differences may be no
 class TunedSettings:
     """How training steps are computed, chosen once per run and kept when it is resumed."""
 
-    device: str  # ``cpu`` or ``cuda``
+    device: str  # ``cpu``, ``cuda`` or ``mps``
     processes: int
     threads: int  # CPU threads per process
     batch: int  # rows per step, of all processes
@@ -94,13 +95,19 @@ class StepTimer:
 def batch_rows(config: MlmConfig, device: torch.device, group: ProcessGroup) -> int:
     """Return the rows of a step: a multiple of the processes, or raise."""
     if config.batch is None:
-        return -(-_BATCH[device.type] // group.size) * group.size
+        return -(-by_device(_BATCH, device) // group.size) * group.size
     group.row_range(config.batch)
     return config.batch
 
 
 def check_settings(config: MlmConfig, device: torch.device) -> None:
-    """Raise if compiling was requested and this machine cannot compile."""
+    """Raise if this machine cannot compile and should, or its device draws other random numbers."""
+    bits = [keyed_bits(config.seed, 0, "order", (64,), each).cpu() for each in ("cpu", device)]
+    if not torch.equal(*bits):
+        raise SettingError(
+            f"`device={device.type}`: torch {torch.__version__} computes integers wrongly there; "
+            "pass `device=cpu`"
+        )
     problem = compile_problem(device)
     if config.compile == "on" and problem is not None:
         raise SettingError(f"`compile=on`: {problem}; pass `compile=off`")
@@ -225,7 +232,9 @@ def _fit_micro_batch(timer: StepTimer, settings: StepSettings) -> tuple[StepSett
     while True:
         try:
             return settings, timer.seconds(settings)[0]
-        except torch.cuda.OutOfMemoryError:
+        except RuntimeError as error:
+            if not lacks_gpu_memory(error):
+                raise
             torch.cuda.empty_cache()
             if settings.micro_batch % 2:
                 raise SettingError(

@@ -102,6 +102,10 @@ def process_group(device: str) -> Iterator[ProcessGroup]:
     if group.size == 1 or dist.is_initialized():
         yield group
         return
+    if device == "mps":
+        raise SettingError(
+            "`device=mps`: only one process can use it; unset WORLD_SIZE, or pass `device=cpu`"
+        )
     if not group.is_first:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first handles it and stops the others
     with_gpus = device != "cpu" and torch.cuda.is_available()

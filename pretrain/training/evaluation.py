@@ -94,14 +94,16 @@ def evaluate(
 
 def unigram_score(counts: Tensor, batches: Sequence[Batch]) -> MlmScore:
     """Score the unigram baseline, with add-one smoothing of the training text's counts."""
-    # counts: int64 (V,)
+    # counts: int64 (V,); on the CPU, where sums have a fixed order
+    counts = counts.cpu()
     likelihoods = (counts[FIRST_PIECE:] + 1).to(torch.float64)
     nll = -(likelihoods / likelihoods.sum()).log()
     best = counts[FIRST_PIECE:].argmax()
-    sums = torch.zeros(3, dtype=torch.float64, device=counts.device)
+    sums = torch.zeros(3, dtype=torch.float64)
     for batch in batches:
-        pieces = (batch.targets - FIRST_PIECE).clamp(min=0)  # unused slots hold special pieces
-        weights = batch.weights.to(torch.float64)
+        # unused slots hold special pieces
+        pieces = (batch.targets.cpu() - FIRST_PIECE).clamp(min=0)
+        weights = batch.weights.cpu().to(torch.float64)
         right = (pieces == best).to(torch.float64)
         sums += torch.stack([(nll[pieces] * weights).sum(), (right * weights).sum(), weights.sum()])
     return _score(sums)

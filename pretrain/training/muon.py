@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch.linalg import vector_norm
 
 # Of the polynomial that moves all singular values towards 1, a few steps of which leave them
 # between .7 and 1.2: Jordan et al.'s, "Muon: an optimizer for hidden layers in neural networks".
@@ -72,7 +73,7 @@ def orthogonalized(matrices: Tensor) -> Tensor:
     # matrices: (n, rows, columns)
     tall = matrices.shape[1] > matrices.shape[2]
     x = matrices.mT if tall else matrices
-    x = x / x.flatten(1).norm(dim=1).clamp(min=_EPSILON)[:, None, None]
+    x = x / vector_norm(x.flatten(1), dim=1).clamp(min=_EPSILON)[:, None, None]
     a, b, c = _COEFFICIENTS
     for _ in range(_STEPS):
         gram = x @ x.mT
@@ -87,7 +88,7 @@ def balanced(matrices: Tensor) -> Tensor:
     steps than others. The norm stays, unlike in the paper, so that rates keep their meaning.
     """
     # matrices: float32 (n, rows, columns); returns the same
-    norms = matrices.norm(dim=(1, 2), keepdim=True)
+    norms = vector_norm(matrices, dim=(1, 2), keepdim=True)
     for axis in (1, 2):
-        matrices = matrices / matrices.norm(dim=axis, keepdim=True).clamp(min=_SHORT)
-    return matrices * (norms / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=_EPSILON))
+        matrices = matrices / vector_norm(matrices, dim=axis, keepdim=True).clamp(min=_SHORT)
+    return matrices * (norms / vector_norm(matrices, dim=(1, 2), keepdim=True).clamp(min=_EPSILON))

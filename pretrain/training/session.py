@@ -260,7 +260,7 @@ class MlmSession(Session[MlmPosition]):
         if not self._unread:
             return
         # float64 (n, 4): loss, correct predictions, targets, gradient norm
-        values: np.ndarray = torch.stack(self._unread).double().cpu().numpy()
+        values: np.ndarray = torch.stack(self._unread).cpu().double().numpy()
         self._unread = []
         self._sums += values[:, :3].sum(0)
         self._norm = float(values[-1, 3])

@@ -16,5 +16,11 @@ def test_auto_selects_cuda_if_available(monkeypatch, there_is_one):
 
 
 def test_an_unknown_device_is_refused():
-    with pytest.raises(SettingError, match="device must be one of auto, cpu, cuda, got 'gpu'"):
+    with pytest.raises(SettingError, match="device must be one of auto, cpu, cuda, mps, got 'gpu'"):
         choose_device("gpu")
+
+
+def test_mps_is_refused_where_torch_sees_none(monkeypatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(SettingError, match=r"`device=mps`: torch .* sees no MPS device; pass `dev"):
+        choose_device("mps")

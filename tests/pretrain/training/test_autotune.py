@@ -122,11 +122,16 @@ def test_compiling_without_a_compiler_is_refused(monkeypatch):
     check_settings(MlmConfig(compile="auto"), CPU)
 
 
-def test_a_micro_batch_too_large_for_the_memory_is_halved():
+@pytest.mark.parametrize(
+    "error",
+    [torch.OutOfMemoryError(), RuntimeError("MPS backend out of memory (MPS allocated: 7 GiB)")],
+    ids=["cuda", "mps"],
+)
+def test_a_micro_batch_too_large_for_the_memory_is_halved(error):
     class Full(FakeTimer):
         def seconds(self, settings):
             if settings.micro_batch > 2:
-                raise torch.cuda.OutOfMemoryError
+                raise error
             return 1.0, 1.0
 
     full = Full(data_of(1, dtype="float32"), CPU, 8)
