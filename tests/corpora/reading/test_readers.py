@@ -217,7 +217,7 @@ REFUSED = {
     "cut": ("größer, grö".encode()[:-1], {}, f":1: byte 0xC3 {NOT_UTF8} `errors=replace`"),
     "cut UTF-16": ("日本".encode("utf-16-le")[:-1], {"encoding": "utf-16-le"},
         ":1: byte 0x2C is not utf-16-le; pass another"),
-    "punycode": ("one two. Three\n", {"encoding": "punycode"}, ": not punycode ("),
+    "punycode": ("one two. Three\n", {"encoding": "punycode"}, "not punycode"),
     "far": (b"plain\n" * 4811 + b"caf\xe9 noir\nmore\n", {}, f":4812: byte 0xE9 {NOT_UTF8} `e"),
     "in blocks": (b"plain\n" * 4811 + b"caf\xe9", {"documents": "block", "block_bytes": 64},
         f":4812: byte 0xE9 {NOT_UTF8} `encoding=latin-1`"),
