@@ -111,7 +111,7 @@ def test_undeclared_latin_1_is_refused_at_its_first_byte(tmp_path):
 
 @pytest.mark.process
 def test_chinese_is_split_into_words_or_characters(tmp_path):
-    pytest.importorskip("jieba")
+    pytest.importorskip("rjieba")
     for name in ("jieba", "characters"):
         (tmp_path / name).mkdir()
     words = build(tmp_path / "jieba", CHINESE, "--segmenter", "jieba")

@@ -17,7 +17,7 @@ from firth.corpora.common.urls import public
 PROVENANCE = "provenance.json"
 _PACKAGES = (
     "firth", "numpy", "scipy", "numba", "torch", "tokenizers", "scikit-learn", "gensim",
-    "jieba", "simplemma",
+    "rjieba", "simplemma",
 )  # fmt: skip
 
 

@@ -176,7 +176,7 @@ class TextSettings:
         Raises
         ------
         SettingError
-            The text has a lone surrogate (from a command line that is not UTF-8), or jieba or
+            The text has a lone surrogate (from a command line that is not UTF-8), or rjieba or
             simplemma is needed and not installed.
 
         Examples
@@ -293,11 +293,9 @@ def strip_accents(text: str, dotless: bool = False) -> str:
 
 @cache
 def jieba_cutter() -> Callable[[str], list[str]]:
-    """Return jieba's segmentation function."""
-    missing = "`segmenter=jieba` needs the package jieba; pip install 'firth[zh]'"
-    jieba = imported("jieba", SettingError(missing))
-    jieba.setLogLevel("CRITICAL")  # hides failures to write its cache
-    cut: Callable[[str], list[str]] = jieba.lcut
+    """Return jieba's segmentation, as rjieba has it."""
+    missing = "`segmenter=jieba` needs the package rjieba; pip install 'firth[zh]'"
+    cut: Callable[[str], list[str]] = imported("rjieba", SettingError(missing)).cut
     return cut
 
 

@@ -31,7 +31,7 @@ MEASUREMENTS = 10
 _KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
 _STATISTICS = {kind.__name__: kind for kind in _KINDS}
 _PACKAGES = (
-    "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "jieba", "torch", "transformers",
+    "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "rjieba", "torch", "transformers",
 )  # fmt: skip
 _STATISTIC = "statistic"
 _DIGEST = 32  # bytes of SHA-256 at the start of a file, of the rest of it

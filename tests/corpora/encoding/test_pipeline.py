@@ -371,7 +371,7 @@ def naive_words_kept(text: str) -> list[str]:
 
 @pytest.mark.process
 def test_jieba_words_reach_the_store(tmp_path):
-    pytest.importorskip("jieba", reason="the extra zh is not installed")
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     corpus = build(tmp_path, "我来到北京。我爱清华大学！\n再见。", segmenter="jieba")
     assert words_of(corpus, "sentences") == [
         ["我", "来到", "北京", "。"], ["我", "爱", "清华大学", "！"], ["再见", "。"],

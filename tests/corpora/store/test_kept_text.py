@@ -130,7 +130,7 @@ def test_forms_of_conllu_are_joined_by_spaces(tmp_path):
 @pytest.mark.slow
 @pytest.mark.usefixtures("parse_on_threads")
 def test_text_divided_by_jieba_is_kept_undivided(tmp_path):
-    pytest.importorskip("jieba", reason="the extra zh is not installed")
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     text = "我来到 北京清华大学。Deep  Learning 很好！\n\n \n\u00ad\n他说: a\x1eb\x1f。\n"
     corpus = build(tmp_path, text, segmenter="jieba")
     assert texts(corpus) == [

@@ -282,7 +282,7 @@ def test_each_setting_has_its_effect(settings, words):
 
 @pytest.mark.slow
 def test_jieba_finds_chinese_words():
-    pytest.importorskip("jieba", reason="the extra zh is not installed")
+    pytest.importorskip("rjieba", reason="the extra zh is not installed")
     assert TextSettings(segmenter="jieba").words("我来到北京 清华大学") == [
         "我", "来到", "北京", "清华大学",
     ]  # fmt: skip
