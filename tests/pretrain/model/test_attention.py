@@ -392,6 +392,10 @@ def test_a_wrong_or_failing_varlen_kernel_is_not_used(monkeypatch):
         assert varlen._agrees(drawn, segments, span, causal)
         monkeypatch.setattr(library, "varlen_attn", lambda *given, **named: given[2] + 0 * given[0])
         assert not varlen._agrees(drawn, segments, span, causal)
+    for other in (lambda q, k: q, lambda *given, **named: given[:2]):  # another torch's
+        monkeypatch.setattr(library, "varlen_attn", other)
+        with pytest.raises(varlen._FAILURES):
+            varlen._agrees(drawn, segments, None, False)
 
 
 def test_unscaled_scores_are_not_rounded_on_a_cpu():
