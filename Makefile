@@ -2,6 +2,7 @@
 #   make demo    the whole chain on real text, from a corpus to a page of scores, in minutes
 #   make test    format, lint, types, tests
 #   make test-fast   the tests that start no process and take less than half a second, in two minutes
+#   make test-lowest   the same with the lowest versions that pyproject.toml allows, in an environment of their own
 #   make test-install   install Firth into an empty environment and use it there
 #   make bench   the benchmarks (minutes; they want a quiet machine); make bench-test: their tests
 #   make docs    the pages of docs/ that follow from the program
@@ -16,7 +17,7 @@ READY := $(VENV)/.firth-installed
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test pytest test-fast test-install lint style types javascript bench bench-test docs site examples format clean
+.PHONY: help setup demo test pytest test-fast test-lowest test-install lint style types javascript bench bench-test docs site examples format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -65,6 +66,19 @@ pytest: $(READY)
 
 test-fast: $(READY)
 	$(PYTEST) -m 'not process and not slow'
+
+# Old packages warn of what later ones, which they need, deprecated; these are no errors here. Torch
+# is the build for CPUs, from its own index; where that cannot be reached: make test-lowest TORCH=
+LOWEST := build/lowest
+TORCH := --torch-backend cpu
+
+test-lowest: export PYTEST_ADDOPTS = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+test-lowest:
+	@test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install -qq --disable-pip-version-check uv
+	@$(LOWEST)/bin/uv pip install -q --python $(LOWEST)/bin/python --resolution lowest-direct $(TORCH) --editable '.[dev]'
+	@touch $(LOWEST)/.firth-installed
+	@$(MAKE) --no-print-directory VENV=$(LOWEST) test-fast
 
 # In an environment of its own, with all packages that Firth needs; downloads them.
 test-install: $(READY)
