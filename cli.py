@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from firth import __version__
-from firth.corpora.common.errors import FirthError
+from firth.corpora.common.errors import FirthError, needed_packages
 from firth.corpora.common.options import as_command_line
 from firth.embed.registry import METHODS
 
@@ -104,7 +104,7 @@ class FirthGroup(click.Group):
         from firth.corpora.common.reporting import reporting_to
 
         try:
-            with reporting_to(TerminalReporter(as_options=True)):
+            with reporting_to(TerminalReporter(as_options=True)), needed_packages():
                 return super().invoke(ctx)
         except FirthError as error:
             if ctx.params.get("debug"):

@@ -1,7 +1,7 @@
 """Training methods, encoders and model formats by name, as import paths.
 
 The paths are strings, so that importing this module loads none of them, and so that they may name
-packages that ``embed`` must not import. :func:`pkgutil.resolve_name` resolves them.
+packages that ``embed`` must not import. :func:`resolve` imports them.
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError, needed_packages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,11 @@ class Method:
 
     def config_class(self) -> Any:
         """Import the config class."""
-        return pkgutil.resolve_name(self.config)
+        return resolve(self.config)
 
     def train_function(self) -> Any:
         """Import the training function."""
-        return pkgutil.resolve_name(self.train)
+        return resolve(self.train)
 
 
 METHODS = {
@@ -104,6 +104,12 @@ HUGGINGFACE_FILES = (  # that it writes: only a folder with these is overwritten
 )  # fmt: skip
 
 
+def resolve(path: str) -> Any:
+    """Import what a path names; raise if a package that it needs is not installed."""
+    with needed_packages():
+        return pkgutil.resolve_name(path)
+
+
 def find_method(name: str) -> Method:
     """Return the method of a name; raise SettingError if there is none."""
     if name not in METHODS:
@@ -136,5 +142,5 @@ def write_model(run: str | os.PathLike[str], out: str | Path, *, force: bool = F
     from firth.corpora.artifacts.atomic import atomic_output
 
     with atomic_output(Path(out), force, HUGGINGFACE_FILES) as partial:
-        summary: str = pkgutil.resolve_name(_WRITE_HUGGINGFACE)(Path(run), partial)
+        summary: str = resolve(_WRITE_HUGGINGFACE)(Path(run), partial)
     return summary

@@ -19,9 +19,15 @@ if not os.path.isdir(os.path.join(__path__[0], "corpora")):  # Git on Windows wr
         "git checkout -- firth"
     )
 
+from firth.corpora.common.errors import needed_packages
 from firth.corpora.common.openmp import set_wait_policy
 
 set_wait_policy()  # before anything imports torch
 
 # Public names are in __init__.pyi; each is imported on first use, as numpy and torch take seconds.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_lazy_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    with needed_packages(f"firth.{name}"):
+        return _lazy_name(name)

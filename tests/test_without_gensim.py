@@ -90,3 +90,24 @@ def test_data_of_gensim_are_taken_from_the_cache_or_downloaded(firth, fresh_cach
         shutil.copy2(gensim_file(name), samples)
     done = firth(*words)
     assert done.status == 0, done.stderr
+
+
+def test_sets_that_cannot_be_downloaded_are_named_and_others_are_scored(firth, fresh_cache):
+    samples = fresh_cache / "samples"
+    errors = {
+        name: f"Error: {UNREACHABLE.format(name=name, path=samples / name)}\n"
+        for name in ("simlex999.txt", "questions-words.txt")
+    }
+
+    def failures(done):
+        assert done.status == 1, done.stderr
+        return [line for line in done.stderr.splitlines(keepends=True) if "Error" in line]
+
+    done = firth("compare", "svd", "pairs.tsv", "simlex999")
+    assert failures(done) == [errors["simlex999.txt"]]
+    assert "pairs" in done.stdout
+
+    shutil.copy2(gensim_file("wordsim353.tsv"), samples)
+    done = firth("compare", "svd")  # by default three sets
+    assert failures(done) == list(errors.values())
+    assert "wordsim353" in done.stdout

@@ -2,9 +2,10 @@
 
 import ctypes
 import sys
+from importlib.util import find_spec
 from typing import Any
 
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError, needed_packages
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 WHICH = "auto is cuda if available, else cpu; mps, the GPU of a Mac, is untried."  # in help
@@ -16,9 +17,11 @@ def choose_device(requested: str) -> str:
         raise SettingError(f"device must be one of {', '.join(DEVICES)}, got {requested!r}")
     if requested == "cpu":
         return requested
-    if requested == "auto" and "torch" not in sys.modules and not _has_cuda_driver():
+    loaded = sys.modules.get("torch") is not None
+    if requested == "auto" and not (loaded or (find_spec("torch") and _has_cuda_driver())):
         return "cpu"
-    import torch
+    with needed_packages(f"`device={requested}`"):
+        import torch
 
     gpu = "mps" if requested == "mps" else "cuda"
     if (torch.backends.mps if gpu == "mps" else torch.cuda).is_available():

@@ -1,6 +1,9 @@
 """Errors caused by user input, each with a one-line message."""
 
+import contextlib
 import importlib
+import importlib.util
+from collections.abc import Iterator
 from typing import Any
 
 from firth.corpora.common.urls import public
@@ -48,6 +51,37 @@ class UnknownWordError(FirthError, KeyError):
     """A word has no vector in the run."""
 
     __str__ = Exception.__str__  # KeyError would show the message quoted
+
+
+class MissingPackageError(FirthError, ModuleNotFoundError):
+    """A package that a part of the program needs is not installed."""
+
+
+_NAMES = {"llvmlite": "numba", "sklearn": "scikit-learn"}  # of what pip installs for a module
+_HINTS = {"torch": " (without CUDA: docs/small-installs.md)"}
+
+
+@contextlib.contextmanager
+def needed_packages(what: str = "this") -> Iterator[None]:
+    """Raise MissingPackageError where an import in the block finds that a package is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if isinstance(error, FirthError) or not error.name or "." in error.name:
+            raise  # a package is there, but incomplete
+        raise missing_package(error.name, what) from error
+
+
+def missing_package(package: str, what: str) -> MissingPackageError:
+    """Return the error of a package that is not installed."""
+    name, hint = _NAMES.get(package, package), _HINTS.get(package, "")
+    return MissingPackageError(f"{what} needs the package {name}; pip install {name}{hint}")
+
+
+def require_torch(what: str) -> None:
+    """Raise if torch, which ``what`` needs, is not installed; without importing it."""
+    if importlib.util.find_spec("torch") is None:
+        raise missing_package("torch", what)
 
 
 def imported(package: str, missing: FirthError) -> Any:

@@ -79,7 +79,7 @@ def make_autoencoder_run(
     config = config.resolved()
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
-    with new_run(out, maker, force=force, resume=resume) as run, torch_threads(config.threads):
+    with torch_threads(config.threads), new_run(out, maker, force=force, resume=resume) as run:
         device = choose_device(config.device)
         words, matrix = weighted_matrix(corpus, config.counting(), run.path)
         vectors, unexplained = train_codes(matrix, config, device, run.path, checkpoint_seconds)

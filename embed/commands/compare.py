@@ -181,7 +181,7 @@ def _refuse_places(
     files = [file for file in (plot, report) if file is not None]
     for file in files:
         refuse_overwrite(file, force)
-    sets = (file for kind, named in named_sets(config) for file in task_class(kind).files(named))
+    sets = (f for kind, named in named_sets(config, []) for f in task_class(kind).files(named))
     read = [*map(Path, others), *sets]
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:

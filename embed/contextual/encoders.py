@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pkgutil
 from pathlib import Path
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, fingerprint, read_json
@@ -15,7 +14,7 @@ from firth.embed.formats.huggingface import (
     require_files,
 )
 from firth.embed.protocols import ContextualEncoder
-from firth.embed.registry import ENCODERS
+from firth.embed.registry import ENCODERS, resolve
 from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import START
 from firth.embed.vectors.word_vectors import open_start
@@ -48,7 +47,7 @@ def open_encoder(run: str | os.PathLike[str], device: str = "auto") -> Contextua
     """
     run = encoder_run(Path(run))
     method = str(_method(Run.open(run)))
-    encoder: ContextualEncoder = pkgutil.resolve_name(ENCODERS[method])(run, device)
+    encoder: ContextualEncoder = resolve(ENCODERS[method])(run, device)
     return encoder
 
 

@@ -94,7 +94,7 @@ def make_nplm_run(
     config = with_samples(config, len(text.words))
     maker = training_maker(METHOD, config, corpus)
     resume = CHECKPOINTS if resumable else None
-    with new_run(out, maker, force=force, resume=resume) as run, torch_threads(config.threads):
+    with torch_threads(config.threads), new_run(out, maker, force=force, resume=resume) as run:
         device = choose_device(config.device)
         network = make_network(text, config, device)
         train_network(network, text, config, run.path, tuning)

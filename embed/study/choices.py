@@ -1,18 +1,23 @@
 """Default settings of a study, chosen by the text's size and language and by the time budget."""
 
 import math
-import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from firth.corpora.common.errors import FirthError, SourceError
+from firth.corpora.common.errors import FirthError, require_torch
 from firth.corpora.common.memory import available_threads
 from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import note
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.datasets.word_pairs import NOT_ENGLISH, TWO_TAGS, default_sets
+from firth.embed.compare.datasets.word_pairs import (
+    DEFAULT_SETS,
+    NOT_ENGLISH,
+    TWO_TAGS,
+    default_sets,
+)
 from firth.embed.compare.recommend import Features
-from firth.embed.registry import ESTIMATE_MLM, METHODS
+from firth.embed.registry import ESTIMATE_MLM, METHODS, resolve
 from firth.embed.study.settings import COMPARE, Study, make_config
 from firth.embed.word2vec.config import default_epochs
 
@@ -104,27 +109,29 @@ def _estimate(study: Study, corpus: Corpus) -> Mapping[str, Any] | str:
     note("timing some steps of train-mlm ...")
     config = make_config(METHODS["mlm"].config_class(), study.options["train-mlm"])
     try:
-        sizes: Mapping[str, Any] = pkgutil.resolve_name(ESTIMATE_MLM)(corpus, config).sizes
+        sizes: Mapping[str, Any] = resolve(ESTIMATE_MLM)(corpus, config).sizes
         return sizes
     except FirthError as error:
         return as_command_line(str(error))
 
 
 def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:
-    """Choose the bundled evaluation sets if the text is English, else intrinsic measures.
+    """Choose the bundled evaluation sets if the text is English; without any, intrinsic measures.
 
     Also return why some sets are left out; empty if none is.
     """
     if features.english:
+        missing: list[FirthError] = []
+        sets = [path.stem for _, path in default_sets(missing)]
+        measured = {} if sets else {"intrinsic": True}
+        lost = [Path(file).stem for _, file in DEFAULT_SETS if Path(file).stem not in sets]
+        reasons = [f"{', '.join(lost)}: {missing[0]}"] if missing else []
         try:
-            default_sets()
-        except SourceError as error:
-            usable = study.with_options(COMPARE, sets=[TWO_TAGS], intrinsic=True)
-            return usable, f"word pairs and analogies: {error}"
-        chosen = study.with_options(
-            COMPARE, sets=["wordsim353", "simlex999", "questions-words", TWO_TAGS]
-        )
-        return chosen, ""
+            require_torch(TWO_TAGS)
+            sets.append(TWO_TAGS)
+        except FirthError as error:
+            reasons.append(str(error))
+        return study.with_options(COMPARE, sets=sets, **measured), "; ".join(reasons)
     return study.with_options(COMPARE, intrinsic=True), (
         f"evaluation sets: the text {NOT_ENGLISH} under [compare] of study.toml; until then only "
         "intrinsic measures are reported"

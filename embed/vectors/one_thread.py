@@ -3,6 +3,8 @@
 from threading import Lock
 from typing import Any
 
+from firth.corpora.common.errors import needed_packages
+
 
 class _OneThread:
     """Limit torch and BLAS to one thread while any caller is inside; then restore."""
@@ -12,7 +14,8 @@ class _OneThread:
         self._limits: Any = None
 
     def __enter__(self) -> None:
-        import torch
+        with needed_packages():
+            import torch
         from threadpoolctl import threadpool_limits
 
         with self._lock:

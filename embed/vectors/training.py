@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
-from firth.corpora.common.errors import FirthError
+from firth.corpora.common.errors import FirthError, needed_packages
 from firth.corpora.common.reporting import note
 from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
@@ -101,7 +101,8 @@ _parallel: set[int] = set()  # processes whose OpenMP has threads, which a fork 
 @contextlib.contextmanager
 def torch_threads(threads: int | None) -> Iterator[None]:
     """Let torch compute with this many threads in the block, by default with all cores."""
-    import torch
+    with needed_packages():
+        import torch
 
     before, wanted = torch.get_num_threads(), thread_count(threads)
     if wanted > 1:

@@ -7,14 +7,14 @@ malformed one is an error with its number.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from firth.corpora.common.errors import SourceError
+from firth.corpora.common.errors import FirthError, SourceError
 from firth.corpora.datasets.gensim_data import gensim_file
 from firth.embed.compare.datasets.fields import Row, cut_rows, is_number, read_rows
 from firth.embed.compare.datasets.head import Head
@@ -74,9 +74,12 @@ class _PairColumns:
     width: int
 
 
-def default_sets() -> list[tuple[str, Path]]:
-    """Return task and path of each default set, downloading them where gensim is not installed."""
-    return [(task, gensim_file(name)) for task, name in DEFAULT_SETS]
+def default_sets(missing: list[FirthError] | None = None) -> list[tuple[str, Path]]:
+    """Return task and path of each default set, downloading them where gensim is not installed.
+
+    Errors of those that cannot be had are added to ``missing``; without it, the first is raised.
+    """
+    return find_sets(DEFAULT_SETS, missing, lambda _, name: gensim_file(name))
 
 
 def frequent_words(corpus: "Corpus") -> list[str]:
@@ -100,6 +103,23 @@ def looks_foreign(vocabulary: Iterable[str]) -> bool:
     frequent = list(islice(vocabulary, _N_FREQUENT))
     enough = 2 * sum(map(str.isalpha, frequent)) >= _N_FREQUENT
     return enough and not looks_english(frequent)
+
+
+def find_sets(
+    named: Iterable[tuple[str, str]],
+    missing: list[FirthError] | None = None,
+    find: Callable[[str, str], Path] | None = None,
+) -> list[tuple[str, Path]]:
+    """Return task and path of sets by their task and name, as :func:`default_sets` does."""
+    found = []
+    for task, name in named:
+        try:
+            found.append((task, (find or find_set)(task, name)))
+        except SourceError as error:
+            if missing is None:
+                raise
+            missing.append(error)
+    return found
 
 
 def find_set(task: str, named: str) -> Path:

@@ -11,7 +11,7 @@ from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import fallback_encoding
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import split_names
-from firth.embed.compare.datasets.word_pairs import BUNDLED, default_sets, find_set
+from firth.embed.compare.datasets.word_pairs import BUNDLED, default_sets, find_sets
 from firth.embed.compare.kinds import KINDS, kind_and_file
 from firth.embed.compare.task import Task, task_class
 from firth.embed.formats.vector_files import recognize
@@ -77,16 +77,18 @@ def _match(task: type[Task], head: Head) -> Match:
     return task.recognize(head)
 
 
-def named_sets(config: CompareConfig) -> list[tuple[str, Path]]:
+def named_sets(
+    config: CompareConfig, missing: list[FirthError] | None = None
+) -> list[tuple[str, Path]]:
     """Return kind and path of every set of a comparison, kind by kind.
 
     Without any, return the default sets, or none if intrinsic measures are asked for: these need
-    no set, and the default ones are English.
+    no set, and the default ones are English. Errors of sets that cannot be downloaded are added to
+    ``missing``; without it, the first is raised.
     """
     kinds = list(KINDS)
     named = sorted((_named(each) for each in config.sets), key=lambda each: kinds.index(each[0]))
-    found = [(kind, find_set(kind, file)) for kind, file in named]
-    return found if found or config.intrinsic else default_sets()
+    return find_sets(named, missing) if named or config.intrinsic else default_sets(missing)
 
 
 def _named(given: str) -> tuple[str, str]:
@@ -130,7 +132,7 @@ def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
     read: list[tuple[str, Path]] = []
     failures: list[FirthError] = []
     with fallback_encoding(config.encoding):
-        for kind, path in named_sets(config):
+        for kind, path in named_sets(config, failures):
             try:
                 tasks.append(task_class(kind).read(path, config))
                 read.append((kind, path))

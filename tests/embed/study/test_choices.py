@@ -1,11 +1,14 @@
 """Default settings of a study, by text size, language and budget."""
 
+import importlib.util
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from firth.corpora.common.console import show_progress
 from firth.corpora.common.errors import SettingError, SourceError
+from firth.embed.compare.datasets import word_pairs
 from firth.embed.compare.recommend import Features
 from firth.embed.study import choices
 from firth.embed.study.choices import choose_settings
@@ -128,12 +131,30 @@ def test_bundled_sets_are_used_for_english_texts_without_given_sets():
 
 
 def test_sets_that_cannot_be_downloaded_are_left_out(monkeypatch, capsys):
-    def default_sets():
-        raise SourceError("pairs.tsv: cannot be reached")
+    def gensim_file(name):
+        if name not in reachable:
+            raise SourceError(f"{name}: cannot be reached")
+        return Path(name)
 
-    monkeypatch.setattr(choices, "default_sets", default_sets)
+    monkeypatch.setattr(word_pairs, "gensim_file", gensim_file)
 
+    reachable = {"simlex999.txt"}
+    options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
+    assert options == {"sets": ["simlex999", "two-tags"]}
+    left_out = "wordsim353, questions-words: wordsim353.tsv: cannot be reached"
+    assert f"left out: firth compare: {left_out}\n" in capsys.readouterr().err
+    reachable = set()
     options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
     assert options == {"sets": ["two-tags"], "intrinsic": True}
-    left_out = "left out: firth compare: word pairs and analogies: pairs.tsv: cannot be reached\n"
-    assert left_out in capsys.readouterr().err
+
+
+def test_probes_are_left_out_without_torch(monkeypatch, capsys):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "torch" else found(name)
+    )
+
+    options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
+    assert options == {"sets": ["wordsim353", "simlex999", "questions-words"]}
+    left_out = "two-tags needs the package torch; pip install torch (without CUDA: docs/"
+    assert f"left out: firth compare: {left_out}" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from firth.corpora.common.errors import require_torch
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.head import Head, Match
@@ -67,6 +68,7 @@ class SentencesTask(Task):
         else:
             folds, notes = read_folds(path, config), []
             parts = folds[0].parts
+        require_torch(f"{parts.name}: a probe")
         if any(part.n_finer for part in parts.given):
             labels = parts.train.labels
             notes.insert(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from firth.corpora.common.errors import require_torch
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.parts import TRAIN
@@ -74,6 +75,7 @@ class TaggingTask(Task):
     def read(cls, path: Path, config: CompareConfig) -> "TaggingTask":
         """Read the parts of a set, printing a note on labels unseen in training."""
         parts = read_parts(str(path))
+        require_torch(f"{parts.name}: a probe")
         words = TaggingSet(parts, config.seed)
         if unseen := words.unseen_note(parts.test, "words"):
             note(f"{parts.name}: {unseen}")
