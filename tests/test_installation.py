@@ -1,7 +1,7 @@
 """Wheel and sdist: what is in them, and that an installed Firth works away from the repository.
 
 By default the installation sees the packages of the test environment; with FIRTH_INSTALL=all
-(``make test-install``) it is in an empty environment, with all that it needs.
+(``make test-install``) it is in an empty environment, with what a list of docs/requirements names.
 """
 
 import itertools
@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import firth
+from firth.corpora.datasets.gensim_data import gensim_file
 from tests.run_python import run_python
 from tests.source import PACKAGES, ROOT
 
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.process
 TEXT = "the cat sat on the mat . the dog sat on the rug . a cat saw a dog on the mat .\n\n" * 40
 PAIRS = "cat\tdog\t9\nmat\trug\t8\ncat\tmat\t2\nthe\ta\t7\n"
 BUILD = "from setuptools import build_meta; build_meta.{}(sys.argv[1])"
+ALL = os.environ.get("FIRTH_INSTALL") == "all"
 COMMANDS = """
 -c print(__import__('firth').__version__,__import__('firth').__file__)
 build-corpus text.txt --out corpus --documents block --threads 1
@@ -87,19 +89,33 @@ def test_an_sdist_has_no_links(sdist):
         assert not any(member.issym() or member.islnk() for member in archive)
 
 
+def pip(folder, *words):
+    """Install packages into an environment."""
+    options = ("-q", "--no-compile", "--disable-pip-version-check", "--retries", "1")
+    done = run_python("-m", "pip", "--python", folder, "install", *options, *words)
+    assert done.returncode == 0, done.stderr
+
+
+def installed(name, wheel, folder):
+    """Make an environment as docs/small-installs.md says; return the folder of its programs."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    listed = ("-c", ROOT / "constraints.txt", "-r", ROOT / "docs" / "requirements" / f"{name}.txt")
+    if name == "cpu":
+        pip(folder, *listed, wheel)
+    else:
+        pip(folder, *listed)
+        pip(folder, "--no-deps", "--no-index", wheel)
+    return folder / "bin"
+
+
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
     """An environment with the wheel; returns the folder of its programs."""
     folder = tmp_path_factory.mktemp("environment")
+    if ALL:
+        return installed("cpu", wheel, folder)
     venv.create(folder, with_pip=False, symlinks=True)
-    options = ("-q", "--no-compile", "--disable-pip-version-check")
-    pip = ("-m", "pip", "--python", folder, "install", *options)
-    if os.environ.get("FIRTH_INSTALL") == "all":
-        done = run_python(*pip, "-c", ROOT / "constraints.txt", wheel)
-        assert done.returncode == 0, done.stderr
-        return folder / "bin"
-    done = run_python(*pip, "--no-deps", "--no-index", wheel)
-    assert done.returncode == 0, done.stderr
+    pip(folder, "--no-deps", "--no-index", wheel)
     [packages] = folder.glob("lib/python*/site-packages")
     assert sorted(path.name.split("-")[0] for path in packages.iterdir()) == ["firth", "firth"]
     # a .pth file adds the folder, but does not read the .pth file of this checkout in it
@@ -114,6 +130,15 @@ def environment(wheel, tmp_path_factory):
     return folder / "bin"
 
 
+def run_installed(folder, *program_and_line):
+    """Run a line of words by a program in a folder, without this checkout."""
+    *program, line = program_and_line
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(
+        [*program, *line.split()], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+
+
 def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     (tmp_path / "pairs.tsv").write_text(PAIRS)
@@ -122,13 +147,9 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
         (tmp_path / name).write_text("raise SystemExit('another file')\n")
     python = [environment / "python", "-P"]
     programs = [*python, "-m", "firth"], [environment / "firth"]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     outputs = {}
     for line, program in zip(COMMANDS.strip().splitlines(), itertools.cycle(programs)):
-        done = subprocess.run(
-            [*(python if line.startswith("-c") else program), *line.split()],
-            cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = run_installed(tmp_path, *(python if line.startswith("-c") else program), line)
         assert done.returncode == 0, (line, done.stderr)
         outputs[line.split()[0]] = done.stdout
     version, file = outputs["-c"].split()
@@ -136,3 +157,43 @@ def test_an_installed_program_works_beside_files_of_our_names(environment, tmp_p
     assert Path(file).is_relative_to(environment.parent)
     assert len(outputs["neighbors"].splitlines()) >= 2
     assert "pairs" in outputs["compare"]
+
+
+if ALL:
+
+    def study(program, folder):
+        """Run a study of one text file in a folder with nothing else; return its report."""
+        folder.mkdir()
+        shutil.copy2(gensim_file("lee_background.cor"), folder / "text.txt")
+        done = run_installed(folder, program, "study text.txt --out out --budget 20s")
+        assert done.returncode == 0, done.stderr
+        page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+        assert page.count("<svg") > 20
+        return done.stderr, page
+
+    def test_a_study_from_the_wheel_alone_has_its_report_and_figures(environment, tmp_path):
+        errors, page = study(environment / "firth", tmp_path / "study")
+        assert "left out" not in errors
+        for section in ("Maps of words", "Scores", "Attention", "Words in context"):
+            assert f">{section}</h2>" in page
+
+    def test_a_study_without_torch_leaves_out_what_needs_it(wheel, tmp_path):
+        program = installed("no-torch", wheel, tmp_path / "environment") / "firth"
+        errors, page = study(program, tmp_path / "study")
+        assert "left out: firth train-mlm: this needs the package torch" in errors
+        assert ">Maps of words</h2>" in page
+        done = run_installed(tmp_path / "study", program, "train-mlm out/corpus --out mlm")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+    def test_vectors_are_served_by_few_packages(wheel, tmp_path):
+        program = installed("serving", wheel, tmp_path / "environment") / "firth"
+        (tmp_path / "text.txt").write_text(TEXT)
+        corpus = firth.build_corpus(tmp_path / "text.txt", tmp_path / "corpus")
+        firth.train_svd(corpus, firth.SvdConfig(dim=4, min_count=1), tmp_path / "svd")
+        for line in (
+            "neighbors svd cat", "similarity svd cat dog", "analogy svd cat dog mat", "index svd",
+            "neighbors svd cat --approximate",
+        ):  # fmt: skip
+            done = run_installed(tmp_path, program, line)
+            assert done.returncode == 0, (line, done.stderr)
+        assert not list((tmp_path / "environment").glob("lib/python*/site-packages/scipy"))
