@@ -24,7 +24,7 @@ from firth.corpora.common.system import WINDOWS, system, unmap_unused
 CHECKSUMS = "checksums.json"
 MAKER = "maker.json"
 SCRATCH = "scratch"  # of a partial artifact: the files of tasks, which are removed at the end
-_LOCK = ".partial.lock"  # end of the name of a lock file
+LOCK = ".partial.lock"  # end of the name of a lock file
 # Errors of a disk that cannot be written, except a full one; EFBIG: beyond `ulimit -f`.
 _WRITE_ERRORS = (
     errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR, errno.EFBIG, errno.EIO,
@@ -106,7 +106,7 @@ def _locked(out: Path, partial: Path) -> Iterator[None]:
             with _disk_errors(out, every=True):
                 _refuse_foreign(partial, MAKER, CHECKSUMS)
                 partial.parent.mkdir(parents=True, exist_ok=True)
-                lock = partial.with_name(out.name + _LOCK)
+                lock = partial.with_name(out.name + LOCK)
                 stack.enter_context(locked(lock, ArtifactError(busy)))
                 partial.mkdir(exist_ok=True)
             yield
@@ -182,7 +182,7 @@ def checksums(directory: Path, without: str | None = None) -> dict[str, str]:
         for path in directory.rglob("*")
         if path.is_file()
         and path.name not in (MAKER, CHECKSUMS)
-        and not path.name.endswith(_LOCK)
+        and not path.name.endswith(LOCK)
         and path.relative_to(directory).parts[0] != without
     )
     from firth.corpora.common.threads import worker_threads  # lazy: imports numpy

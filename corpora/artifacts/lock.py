@@ -1,8 +1,11 @@
 """One process at a time: a lock that the system releases when its process ends or is killed."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from firth.corpora.common.errors import ArtifactError
 
 _SECONDS = 1  # in which the system closes the files of a process that was killed
 
@@ -25,9 +28,14 @@ def locked(path: Path, busy: Exception | None = None, waiting: str = "") -> Iter
             raise busy from None
         note(waiting)
         lock.acquire()
+    except OSError as error:
+        if not os.path.lexists(path):
+            raise
+        raise ArtifactError(f"{path}: is no lock file that can be written; remove it") from error
     try:
         yield
     finally:
         with contextlib.suppress(OSError):  # Windows removes it when it is released
-            path.unlink()
+            if not path.stat().st_size:  # else it is a file of the user's
+                path.unlink()
         lock.release()

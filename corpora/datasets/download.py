@@ -38,15 +38,12 @@ def fetch(wanted: Download, folder: Path, *, timeout: float = _TIMEOUT) -> Path:
     """
     target = folder / wanted.name
     folder.mkdir(parents=True, exist_ok=True)
+    if target.exists():  # the folder may be one that cannot be written
+        return _checked(target, wanted)
     waiting = f"{wanted.url}: another process is downloading it; waiting"
     with locked(folder / f"{wanted.name}.lock", waiting=waiting):
-        if target.exists():
-            if problem := _problem(target.read_bytes(), wanted):
-                raise SourceError(
-                    f"{target}: {problem}, which {wanted.url} has; delete the file to download it "
-                    "again"
-                )
-            return target
+        if target.exists():  # another process has downloaded it meanwhile
+            return _checked(target, wanted)
         content = _retrieve(wanted, target, timeout)
         content = _member(content, wanted) if wanted.zipped else content
         if problem := _problem(content, wanted):
@@ -117,6 +114,15 @@ def _check_size(n_bytes: int, wanted: Download) -> None:
             f"{wanted.url}: {wanted.name} is larger than {wanted.max_bytes} bytes; "
             "download discarded"
         )
+
+
+def _checked(target: Path, wanted: Download) -> Path:
+    """Return the path of a file; raise if it is not what was published."""
+    if problem := _problem(target.read_bytes(), wanted):
+        raise SourceError(
+            f"{target}: {problem}, which {wanted.url} has; delete the file to download it again"
+        )
+    return target
 
 
 def _problem(content: bytes, wanted: Download) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from firth.corpora.artifacts.artifact import artifact_paths
+from firth.corpora.artifacts.artifact import LOCK, artifact_paths
 from firth.corpora.artifacts.kinds import kind_of, with_article
 from firth.corpora.common.errors import SourceError, UnreadableError
 from firth.corpora.common.reporting import note
@@ -133,7 +133,8 @@ def _name(path: Path) -> str:
 def _folder_files(folder: Path, exclude: Path | None) -> list[SourceFile]:
     """List all regular files below a folder, sorted by path."""
     skipped = set() if exclude is None else set(artifact_paths(exclude))
-    paths = sorted(_walk(folder, (), skipped), key=lambda path: path.parts)
+    found = (path for path in _walk(folder, (), skipped) if not path.name.endswith(LOCK))
+    paths = sorted(found, key=lambda path: path.parts)
     data = [path for path in paths if _DATA.fullmatch(path.name)]
     about = [path for path in sorted({*paths} - {*data}) if _ABOUT.fullmatch(path.name)]
     if about and data and len(data) + len(about) == len(paths):

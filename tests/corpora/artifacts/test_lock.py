@@ -6,8 +6,10 @@ import threading
 import time
 
 import pytest
+from filelock import FileLock, Timeout
 
 from firth.corpora.artifacts.lock import locked
+from firth.corpora.common.errors import ArtifactError
 
 HOLDER = """
 import sys, time
@@ -56,8 +58,32 @@ def test_another_process_is_waited_for_with_a_word(holder, tmp_path, capsys):
         holder.stdin.flush()
 
     seen: list[str] = []
-    thread = threading.Thread(target=release)
+    thread = threading.Thread(target=release, daemon=True)
     thread.start()
     with locked(tmp_path / "a.lock", waiting="waiting"):
         assert holder.wait() == 0
     thread.join()
+
+
+def test_a_third_process_does_not_get_the_lock_that_a_second_one_took(tmp_path):
+    first, second, third = (FileLock(tmp_path / "a.lock", is_singleton=False) for _ in range(3))
+    first.acquire()
+    (tmp_path / "a.lock").unlink()
+    second.acquire(timeout=0)
+    first.release()  # versions before 3.29.5 remove the file of the second
+    with pytest.raises(Timeout):
+        third.acquire(timeout=0)
+    second.release()
+
+
+def test_a_file_of_the_user_is_kept_and_what_is_no_file_is_refused(tmp_path):
+    (tmp_path / "notes.lock").write_text("my notes")
+    with locked(tmp_path / "notes.lock", ValueError("busy")):
+        pass
+    assert (tmp_path / "notes.lock").read_text() == "my notes"
+    (tmp_path / "folder.lock").mkdir()
+    with pytest.raises(ArtifactError) as refused, locked(tmp_path / "folder.lock"):
+        pass
+    assert str(refused.value) == (
+        f"{tmp_path / 'folder.lock'}: is no lock file that can be written; remove it"
+    )
