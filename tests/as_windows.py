@@ -77,10 +77,11 @@ def lack_posix() -> None:
     for module, names in ((os, OF_OS), (signal, OF_SIGNAL)):
         for name in names:
             delattr(module, name)
-    system = importlib.import_module("firth.corpora.common.system")
+    common = importlib.import_module("firth.corpora.common.system")
+    named = common.system  # the function, which modules have imported by its name
     for module in list(sys.modules.values()):
-        if getattr(module, "system", None) is system.system:
-            module.system = lambda: system.WINDOWS
+        if getattr(module, "system", None) is named:
+            module.system = lambda: common.WINDOWS
 
 
 def run_commands(commands: Sequence[Sequence[str]], folder: str) -> list[str]:

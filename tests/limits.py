@@ -17,6 +17,7 @@ there is (a|no) GPU
 root may read everything
 mounting a disk is not allowed here
 (needs|this system has no|memory is read from) /(proc|dev/full)
+this system has no named pipes
 threads have no files here
 could not import 'resource'.*
 torch brings GNU's OpenMP on Linux

@@ -38,10 +38,11 @@ def test_blocks_of_rows_cover_the_array(block_bytes):
 
 @pytest.mark.parametrize("length", [0, 3, 2_000_000])
 def test_a_mapped_array_is_allocated_on_every_system(tmp_path, monkeypatch, length):
-    monkeypatch.delattr(os, "posix_fallocate")  # of Linux alone
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)  # of Linux alone
     array = new_mapped(tmp_path / "a.npy", np.int32, length)
     array[-1:] = 7
     array.flush()
 
-    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= 4 * length
+    blocks = getattr((tmp_path / "a.npy").stat(), "st_blocks", None)  # not on Windows
+    assert blocks is None or blocks * 512 >= 4 * length
     assert np.array_equal(np.load(tmp_path / "a.npy"), [*[0] * (length - 1), *[7] * (length > 0)])
