@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import importlib.util
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,6 +70,11 @@ def needed_packages(what: str = "this") -> Iterator[None]:
     except ModuleNotFoundError as error:
         if isinstance(error, FirthError) or not error.name or "." in error.name:
             raise  # a package is there, but incomplete
+        if error.name.lstrip("_") in sys.stdlib_module_names:
+            raise FirthError(
+                f"{what} needs {error.name.lstrip('_')}, which this Python was built without; "
+                "use another Python"
+            ) from error
         raise missing_package(error.name, what) from error
 
 
