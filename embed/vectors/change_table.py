@@ -26,8 +26,6 @@ def read_changes(run: Path) -> dict[str, WordChange] | None:
 
 
 def _read_row(row: dict[str, str]) -> WordChange:
-    # earlier versions named the distance of prototypes, and had that of pairs in its place
-    names = ("prototype", "distance") if "prototype" in row else ("distance", PAIRS)
-    distance, pairs = (row.get(name) for name in names)
+    distance, pairs = (row.get(name) for name in ("distance", PAIRS))
     counts = [int(cell) for name, cell in row.items() if name.startswith(COUNT)]
     return float(distance or ""), counts, None if pairs is None else float(pairs)
