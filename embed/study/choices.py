@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from firth.corpora.common.errors import FirthError, require_torch
@@ -10,12 +9,7 @@ from firth.corpora.common.memory import available_threads
 from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import note
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.datasets.word_pairs import (
-    DEFAULT_SETS,
-    NOT_ENGLISH,
-    TWO_TAGS,
-    default_sets,
-)
+from firth.embed.compare.datasets.word_pairs import BUNDLED, NOT_ENGLISH, TWO_TAGS, default_sets
 from firth.embed.compare.recommend import Features
 from firth.embed.registry import ESTIMATE_MLM, METHODS, resolve
 from firth.embed.study.settings import COMPARE, Study, make_config
@@ -124,7 +118,7 @@ def _choose_sets(study: Study, features: Features) -> tuple[Study, str]:
         missing: list[FirthError] = []
         sets = [path.stem for _, path in default_sets(missing)]
         measured = {} if sets else {"intrinsic": True}
-        lost = [Path(file).stem for _, file in DEFAULT_SETS if Path(file).stem not in sets]
+        lost = [name for name in BUNDLED if name not in (*sets, TWO_TAGS)]
         reasons = [f"{', '.join(lost)}: {missing[0]}"] if missing else []
         try:
             require_torch(TWO_TAGS)

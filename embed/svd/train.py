@@ -167,7 +167,7 @@ class SvdConfig:
     device: str = rare_setting(
         "auto",
         "Where the SVD runs; auto is cuda if available, else cpu.",
-        choices=DEVICES[:3],  # torch has no product of its matrices on mps
+        choices=tuple(device for device in DEVICES if device != "mps"),  # it lacks their products
     )
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)
     memory: str | None = rare_setting(
