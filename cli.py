@@ -40,7 +40,7 @@ COMMANDS = {
     },
     "neighbors": ("embed", "Print the nearest neighbors of words by cosine."),
     "index": ("embed", "Make an index of a run for approximate nearest neighbors."),
-    "similarity": ("embed", "Print the cosine of two words."),
+    "similarity": ("embed", "Print the cosine of two words, or those of A with B and with C."),
     "analogy": ("embed", "Find the word that is to C as B is to A."),
     "compare": ("embed", "Score runs against each other and against one-hot vectors."),
     "learning-curve": ("embed", "Show how each method's scores grow with the size of the text."),

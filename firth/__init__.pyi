@@ -50,6 +50,12 @@ from .embed.query.word_map import map_words as map_words
 from .embed.refine.api import refine_vectors as refine_vectors
 from .embed.refine.config import RefineConfig as RefineConfig
 from .embed.registry import write_model as write_model
+from .embed.resampling.intervals import CosineInterval as CosineInterval
+from .embed.resampling.intervals import NeighborInterval as NeighborInterval
+from .embed.resampling.intervals import NeighborIntervals as NeighborIntervals
+from .embed.resampling.intervals import analogy_intervals as analogy_intervals
+from .embed.resampling.intervals import neighbor_intervals as neighbor_intervals
+from .embed.resampling.intervals import similarity_intervals as similarity_intervals
 from .embed.study.settings import Study as Study
 from .embed.study.settings import read_study as read_study
 from .embed.study.study import study as study

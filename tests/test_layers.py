@@ -30,6 +30,7 @@ embed.protocols embed.registry
 embed.runs
 embed.vectors
 embed.formats embed.svd
+embed.resampling
 embed.query
 embed.word2vec embed.contextual embed.autoencoder
 embed.nplm

@@ -14,6 +14,7 @@ KINDS = {
     "characters": "what the library of tokenizers does with each character",
     "checked": "marks of files whose numbers were checked",
     "corpora": "corpora of texts that were passed in place of a corpus",
+    "draws": "texts by word and document, of runs whose neighbors were asked for with intervals",
     "indexes": "of neighbors, of runs that cannot be written",
     "maps": "places of words by UMAP",
     "occurrences": "where words are, of corpora that cannot be written",

@@ -120,9 +120,26 @@ class View:
         """
         # int64 (n,), of the tokens that shards() yields
         for number, shard in enumerate(self.stored.shards):
-            selected = np.repeat(self.stored.selected(number, self.documents), np.diff(shard.units))
-            kept = selected & (self._rows[shard.ids] >= 0)
-            yield part_heads(shard.heads, kept.astype(np.int64))
+            yield part_heads(shard.heads, self._kept(number).astype(np.int64))
+
+    def units_of_tokens(self, unit: Boundary) -> Iterator[np.ndarray]:
+        """Yield, for each shard, the sentence, paragraph or document of each kept token.
+
+        They are numbered over all shards; of some numbers no token is kept.
+        """
+        # int64 (n,), of the tokens that shards() yields
+        first = 0
+        for number, shard in enumerate(self.stored.shards):
+            offsets = shard.offsets(unit)
+            numbers = first + np.arange(len(offsets) - 1)
+            yield np.repeat(numbers, np.diff(offsets))[self._kept(number)]
+            first += len(numbers)
+
+    def _kept(self, number: int) -> np.ndarray:
+        """Return which tokens of a shard are kept, bool (n_tokens,)."""
+        shard = self.stored.shards[number]
+        selected = np.repeat(self.stored.selected(number, self.documents), np.diff(shard.units))
+        return np.asarray(selected & (self._rows[shard.ids] >= 0))
 
     def clusters(self) -> Iterator[np.ndarray]:
         """Yield, for each shard, the offsets of parts at which a unit of held-out text starts.

@@ -19,6 +19,7 @@ from firth.corpora.common.errors import FirthError
 from firth.corpora.common.reporting import progress
 from firth.corpora.common.threads import thread_count
 from firth.embed.change.periods import PeriodText
+from firth.embed.resampling.drawn_rows import ContextSpace
 from firth.embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
 from firth.embed.svd.ppmi import keep_probabilities, pmi_factors, weigh
 from firth.embed.svd.train import SvdConfig
@@ -30,13 +31,10 @@ _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is
 
 
 @dataclass(frozen=True, eq=False)
-class JointSpace:
+class JointSpace(ContextSpace):
     """Vectors of words in periods, and what maps any other row of counts into their space."""
 
     vectors: np.ndarray  # float32 (K, V, D)
-    basis: np.ndarray  # float32 (V, D): V S^(p-1)
-    keep: np.ndarray  # float64 (V,): subsampling of contexts
-    factors: np.ndarray  # float64 (V,): PMI is log(count * factor / sum of count * keep)
 
 
 def joint_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> JointSpace:
@@ -63,7 +61,7 @@ def joint_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> Jo
     basis = (found.right * powers).astype(np.float32)
     rows = _weigh(stacked, np.tile(keep, len(texts)), svd)[:, :n_words]
     vectors = np.asarray(rows @ basis).reshape(len(texts), n_words, -1)
-    return JointSpace(vectors, basis, keep, factors)
+    return JointSpace(basis, keep, factors, vectors)
 
 
 def _weigh(counts: Cooccurrences, keep: np.ndarray, svd: SvdConfig) -> Any:

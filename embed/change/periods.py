@@ -21,6 +21,7 @@ _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _DECADE = re.compile(r"(-?\d*)0s")
 _DATE = re.compile(r"\s*(-?\d{4,})-\d\d(-\d\d([T ].*)?)?\s*")  # ISO 8601
 _NO_PERIOD = -1
+_NAMED = 5  # strata that are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,8 @@ class Periods:
     stored: StoredText  # of all documents, shards of the first corpus first
     period_of: np.ndarray  # int64 (n_documents,), by document; -1 if it is of no period
     by: str | None = None  # the field that divides the documents
+    within: tuple[str, ...] = ()  # the fields in which the documents of a stratum are alike
+    strata: np.ndarray | None = None  # int64 (n_documents,)
 
     def text_of(self, number: int) -> StoredText:
         """Return the text of a period, as views read it."""
@@ -112,11 +115,14 @@ def _read_text(stored: StoredText, view: View, sizes: np.ndarray) -> PeriodText:
     return PeriodText(np.concatenate(rows), bounds, documents, own.counts)
 
 
-def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
+def read_periods(
+    corpus: Corpus, by: str, periods: Sequence[str], within: Sequence[str] = ()
+) -> Periods:
     """Sort the documents of a corpus into periods by a kept field.
 
     A period is a value of the field, or a range of numbers ``A-B``, with both ends, or a decade
-    ``1840s``; it may be written with spaces or an en dash. ISO dates are of their year.
+    ``1840s``; it may be written with spaces or an en dash. ISO dates are of their year. Documents
+    that are alike in the fields ``within`` are a stratum; those of one period only are left out.
     """
     if len(periods) < 2:
         raise SettingError(
@@ -140,7 +146,38 @@ def read_periods(corpus: Corpus, by: str, periods: Sequence[str]) -> Periods:
     without = sum(not value.strip() for value in values)
     if without:
         note(f"{without:,} of {len(values):,} documents have no {by} and are left out")
-    return Periods(periods, [corpus], corpus.stored, period_of, by)
+    strata = _strata(corpus, within, period_of, periods) if within else None
+    return Periods(periods, [corpus], corpus.stored, period_of, by, tuple(within), strata)
+
+
+def _strata(
+    corpus: Corpus, within: Sequence[str], period_of: np.ndarray, periods: Sequence[str]
+) -> np.ndarray:
+    """Return the stratum of each document; take those of one period only out of their period."""
+    # period_of: int64 (n_documents,), is changed; returns int64 (n_documents,)
+    columns = [kept_field(corpus, field) for field in within]
+    names, strata = np.unique(
+        ["\x1f".join(values) for values in zip(*columns, strict=True)], return_inverse=True
+    )
+    table = np.zeros((len(names), len(periods)), np.int64)
+    inside = period_of >= 0
+    np.add.at(table, (strata[inside], period_of[inside]), 1)
+    alone = (table > 0).sum(axis=1) == 1
+    empty = np.flatnonzero(~table[~alone].any(axis=0))
+    if len(empty):
+        raise SettingError(
+            f"`within={','.join(within)}`: {periods[empty[0]]} has no documents that are alike to "
+            "those of another period in it; pass other fields, or longer periods"
+        )
+    if alone.any():
+        some = [", ".join(filter(None, name.split("\x1f"))) or "empty" for name in names[alone]]
+        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+        note(
+            f"{int(table[alone].sum()):,} documents are left out, since only one period has their "
+            f"{' and '.join(within)}: {'; '.join(some[:_NAMED])}{more}"
+        )
+        period_of[alone[strata]] = _NO_PERIOD
+    return np.asarray(strata, np.int64)
 
 
 def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:

@@ -236,7 +236,12 @@ class WordChanges:
         with new_run(Path(out), maker, force=force) as run:
             self.word_vectors().save(run.path)
             self.table.write(run.path / CHANGE)
-            options |= {"by": self.periods.by, "periods": self.names, **self.recipe}
+            options |= {
+                "by": self.periods.by,
+                "within": list(self.periods.within),
+                "periods": self.names,
+                **self.recipe,
+            }
             run.describe(METHOD, options, None, seeds=[self.config.seed], corpora=corpora)
         return WordVectors.open(out)
 

@@ -28,7 +28,7 @@ from firth.embed.change.spaces import spaces_of, train_spaces
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder
-from firth.embed.vectors.resampling import pooled_p, typical
+from firth.embed.resampling.chance import pooled_p, typical
 from firth.embed.vectors.source import describe_source
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words
@@ -127,7 +127,9 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
         distances = cosine_distances(space.vectors[0, rows], space.vectors[-1, rows])
         columns = {"distances": distances, "steps": steps}
         return Measured(rows, space.vectors, columns, no_p, recipe)
-    dealt = dealt_text(texts, len(compared.words), thread_count(svd.threads))
+    dealt = dealt_text(
+        texts, len(compared.words), thread_count(svd.threads), strata=compared.periods.strata
+    )
     found = permuted_distances(
         dealt, space, rows, svd, permutations=permutations, seed=settings.seed
     )

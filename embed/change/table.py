@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from firth.embed.change.periods import PeriodText
+from firth.embed.resampling.chance import ONE_DOCUMENT, top_counts
 from firth.embed.vectors.change_table import COUNT, PAIRS
-from firth.embed.vectors.resampling import ONE_DOCUMENT, top_counts
 from firth.embed.vectors.wordlist import escape
 
 

@@ -36,6 +36,7 @@ def word_changes(
     *,
     by: str | None = None,
     periods: Sequence[str] = (),
+    within: Sequence[str] = (),
     words: Sequence[str] | None = None,
     require: Sequence[str] = (),
     out: str | Path | None = None,
@@ -69,6 +70,10 @@ def word_changes(
     periods : sequence of str
         Two or more values of the field, or ranges of numbers such as ``1840-1869``, or
         decades such as ``1840s``; ISO dates count by their year.
+    within : sequence of str
+        Kept fields, such as genre. Documents are dealt out only among those that are alike in
+        them, so that other shares of genres in the later period are no change of words. Documents
+        of which there are none alike in another period are left out.
     words : sequence of str, optional
         Words that must be compared, checked before anything is measured. ``contextual`` compares
         these only, by default all that are frequent enough.
@@ -99,6 +104,10 @@ def word_changes(
         refuse_existing(Path(out), force)
     vectors = _open_vectors(corpus, other)
     settings = _with_route(settings, vectors)
+    if within and (vectors or other is not None or settings.route not in (None, "svd-joint")):
+        raise SettingError(
+            "`within` deals out the documents of one corpus by `route=svd-joint`; leave it out"
+        )
     if vectors and (by is not None or periods):
         raise SettingError("`by` and `periods` divide one corpus; vectors are periods themselves")
     runs = [Run.open(each.path) for each in vectors if each.path is not None]
@@ -107,7 +116,9 @@ def word_changes(
     else:
         remedy = "pass the corpora instead of the runs"
         corpora: list[Any] = [run.corpus(remedy=remedy) for run in runs] or [corpus, other]
-        compared = _frequent_words(_choose(corpora, by, many(periods)), settings, trained=vectors)
+        compared = _frequent_words(
+            _choose(corpora, by, many(periods), many(within)), settings, trained=vectors
+        )
     needed = [compared.row(word) for word in (*many(words or ()), *many(require))]
     found = measure(dataclasses.replace(compared, needed=needed), vectors, only=bool(words))
     counts = compared.counts[:, found.rows]
@@ -194,7 +205,9 @@ def _frequent_words(
     )  # fmt: skip
 
 
-def _choose(given: Sequence[Any], by: str | None, periods: Sequence[str]) -> Periods:
+def _choose(
+    given: Sequence[Any], by: str | None, periods: Sequence[str], within: Sequence[str]
+) -> Periods:
     """Open one or two corpora, and choose the documents of the periods."""
     present = [each for each in given if each is not None]
     opened = [each if isinstance(each, Corpus) else Corpus.open(each) for each in present]
@@ -208,7 +221,7 @@ def _choose(given: Sequence[Any], by: str | None, periods: Sequence[str]) -> Per
         return two_corpora(*opened)
     if by is None or not periods:
         raise SettingError("pass two corpora, or one with `by` and `periods`")
-    return read_periods(opened[0], by, periods)
+    return read_periods(opened[0], by, periods, within)
 
 
 def _tested(counts: np.ndarray, settings: ChangeConfig, names: Sequence[str]) -> np.ndarray:

@@ -7,6 +7,7 @@ import click
 
 from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
+from firth.embed.commands.intervals import interval_options
 
 
 @click.command("analogy", cls=Command)
@@ -21,6 +22,7 @@ from firth.corpora.common.memory import memory_option
 @option("-k", default=10, help="Answers per question.")
 @option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @memory_option
+@interval_options(excludes=["--add-contexts", "--memory"])
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line.")
 def command(
@@ -30,6 +32,9 @@ def command(
     k: int,
     add_contexts: bool,
     memory: str | None,
+    resamples: int | None,
+    unit: str | None,
+    corpus: Path | None,
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
@@ -45,10 +50,13 @@ def command(
     Example:
         firth analogy out/svd man king woman
         firth analogy out/svd france paris japan --method 3cosmul -k 3
+        firth analogy out/svd man king woman --resamples 100
     """
     from firth.corpora.common.console import padded, print_json
+    from firth.embed.commands.intervals import print_intervals
     from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.resampling.intervals import analogy_intervals
     from firth.embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
@@ -57,6 +65,17 @@ def command(
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)
+        if resamples is not None and a is not None and b is not None and c is not None:
+            intervals = analogy_intervals(
+                vectors, a, b, c, k, method, resamples=resamples, unit=unit,
+                corpora=[] if corpus is None else [corpus],
+            )  # fmt: skip
+            if not as_json:
+                print_intervals(intervals, f"{a} : {b} = {c} : ?")
+            else:
+                said = intervals.to_json()
+                click.echo(json.dumps(said, ensure_ascii=False)) if json_lines else print_json(said)
+            return
         answers: list[Neighbor] = []
         if a is not None and b is not None and c is not None:
             answers = analogy(vectors, a, b, c, k, method)

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     group="Periods",
 )
 @option(
+    "--within",
+    metavar="FIELD,...",
+    group="Periods",
+    help="Kept fields, such as genre: chance is measured among documents that are alike in them.",
+)
+@option(
     "--words",
     metavar="WORD,...",
     help="Show these words only; contextual reads no other.",
@@ -80,6 +86,7 @@ def command(
     other: Path | None,
     by: str | None,
     periods: str | None,
+    within: str | None,
     words: str | None,
     top: int,
     k: int,
@@ -101,8 +108,10 @@ def command(
     periods at random, each period with as many tokens of the word as it has, so
     that a change of frequency alone is none; q is p corrected for the number of
     words (false discovery rate). With more than two periods, step is the distance
-    from the period before. "1 document" marks words that have half of their tokens
-    in a single document, such as names.
+    from the period before. With --within documents are dealt out only among those
+    that are alike in these fields, so that a change of genres or authors from one
+    period to the next is not taken for a change of words. "1 document" marks words
+    that have half of their tokens in a single document, such as names.
 
     \b
     Example:
@@ -110,6 +119,7 @@ def command(
         firth change out/novels --by year --periods 1840-1869,1890-1920
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
+        firth change out/novels --by year --periods 1840-1869,1890-1920 --within genre
         firth change out/letters out/diaries --report change.html --out out/change
         firth change out/letters-sg out/diaries-sg
         firth change letters.vec diaries.vec --words home,war
@@ -139,7 +149,8 @@ def command(
             "--plot needs neighbors, which --route contextual finds among --words; name more"
         )
     changes = word_changes(
-        corpus, other, config, by=by, periods=split_list(periods), words=asked,
+        corpus, other, config, by=by, periods=split_list(periods),
+        within=split_list(within), words=asked,
         require=() if plot is None else [plot[1]], out=out, force=force,
     )  # fmt: skip
     if plot is not None:
@@ -152,6 +163,7 @@ def command(
     if as_json:
         print_json({
             "corpus": str(corpus), "other": None if other is None else str(other), "by": by,
+            "within": list(changes.periods.within),
             "periods": changes.names, "route": changes.config.route, "n_tested": len(changes.table),
             "n_untested": changes.n_untested, "no_p": changes.no_p,
             "words": [dataclasses.asdict(word) for word in shown],

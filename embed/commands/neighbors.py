@@ -8,6 +8,7 @@ import click
 
 from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
+from firth.embed.commands.intervals import interval_options
 
 
 @click.command("neighbors", cls=Command)
@@ -37,6 +38,7 @@ from firth.corpora.common.memory import memory_option
     help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
 @memory_option
+@interval_options(excludes=["--approximate", "--add-contexts", "--context", "--memory"])
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
@@ -48,6 +50,9 @@ def command(
     contexts: tuple[str, ...],
     layers: str | None,
     memory: str | None,
+    resamples: int | None,
+    unit: str | None,
+    corpus: Path | None,
     as_json: bool,
 ) -> None:
     """Print the nearest neighbors of words by cosine.
@@ -56,12 +61,14 @@ def command(
     WORDs they are read from standard input; words from a pipe are answered in
     one pass. If RUN has n-grams or pieces, words outside its vocabulary are
     composed from them. If it has an encoder, --context queries words in their
-    context.
+    context. With --resamples the cosines have intervals, and a neighbor is stable
+    if it would be among the K nearest in 90 % of texts of the same kind.
 
     \b
     Example:
         firth neighbors out/svd king paris -k 5
         firth neighbors out/svd --json < words.txt
+        firth neighbors out/svd king --resamples 100
         firth neighbors out/svd king --approximate
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
@@ -89,7 +96,11 @@ def command(
 
     def answer(query: list[str]) -> None:
         found = [w for w in find_words(vectors, query, skip_unknown=skip_unknown) if w is not None]
-        _print(vectors, list(dict.fromkeys(found)), k, as_json, index)
+        words = list(dict.fromkeys(found))
+        if resamples is None:
+            _print(vectors, words, k, as_json, index)
+        else:
+            _print_intervals(vectors, words, k, as_json, resamples, unit, corpus)
 
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
@@ -115,6 +126,24 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) ->
         return
     for word, neighbors in answers.items():
         print_neighbors(word, neighbors)
+
+
+def _print_intervals(
+    vectors: Any, words: list[str], k: int, as_json: bool, resamples: int, unit: str | None,
+    corpus: Path | None,
+) -> None:  # fmt: skip
+    """Print the neighbors of distinct words with intervals."""
+    from firth.corpora.common.console import print_json
+    from firth.embed.commands.intervals import print_intervals
+    from firth.embed.resampling.intervals import neighbor_intervals
+
+    corpora = [] if corpus is None else [corpus]
+    found = neighbor_intervals(vectors, words, k, resamples=resamples, unit=unit, corpora=corpora)
+    if as_json:
+        print_json({word: each.to_json() for word, each in zip(words, found, strict=True)})
+        return
+    for word, each in zip(words, found, strict=True):
+        print_intervals(each, word)
 
 
 def _print_in_context(

@@ -2,18 +2,24 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
+from firth.embed.commands.intervals import interval_options
+
+if TYPE_CHECKING:
+    from firth.embed.resampling.intervals import CosineInterval
 
 
 @click.command("similarity", cls=Command)
 @click.argument("run", type=PATH)
-@click.argument("words", nargs=-1, metavar="[A B]")
+@click.argument("words", nargs=-1, metavar="[A B [C]]")
 @option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
 @memory_option
+@interval_options(excludes=["--add-contexts", "--memory"])
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line.")
 def command(
@@ -21,11 +27,15 @@ def command(
     words: tuple[str, ...],
     add_contexts: bool,
     memory: str | None,
+    resamples: int | None,
+    unit: str | None,
+    corpus: Path | None,
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
-    """Print the cosine of two words.
+    """Print the cosine of two words, or those of A with B and with C.
 
+    With --resamples they have intervals, and so has the difference of two cosines.
     RUN is a run directory, a vectors file or a Hugging Face folder. Without A
     and B, pairs are read from standard input, one per line. If RUN has n-grams
     or pieces, words outside its vocabulary are composed from them.
@@ -33,27 +43,61 @@ def command(
     \b
     Example:
         firth similarity out/svd king queen
+        firth similarity out/svd king queen prince --resamples 100
         firth similarity out/svd --json < pairs.txt
     """
     from firth.corpora.common.console import padded, print_json
     from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.resampling.intervals import CosineInterval, similarity_intervals
     from firth.embed.vectors.neighbors import similarity
 
-    if len(words) not in (0, 2):
-        raise click.UsageError(f"expected two words, got {len(words)}")
+    if len(words) not in (0, 2, 3):
+        raise click.UsageError(f"expected two or three words, got {len(words)}")
     vectors = open_queried(run, add_contexts=add_contexts, memory=memory)
 
     def answer(query: list[str], json_lines: bool = True) -> None:
-        a, b = find_words(vectors, query, skip_unknown=skip_unknown)
-        cosine = None if a is None or b is None else similarity(vectors, a, b)
+        found = find_words(vectors, query, skip_unknown=skip_unknown)
+        known = [word for word in found if word is not None]
+        values: list[CosineInterval] = []
+        if len(known) == len(query) and resamples is None:
+            cosines = [similarity(vectors, known[0], other) for other in known[1:]]
+            differences = [cosines[0] - cosines[1]] if len(cosines) == 2 else []
+            values = [CosineInterval(each, None, None) for each in [*cosines, *differences]]
+        elif len(known) == len(query):
+            assert resamples is not None
+            values = similarity_intervals(
+                vectors, known[0], known[1:], resamples=resamples, unit=unit,
+                corpora=[] if corpus is None else [corpus],
+            )  # fmt: skip
         if as_json:
-            result = {"a": a or query[0], "b": b or query[1], "cosine": cosine}
+            names = [word or text for word, text in zip(found, query, strict=True)]
+            result = _as_object(names, values, bounded=resamples is not None)
             click.echo(json.dumps(result, ensure_ascii=False)) if json_lines else print_json(result)
-        elif a is not None and b is not None:
-            click.echo(f"{padded(a, 16)} {padded(b, 16)} {cosine:7.4f}")
+            return
+        for other, value in zip([*known[1:], ""], values, strict=False):
+            first = known[0] if other else "difference"
+            bounds = "" if value.low is None else f"  {value.low:7.4f} {value.high:7.4f}"
+            click.echo(f"{padded(first, 16)} {padded(other, 16)} {value.value:7.4f}{bounds}")
 
     if words:
         answer(list(words), json_lines=False)
     else:
         answer_each("two words> ", 2, answer)
+
+
+def _as_object(
+    names: list[str], values: "list[CosineInterval]", *, bounded: bool
+) -> dict[str, Any]:
+    """Return the cosines as a JSON object; null for words that were skipped."""
+
+    def entry(value: "CosineInterval | None") -> dict[str, Any]:
+        bounds = {"low": value and value.low, "high": value and value.high} if bounded else {}
+        return {"cosine": value and value.value, **bounds}
+
+    a, b, *c = names
+    result = {"a": a, "b": b, **entry(values[0] if values else None)}
+    if c:
+        result["c"] = {"word": c[0], **entry(values[1] if values else None)}
+        result["difference"] = entry(values[2] if values else None)
+    return result

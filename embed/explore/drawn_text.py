@@ -14,7 +14,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.shards import Shard
 from firth.corpora.store.view import StoredText
 from firth.corpora.store.vocabulary import PRUNED
-from firth.embed.vectors.resampling import top_counts
+from firth.embed.resampling.chance import top_counts
 from firth.embed.vectors.wordlist import index_words
 
 

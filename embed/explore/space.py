@@ -22,10 +22,10 @@ from firth.embed.explore.why import Explainer
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
+from firth.embed.resampling.chance import ONE_DOCUMENT
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
-from firth.embed.vectors.resampling import ONE_DOCUMENT
 from firth.embed.vectors.search import largest, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 

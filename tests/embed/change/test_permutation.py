@@ -44,10 +44,43 @@ def test_blocks_are_dealt_out_by_the_middle_of_their_tokens(targets):
     blocks = np.repeat(np.arange(9), sizes).astype(np.uint16)
     orders = np.array([rng.permutation(9) for _ in range(30)], np.uint16)
     labels = np.full((30, 9), -1, np.int8)
-    deal(blocks, orders, np.array(targets), labels)
+    deal(blocks, orders, np.array([9]), np.array([targets]), labels)
     for found, order in zip(labels, orders, strict=True):
         expected = naive_deal(sizes, order.tolist(), targets)
         assert {b: int(found[b]) for b in expected} == expected
+
+
+def test_blocks_of_each_stratum_are_dealt_out_apart():
+    rng = np.random.default_rng(1)
+    sizes = np.array([5, 0, 1, 7, 1, 1, 4, 2, 3])
+    blocks = np.repeat(np.arange(9), sizes).astype(np.uint16)
+    strata, targets = [[0, 3, 4, 6], [1, 2, 5, 7, 8]], [[6, 11], [5, 2]]
+    orders = np.array([np.concatenate([rng.permutation(s) for s in strata]) for _ in range(30)])
+    labels = np.full((30, 9), -1, np.int8)
+    deal(blocks, orders.astype(np.uint16), np.array([4, 9]), np.array(targets), labels)
+    for found, order in zip(labels, orders.tolist(), strict=True):
+        for part, wanted in zip((order[:4], order[4:]), targets, strict=True):
+            expected = naive_deal(sizes, part, wanted)
+            assert {b: int(found[b]) for b in expected} == expected
+
+
+def test_blocks_are_of_one_stratum_and_period():
+    texts = [random_text(first, first, 12) for first in (0, 12)]
+    strata = np.arange(24) % 3
+    dealt = dealt_text(texts, V, 1, 8, strata)
+    assert 6 <= len(dealt.periods) <= 14
+    documents = np.repeat(
+        np.concatenate([t.documents for t in texts]),
+        np.concatenate([np.diff(t.offsets) for t in texts]),
+    )
+    rows = np.concatenate([t.rows for t in texts])
+    for word in range(V):  # positions are in the order of the text
+        found = dealt.text.units_of(word)
+        np.testing.assert_array_equal(dealt.strata[found], strata[documents[rows == word]])
+    by_word = [
+        np.bincount(dealt.periods[dealt.text.units_of(w)], minlength=2).tolist() for w in range(V)
+    ]
+    assert by_word == [[int((t.rows == w).sum()) for t in texts] for w in range(V)]
 
 
 def test_there_may_be_hundreds_of_periods():
@@ -59,7 +92,7 @@ def test_single_tokens_keep_the_counts_of_the_periods():
     blocks = np.arange(20, dtype=np.uint16)
     orders = np.array([np.random.default_rng(s).permutation(20) for s in range(9)], np.uint16)
     labels = np.empty((9, 20), np.int8)
-    deal(blocks, orders, np.array([3, 12, 5]), labels)
+    deal(blocks, orders, np.array([20]), np.array([[3, 12, 5]]), labels)
     assert [np.bincount(row).tolist() for row in labels] == [[3, 12, 5]] * 9
 
 

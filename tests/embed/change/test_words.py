@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +25,10 @@ PERIODS = ["early", "late"]
 PROCRUSTES = ChangeConfig(route="procrustes", dim=30, threads=2)
 
 
-def build(folder, lines, field):
-    """Build a corpus of JSON lines with a field."""
+def build(folder, lines, *fields):
+    """Build a corpus of JSON lines with fields."""
     (folder / "in.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    return build_corpus(folder / "in.jsonl", folder / "corpus", read=ReadOptions(keep=(field,)))
+    return build_corpus(folder / "in.jsonl", folder / "corpus", read=ReadOptions(keep=fields))
 
 
 def changing(folder, n_tokens, seed, share):
@@ -268,3 +269,52 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     rows = list(csv.DictReader(io.StringIO(output(*line, "--top", 0, "--csv"))))
     assert len(rows) == 22
     assert [row["word"] for row in rows[:3]] == [word["word"] for word in found["words"]]
+
+
+@pytest.fixture(scope="module")
+def genres(tmp_path_factory):
+    """Return letters and sermons, of which the later period has other shares, and one poem.
+
+    The company of "hand" is of the genre; of "road" it changes from one period to the next.
+    """
+    rng = np.random.default_rng(5)
+    company = {"letter": [f"a{n}" for n in range(12)], "sermon": [f"b{n}" for n in range(12)]}
+    lines = []
+    for number in range(160):
+        period = "early" if number < 80 else "late"
+        genre = "letter" if rng.random() < (0.2 if period == "early" else 0.8) else "sermon"
+        text = []
+        for _ in range(4):
+            text += [*rng.choice(company[genre], 8).tolist(), "hand"]
+            text += rng.choice(company[genre], 8).tolist()
+            text += [*rng.choice([f"{period}{n}" for n in range(12)], 8).tolist(), "road"]
+            text += rng.choice([f"{period}{n}" for n in range(12)], 8).tolist()
+        lines.append({"text": " ".join(text), "period": period, "genre": genre})
+    lines.append({"text": "hand road " * 8, "period": "late", "genre": "poem"})
+    return build(tmp_path_factory.mktemp("genres"), lines, "period", "genre")
+
+
+def test_chance_within_genres_has_their_shares(genres, capsys):
+    settings = ChangeConfig(dim=8, permutations=100, min_count=20)
+    periods: Any = {"by": "period", "periods": ["early", "late"]}
+    plain = word_changes(genres, config=settings, **periods)
+    within = word_changes(genres, config=settings, **periods, within="genre")
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "1 documents are left out, since only one period has their genre: poem"
+    )
+    p = [dict(zip(each.table.words, each.table.p, strict=True)) for each in (plain, within)]
+    assert p[0]["hand"] < 0.05 < p[1]["hand"]
+    assert p[0]["road"] < 0.05 > p[1]["road"]
+    assert within.periods.within == ("genre",)
+
+
+def test_fields_within_which_nothing_can_be_dealt_out_are_refused(genres):
+    periods: Any = {"by": "period", "periods": ["early", "late"]}
+    with pytest.raises(SettingError) as refused:
+        word_changes(genres, **periods, within=["period"])
+    assert str(refused.value) == (
+        "`within=period`: early has no documents that are alike to those of another period in it; "
+        "pass other fields, or longer periods"
+    )
+    with pytest.raises(SettingError, match="`within` deals out the documents of one corpus"):
+        word_changes(genres, config=ChangeConfig(route="procrustes"), **periods, within=["genre"])

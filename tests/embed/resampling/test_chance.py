@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from firth.embed.vectors.resampling import pooled_p, top_counts, typical
+from firth.embed.resampling.chance import pooled_p, top_counts, typical
 
 
 def test_p_is_the_rank_among_words_of_similar_frequency():

@@ -1,0 +1,303 @@
+"""What the intervals of neighbors are worth: coverage, width beside retraining, and speed.
+
+- coverage: fresh synthetic texts of one size, of which some have intervals; how often one holds
+  the mean cosine over the others, for each word and its ten nearest, by frequency; and how often
+  others list a word, by its share.
+- samples: the same of texts of a million words: the articles of Wikipedia, dealt out at random.
+- retrained: a text of a million words (enwiki2015-AB); standard deviations in the fixed space,
+  beside those of vectors trained again on bootstrap draws, by frequency.
+- speed: 16 million words (enwiki2015-AA): what is prepared, one word, all words.
+"""
+
+import argparse
+import itertools
+import json
+import lzma
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+import roles
+
+from firth import build_corpus
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.common.reporting import SilentReporter, reporting_to
+from firth.corpora.datasets.synthetic import SyntheticConfig, documents
+from firth.embed.explore.drawn_text import DrawnCorpus, count_documents
+from firth.embed.resampling.drawn_scores import WIDENED, Scored, draw_scores
+from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
+from firth.embed.resampling.prepared import prepare
+from firth.embed.svd.train import SvdConfig, train_svd
+from firth.embed.vectors.search import top_rows, unit_matrix
+from firth.embed.vectors.word_vectors import WordVectors
+
+ROLE = roles.REPORTING
+WIKIPEDIA, TUNING = "enwiki2015-AA", "enwiki2015-AB"
+NEAREST = 10
+FEWEST = 20  # tokens of a word that is looked at
+FACTORS = (1, 1.1, 1.2, 1.25, 1.3, 1.4)
+SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.99)
+BANDS = (20, 50, 100, 200, 500, 1 << 62)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add sizes."""
+    parser.add_argument("--tokens", type=int, default=300_000, help="of a synthetic text")
+    parser.add_argument("--fresh", type=int, default=60, help="synthetic texts")
+    parser.add_argument("--resampled", type=int, default=4, help="texts with intervals")
+    parser.add_argument("--seed", type=int, default=1, help="of the first synthetic text")
+    parser.add_argument("--groups", type=int, default=100)
+    parser.add_argument("--text", default=WIKIPEDIA, help="of the samples")
+    parser.add_argument("--retrained", type=int, default=60, help="trainings")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these")
+
+
+def main() -> None:
+    """Measure everything, or some parts beside what the file has of others, and write it down."""
+    arguments = harness.parse(__doc__, more=options)
+    found = {}
+    for part in arguments.part or PARTS:
+        with tempfile.TemporaryDirectory() as name, reporting_to(SilentReporter()):
+            found[part] = PARTS[part](Path(name), arguments)
+        print(json.dumps({part: found[part]}, indent=1))
+    if arguments.json and arguments.part:
+        made = harness.machine()
+        found = {part: {**measured, "made": made} for part, measured in found.items()}
+        before = read_json(arguments.json) if arguments.json.exists() else {}
+        write_json(arguments.json, {**before, **found, **made})
+    elif arguments.json:
+        write_json(arguments.json, {"benchmark": "Intervals", **found, **harness.machine()})
+
+
+def coverage(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure how often intervals hold the mean cosine over fresh synthetic texts."""
+    texts = (
+        list(documents(SyntheticConfig(n_tokens=arguments.tokens, seed=arguments.seed + n)))
+        for n in range(arguments.fresh)
+    )
+    about = {"tokens": arguments.tokens, "seed": arguments.seed}
+    return {**about, **_held(folder, texts, arguments.resampled, arguments.groups)}
+
+
+def samples(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Measure the same with texts of a million words."""
+    articles = _articles(arguments.text, 1 << 62)
+    words = sum(len(article.split()) for article in articles)
+    order = np.random.default_rng(arguments.seed).permutation(len(articles))
+    parts = np.array_split(order, words // 1_000_000)
+    texts = ([articles[n] for n in part] for part in parts)
+    return {
+        "text": arguments.text,
+        "tokens": words,
+        **_held(folder, texts, arguments.resampled, arguments.groups),
+    }
+
+
+def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int) -> dict[str, Any]:
+    """Train on texts, resample the first of them, and measure coverage, widths and shares.
+
+    The neighbors are those that a user of a text sees, the nearest by its own run.
+    """
+    svd = SvdConfig(threads=2)
+    runs = [
+        train_svd(build_corpus(text, folder / f"corpus{n}"), svd, folder / f"run{n}")
+        for n, text in enumerate(texts)
+    ]
+    shared = set.intersection(*(set(run.vocabulary) for run in runs))
+    counts = {w: np.median([run.counts[run.row(w)] for run in runs]) for w in shared}
+    words = sorted(word for word in shared if counts[word] >= FEWEST)
+    cosines = np.array([_cosines(run, words) for run in runs], np.float32)
+    for each in cosines:
+        np.fill_diagonal(each, -1)
+    listed = np.array([np.argsort(np.argsort(-each, axis=1), axis=1) < NEAREST for each in cosines])
+    frequency = np.array([counts[word] for word in words])
+    distances, before, higher, ratios, least, shares, found, beyond = ([] for _ in range(8))
+    for number, run in enumerate(runs[:resampled]):
+        others = np.arange(len(runs)) != number
+        near = np.argsort(-cosines[number], axis=1)[:, :CANDIDATES]
+        rows = np.array([run.row(word) for word in words])
+        own = np.take_along_axis(cosines[number], near, axis=1).astype(np.float64)
+        scored = Scored(rows[:, None], rows[near], own)
+        errors, share = draw_scores(prepare(run), scored, NEAREST, groups, seed=number + 1)
+        top = near[:, :NEAREST]
+        means = np.take_along_axis(cosines[others].mean(axis=0), top, axis=1)
+        spread = np.take_along_axis(cosines.std(axis=0, ddof=1), top, axis=1)
+        # of the difference from a mean of so many
+        scale = np.sqrt(1 + 1 / others.sum())
+        middle = own - excess(own, errors)
+        distances.append(np.abs(middle[:, :NEAREST] - means) / scale / errors[:, :NEAREST])
+        before.append(np.abs(own[:, :NEAREST] - means) / scale / errors[:, :NEAREST])
+        higher.append(own[:, :NEAREST] - means)
+        ratios.append(errors[:, :NEAREST] / spread)
+        least.append(np.minimum(frequency[:, None], frequency[top]))
+        often = np.take_along_axis(listed[others].mean(axis=0), near, axis=1)
+        printed = frequency >= FEWEST_TOKENS
+        beyond.append(1 - often[printed].sum(axis=1) / NEAREST)
+        both = printed[:, None] & printed[near]
+        shares.append(share[both])
+        found.append(often[both])
+    away, around, above, widths, rarer, share, often = (
+        np.concatenate(each).ravel()
+        for each in (distances, before, higher, ratios, least, shares, found)
+    )
+    shown = rarer >= FEWEST_TOKENS
+    limits = [*SHARES, 2.0]
+    return {
+        "fresh": len(runs), "resampled": resampled, "words": len(words), "widened": WIDENED,
+        "bands": [
+            {
+                **band, "coverage": float((away[inside] <= 1.96).mean()),
+                "coverage_around_cosine": float((around[inside] <= 1.96).mean()),
+                "above": float(above[inside].mean()), "width": float(np.median(widths[inside])),
+            }
+            for band, inside in _bands(rarer)
+        ],
+        "coverage": float((away[shown] <= 1.96).mean()),
+        "coverage_by_widening": {
+            f"{factor:g}": float((away[shown] * WIDENED <= 1.96 * factor).mean())
+            for factor in FACTORS
+        },
+        "beyond_candidates": float(np.mean(beyond)),
+        "listed_by_share": [
+            {"from": low, "words": int(inside.sum()), "listed": float(often[inside].mean())}
+            for low, high in itertools.pairwise(limits)
+            if (inside := (share >= low) & (share < high)).any()
+        ],
+    }  # fmt: skip
+
+
+def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Compare standard deviations in the fixed space with those of trainings on the draws."""
+    corpus = build_corpus(_articles(TUNING, 1_000_000), folder / "corpus")
+    svd = SvdConfig(threads=2)
+    run = train_svd(corpus, svd, folder / "run")
+    rows = np.flatnonzero(np.asarray(run.counts) >= FEWEST)
+    found = top_rows(run.matrix, unit_matrix(run.matrix, rows).astype(np.float64), NEAREST,
+                     exclude=[[row] for row in rows.tolist()])  # fmt: skip
+    pairs = np.array([(a, b) for a, (near, _) in zip(rows, found, strict=True) for b in near])
+    start = time.perf_counter()
+    prepared = prepare(run)
+    scored = Scored(rows[:, None], pairs[:, 1].reshape(len(rows), -1),
+                    np.array([scores for _, scores in found]))  # fmt: skip
+    fixed = draw_scores(prepared, scored, 5, arguments.groups, seed=1)[0].ravel()
+    seconds = {"fixed": time.perf_counter() - start}
+    shape = count_documents(corpus.stored), arguments.retrained
+    copies = np.random.default_rng(2).poisson(1, shape)
+    words = [run.vocabulary[row] for row in range(len(run))]
+    sums, squares, n = np.zeros((3, len(pairs)))
+    start = time.perf_counter()
+    for draw in range(arguments.retrained):
+        own = DrawnCorpus(corpus, corpus.stored, copies[:, draw], f"draw{draw}")
+        again = train_svd(own, svd)
+        places = np.array([-1 if (row := again.row(w)) is None else row for w in words])[pairs]
+        both = (places >= 0).all(axis=1)
+        units = unit_matrix(again.matrix)
+        cosines = np.einsum("nd,nd->n", *(units[places[both, side]] for side in (0, 1)))
+        sums[both] += cosines
+        squares[both] += cosines.astype(np.float64) ** 2
+        n[both] += 1
+    seconds["retrained"] = time.perf_counter() - start
+    known = n > arguments.retrained / 2
+    free = np.sqrt(np.maximum(squares - sums**2 / np.maximum(n, 1), 0) / np.maximum(n - 1, 1))
+    least = np.asarray(run.counts)[pairs].min(axis=1)
+    return {
+        "words": len(rows), "groups": arguments.groups, "trainings": arguments.retrained,
+        "seconds": seconds,
+        "bands": [
+            {**band, **_quartiles(fixed[inside] / free[inside])}
+            for band, inside in _bands(np.where(known & (free > 0), least, 0))
+        ],
+    }  # fmt: skip
+
+
+def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Time what is prepared, one word and all words; count the entrants that are missed."""
+    corpus = build_corpus(roles.open_text(WIKIPEDIA, role=ROLE), folder / "corpus")
+    run = train_svd(corpus, SvdConfig(threads=2), folder / "run")
+    seconds: dict[str, Any] = {}
+    start = time.perf_counter()
+    prepared = prepare(run)
+    seconds["prepare"] = time.perf_counter() - start
+    start = time.perf_counter()
+    prepared = prepare(run)
+    seconds["open"] = time.perf_counter() - start
+    counts = np.asarray(run.counts)
+    for name, row in {"king": run.row("king"), "the": run.row("the"), "a word of 100": int(
+            np.searchsorted(-counts, -100))}.items():  # fmt: skip
+        start = time.perf_counter()
+        draw_scores(prepared, _scored(run, np.array([row])), NEAREST, arguments.groups, seed=1)
+        seconds[name] = time.perf_counter() - start
+    start = time.perf_counter()
+    everything = _scored(run, np.arange(len(run)))
+    seconds["candidates"] = time.perf_counter() - start
+    start = time.perf_counter()
+    draw_scores(prepared, everything, NEAREST, arguments.groups, seed=1)
+    seconds["all words"] = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    sizes = {
+        name: int(getattr(prepared.text, name).nbytes) for name in ("text", "positions", "units")
+    }
+    return {
+        "seconds": seconds, "words": len(run), "groups": arguments.groups, "peak_bytes": peak,
+        "cache_bytes": sum(sizes.values()) + prepared.space.basis.nbytes,
+    }  # fmt: skip
+
+
+def _scored(run: WordVectors, rows: np.ndarray) -> Scored:
+    """Return the nearest words of some words."""
+    units = unit_matrix(run.matrix, rows).astype(np.float64)
+    found = top_rows(run.matrix, units, CANDIDATES, exclude=[[row] for row in rows.tolist()])
+    return Scored(rows[:, None], *(np.array([each[side] for each in found]) for side in (0, 1)))
+
+
+def _bands(counts: np.ndarray) -> Iterator[tuple[dict[str, int], np.ndarray]]:
+    """Yield bands of frequency, and which pairs are in each by their rarer word."""
+    for low, high in itertools.pairwise(BANDS):
+        inside = (counts >= low) & (counts < high)
+        if inside.any():
+            yield {"from": low, "pairs": int(inside.sum())}, inside
+
+
+def _quartiles(ratios: np.ndarray) -> dict[str, float]:
+    """Return the median and quartiles of ratios, and an interval of the median by halves."""
+    low, median, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+    return {"ratio": float(median), "low_quartile": float(low), "high_quartile": float(high)}
+
+
+def _cosines(run: WordVectors, words: list[str]) -> np.ndarray:
+    """Return the cosines of all pairs of words, float64 (n, n)."""
+    units = unit_matrix(run.matrix, np.array([run.row(word) for word in words])).astype(np.float64)
+    return np.asarray(units @ units.T)
+
+
+def _articles(name: str, most_words: int) -> list[str]:
+    """Return the first articles of a text, of about so many words."""
+    articles, lines, done = [], [], 0
+    with lzma.open(roles.open_text(name, role=ROLE), "rt", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("<doc"):
+                lines = []
+            elif line.startswith("</doc"):
+                articles.append("".join(lines))
+                done += len(articles[-1].split())
+                if done >= most_words:
+                    break
+            else:
+                lines.append(line)
+    return articles
+
+
+PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
+    "coverage": coverage,
+    "samples": samples,
+    "retrained": retrained,
+    "speed": speed,
+}
+
+if __name__ == "__main__":
+    main()

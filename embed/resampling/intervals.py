@@ -1,0 +1,375 @@
+"""Intervals of cosines, and how sure the nearest words are, over texts of the same kind."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import many
+from firth.corpora.store.concordance import require_at_least
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.resampling.drawn_scores import WIDENED, Scored, cosines, draw_cosines, draw_scores
+from firth.embed.resampling.prepared import Prepared, prepare
+from firth.embed.vectors.neighbors import (
+    METHODS,
+    analogy,
+    known_word,
+    nearest,
+    similarity,
+    vector_of,
+)
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
+
+CANDIDATES = 100  # best words of a run, of which others may be among the k best of another text
+STABLE = 0.9  # share of other texts from which on a neighbor is stable
+ENTERS = 0.25  # share of other texts from which on a word outside the list is named
+FEWEST_TOKENS = 100  # of a word and its neighbor, below which the nearest are mostly chance
+_FEWEST = 5  # units with a word, below which they say too little of it
+_FEWEST_GROUPS = 20
+_NORMAL = 1.96  # standard deviations of a 95 % interval
+_EPSILON = 0.001  # as of 3cosmul
+
+
+@dataclass(frozen=True)
+class CosineInterval:
+    """A cosine with what the text says of it.
+
+    Attributes
+    ----------
+    value : float
+        The cosine of the run, or a difference of two.
+    low, high : float or None
+        The ends of the 95 % interval; None if a word occurs in too few units.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class NeighborInterval:
+    """A word near to another, and how sure that is.
+
+    Attributes
+    ----------
+    word : str
+        The neighbor.
+    score : float
+        The cosine, or the score of the analogy method.
+    low, high : float or None
+        The ends of the 95 % interval, which is lower than around the score, since words are listed
+        for high scores; None if a word has fewer than 100 tokens or too few units.
+    share : float or None
+        Of simulated other texts in which it is among the k best.
+    rank : int
+        By the score, from 1.
+    """
+
+    word: str
+    score: float
+    low: float | None
+    high: float | None
+    share: float | None
+    rank: int
+
+    @property
+    def stable(self) -> bool:
+        """Whether it is among the k best in at least 90 % of simulated other texts."""
+        return self.share is not None and self.share >= STABLE
+
+
+@dataclass(frozen=True)
+class NeighborIntervals:
+    """The nearest words of a word, or the answers to an analogy, and those that may be among them.
+
+    Attributes
+    ----------
+    words : list of str
+        The query.
+    neighbors : list of NeighborInterval
+        The k best.
+    entrants : list of NeighborInterval
+        Words beyond them that are among the k best in a quarter of these texts or more.
+    n_units : list of float
+        Units in which each word of the query occurs, as if all had equally many of its tokens.
+    unit : str
+        What the text was divided into.
+    resamples : int
+        Groups of units that were asked for.
+    """
+
+    words: list[str]
+    neighbors: list[NeighborInterval]
+    entrants: list[NeighborInterval]
+    n_units: list[float]
+    unit: str
+    resamples: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON data."""
+        return asdict(self)
+
+
+def neighbor_intervals(
+    run: WordVectors | str | Path,
+    words: str | Sequence[str],
+    k: int = 10,
+    *,
+    resamples: int = 100,
+    seed: int = 1,
+    unit: str | None = None,
+    corpora: Sequence[str | Path] = (),
+) -> list[NeighborIntervals]:
+    """Find the nearest words of some words, with intervals of their cosines.
+
+    Documents are divided at random into groups. Without each group in turn, the counts of a word
+    are added up again and folded into the space of the run, whose contexts are held fixed (the
+    delete-a-group jackknife). An interval is 1.96 standard deviations on each side of the cosine,
+    less what is expected of words that are listed for high cosines; docs/intervals.md has the
+    formulas and the coverage.
+
+    Parameters
+    ----------
+    run : WordVectors, str or Path
+        A run of ``train-svd``; its corpus is read.
+    words : str or sequence of str
+        Words of the vocabulary.
+    k : int
+        Neighbors per word, at most 50.
+    resamples : int
+        Groups, 20 or more.
+    seed : int
+        Seed of the groups, which are the same for all words.
+    unit : {"document", "paragraph", "sentence"}, optional
+        What is grouped; by default documents, or paragraphs or sentences if documents are fewer
+        than 20.
+    corpora : sequence of str or Path
+        Where the corpus is, if it was moved.
+
+    Returns
+    -------
+    list of NeighborIntervals
+        One for each word.
+
+    Raises
+    ------
+    SettingError
+        If the run is of another method or has too little text.
+    ArtifactError
+        If the corpus is not found, or has changed.
+    UnknownWordError
+        If a word has no vector.
+    """
+    words = many(words)
+    opened = _Opened(run, k, resamples, seed, unit, corpora)
+    if not words:
+        return []
+    queries = [[known_word(opened.vectors, word)] for word in words]
+    best = nearest(opened.vectors, [word for [word] in queries], max(k, CANDIDATES))
+    return opened.described(queries, best, k, cosines)
+
+
+def analogy_intervals(
+    run: WordVectors | str | Path,
+    a: str,
+    b: str,
+    c: str,
+    k: int = 10,
+    method: str = METHODS[0],
+    *,
+    resamples: int = 100,
+    seed: int = 1,
+    unit: str | None = None,
+    corpora: Sequence[str | Path] = (),
+) -> NeighborIntervals:
+    """Answer "a is to b as c is to which word?", with intervals of the scores.
+
+    Parameters
+    ----------
+    run
+        As of :func:`firth.neighbor_intervals`.
+    a, b, c, k, method
+        As of :func:`firth.analogy`.
+    resamples, seed, unit, corpora
+        As of :func:`firth.neighbor_intervals`.
+
+    Returns
+    -------
+    NeighborIntervals
+        The answers.
+    """
+    opened = _Opened(run, k, resamples, seed, unit, corpora)
+    words = [known_word(opened.vectors, word) for word in (a, b, c)]
+    best = analogy(opened.vectors, words[0], words[1], words[2], max(k, CANDIDATES), method)
+    score = _added if method == METHODS[0] else _multiplied
+    [answer] = opened.described([words], [best], k, score)
+    return answer
+
+
+def similarity_intervals(
+    run: WordVectors | str | Path,
+    a: str,
+    others: str | Sequence[str],
+    *,
+    resamples: int = 100,
+    seed: int = 1,
+    unit: str | None = None,
+    corpora: Sequence[str | Path] = (),
+) -> list[CosineInterval]:
+    """Compute the cosine of a word with others; of two, also the difference.
+
+    Parameters
+    ----------
+    run
+        As of :func:`firth.neighbor_intervals`.
+    a : str
+        A word.
+    others : str or sequence of str
+        One word or two.
+    resamples, seed, unit, corpora
+        As of :func:`firth.neighbor_intervals`.
+
+    Returns
+    -------
+    list of CosineInterval
+        A cosine for each of ``others``, and of two the first less the second, paired over the
+        groups.
+    """
+    opened = _Opened(run, 1, resamples, seed, unit, corpora)
+    words = [known_word(opened.vectors, word) for word in (a, *many(others))]
+    if not 2 <= len(words) <= 3:
+        raise SettingError(f"`others` must be one word or two, got {len(words) - 1}")
+    [rows] = opened.rows([words])
+    pairs = np.array([(rows[0], row) for row in rows[1:]])
+    away = draw_cosines(opened.prepared, pairs, resamples, seed)
+    errors = [
+        error if opened.enough(*pair) else None
+        for pair, error in zip(pairs.tolist(), np.sqrt((away**2).sum(axis=1)), strict=True)
+    ]
+    found = [similarity(opened.vectors, words[0], word) for word in words[1:]]
+    answers = [
+        CosineInterval(value, *_bounds(value, error, 1.0))
+        for value, error in zip(found, errors, strict=True)
+    ]
+    if len(found) == 2:
+        error = np.sqrt(((away[0] - away[1]) ** 2).sum()) if opened.enough(*rows) else None
+        difference = found[0] - found[1]
+        answers.append(CosineInterval(difference, *_bounds(difference, error, 2.0)))
+    return answers
+
+
+class _Opened:
+    """A run whose text can be resampled."""
+
+    def __init__(
+        self, run: WordVectors | str | Path, k: int, resamples: int, seed: int, unit: str | None,
+        corpora: Sequence[str | Path],
+    ) -> None:  # fmt: skip
+        require_at_least(1, k=k)
+        require_at_least(_FEWEST_GROUPS, resamples=resamples)
+        require_at_least(0, seed=seed)
+        if k > CANDIDATES // 2:
+            raise SettingError(f"k must be at most {CANDIDATES // 2} with `resamples`, got {k}")
+        self.vectors = run if isinstance(run, WordVectors) else load_vectors(run)
+        self.prepared: Prepared = prepare(self.vectors, corpora, unit)
+        self._resamples, self._seed = resamples, seed
+        self._spread: dict[int, float] = {}
+
+    def spread(self, row: int) -> float:
+        """Return the units with a word, as if all had equally many of its tokens."""
+        if row not in self._spread:
+            self._spread[row] = self.prepared.spread(row)
+        return self._spread[row]
+
+    def enough(self, *rows: int) -> bool:
+        """Return whether words occur in enough units."""
+        return all(self.spread(row) >= _FEWEST for row in rows)
+
+    def tokens(self, *rows: int) -> int:
+        """Return the tokens of the rarest of some words."""
+        return int(self.prepared.text.counts[list(rows)].min())
+
+    def rows(self, queries: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Return the rows of words; raise if one has none."""
+        found = []
+        for words in queries:
+            rows = [self.vectors.row(word) for word in words]
+            for word, row in zip(words, rows, strict=True):
+                if row is None:
+                    vector_of(self.vectors, word)  # raises if it cannot be composed either
+                    raise SettingError(
+                        f"{self.vectors.name}: {word!r} is not in the vocabulary, so it has no "
+                        "interval"
+                    )
+            found.append([row for row in rows if row is not None])
+        return found
+
+    def described(
+        self, queries: Sequence[list[str]], best: Sequence[Any], k: int, score: Any
+    ) -> list[NeighborIntervals]:
+        """Resample the best words of each query, and describe those."""
+        rows = self.rows(queries)
+        candidates = self.rows([[word for word, _ in each] for each in best])
+        scores = np.array([[value for _, value in each] for each in best])
+        scored = Scored(np.array(rows), np.array(candidates), scores)
+        errors, shares = draw_scores(
+            self.prepared, scored, k, self._resamples, self._seed, score=score
+        )
+        limit = 1.0 if score is cosines else np.inf
+        lower = excess(scores, errors)
+        answers = []
+        for n, words in enumerate(queries):
+            near = []
+            for place, (word, value) in enumerate(best[n]):
+                occurring = (candidates[n][place], *rows[n])
+                # a zero vector is one without any group, too
+                sure = errors[n, place] > 0 and self.tokens(*occurring) >= FEWEST_TOKENS
+                sure = sure and self.enough(*occurring)
+                error = float(errors[n, place]) if sure else None
+                bounds = _bounds(value - float(lower[n, place]), error, limit)
+                share = float(shares[n, place]) if sure else None
+                near.append(NeighborInterval(word, value, *bounds, share, place + 1))
+            entrants = [each for each in near[k:] if (each.share or 0) >= ENTERS]
+            answers.append(
+                NeighborIntervals(
+                    words, near[:k], sorted(entrants, key=lambda each: -(each.share or 0)),
+                    [self.spread(row) for row in rows[n]], self.prepared.unit, self._resamples,
+                )
+            )  # fmt: skip
+        return answers
+
+
+def excess(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return how much too high scores are, since words are listed for having high ones.
+
+    By Tweedie's formula (Efron 2011, "Tweedie's formula and selection bias") that is the variance
+    times the slope of the logarithm of the density of scores, of which the best have the tail of an
+    exponential distribution.
+    """
+    # scores, errors: float64 (q, C), the best first; returns the same shape
+    means = (scores - scores[:, -1:])[:, :-1].mean(axis=1, keepdims=True)
+    return np.asarray((errors / WIDENED) ** 2 / np.maximum(means, 1e-6))
+
+
+def _bounds(value: float, error: float | None, limit: float) -> tuple[float | None, float | None]:
+    """Return the ends of an interval, within the limits of the value; None without an error."""
+    if error is None:
+        return None, None
+    return max(value - _NORMAL * error, -limit), min(value + _NORMAL * error, limit)
+
+
+def _added(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Score the answers to an analogy by 3CosAdd."""
+    target = unit_length(words[:, 1] - words[:, 0] + words[:, 2])
+    return np.asarray(candidates @ target[..., None])[..., 0]
+
+
+def _multiplied(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Score the answers to an analogy by 3CosMul."""
+    a, b, c = ((candidates @ words.swapaxes(1, 2) + 1) / 2).transpose(2, 0, 1)
+    return np.asarray(b * c / (a + _EPSILON))

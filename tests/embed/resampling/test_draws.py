@@ -1,0 +1,33 @@
+"""Groups of units, and what leaving each out says of chance."""
+
+import numpy as np
+
+from firth.embed.resampling.draws import deviations, groups_of_units
+
+
+def test_groups_are_equally_large_and_random():
+    groups = groups_of_units(1003, 10, 1)
+    assert sorted(np.bincount(groups)) == [100] * 7 + [101] * 3
+    other = groups_of_units(1003, 10, 2)
+    assert 0.05 < (groups == other).mean() < 0.15
+    assert 0.05 < (groups[1:] == groups[:-1]).mean() < 0.15
+    assert groups_of_units(12, 5, 7).tolist() == [3, 2, 1, 4, 0, 2, 1, 1, 4, 3, 0, 0]
+
+
+def test_deviations_have_the_variance_of_a_mean():
+    values = np.random.default_rng(3).normal(size=(600, 4))
+    groups = groups_of_units(600, 50, 1)
+    without = np.array([values[groups != group].mean(axis=0) for group in range(50)])
+    found = np.sqrt((deviations(without) ** 2).sum(axis=0))
+    expected = np.array([values[groups == group].mean(axis=0) for group in range(50)])
+    np.testing.assert_allclose(found, expected.std(axis=0, ddof=1) / np.sqrt(50), rtol=1e-9)
+
+
+def test_deviations_of_contexts_that_occur_once_have_the_variance_of_their_number():
+    # of 400 kinds that are seen in one unit each, another text has 400 others, with a standard
+    # deviation of 20; a bootstrap of units finds less than half of this variance
+    kinds, groups = np.arange(400), groups_of_units(400, 100, 1)
+    without = np.array([len(np.unique(kinds[groups != group])) for group in range(100)], float)
+    without += np.random.default_rng(1).choice([-1.0, 1.0], 100)  # groups differ
+    spread = np.sqrt((deviations(without) ** 2).sum())
+    assert 8 < spread < 12

@@ -1,0 +1,270 @@
+"""Intervals of neighbors, against draws that are counted one by one."""
+
+import json
+
+import numpy as np
+import pytest
+
+from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.corpora.encoding.pipeline import encode_corpus
+from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.store.corpus import Corpus
+from firth.embed.resampling.drawn_rows import DrawnRows
+from firth.embed.resampling.drawn_scores import Scored, draw_scores
+from firth.embed.resampling.draws import groups_of_units
+from firth.embed.resampling.intervals import (
+    analogy_intervals,
+    neighbor_intervals,
+    similarity_intervals,
+)
+from firth.embed.resampling.prepared import prepare
+from firth.embed.svd.ppmi import keep_probabilities
+from firth.embed.svd.train import SvdConfig, make_svd_run
+from firth.embed.vectors.neighbors import analogy, nearest, similarity
+from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.word2vec.config import SkipGramConfig
+from firth.embed.word2vec.train import train_skipgram
+from tests.calls import output, refusal
+
+SVD = SvdConfig(dim=6, window=3, min_count=1, threads=1, device="cpu", subsample=1e-2, shift=1.5)
+THEMES = [[f"{theme}{n}" for n in range(12)] for theme in ("sea", "sun", "ink")]
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[list[list[str]]]:
+    """Documents of two lines on a theme; one has a word of its own."""
+    rng = np.random.default_rng(3)
+    lines = [[*rng.choice(THEMES[n // 2 % 3], 7).tolist(), "the"] for n in range(720)]
+    lines[10] += ["alone"] * 4
+    return [lines[n : n + 2] for n in range(0, len(lines), 2)]
+
+
+@pytest.fixture(scope="module")
+def run(texts, tmp_path_factory):
+    """A run whose corpus keeps its place."""
+    folder = tmp_path_factory.mktemp("texts")
+    with open(folder / "a.jsonl", "w", encoding="utf-8") as file:
+        for lines in texts:
+            file.write(json.dumps({"text": "\n".join(map(" ".join, lines))}) + "\n")
+    request = make_request([folder / "a.jsonl"], options=BuildOptions(held_out=0))
+    corpus = encode_corpus(request, folder / "corpus")
+    return make_svd_run(corpus, SVD, folder / "run")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    """A cache of these tests."""
+    folder = tmp_path_factory.getbasetemp() / "cache-of-intervals"
+    monkeypatch.setenv("FIRTH_CACHE", str(folder))
+    return folder
+
+
+def naive_vectors(run, texts, copies):
+    """The vectors of all words in a draw, by the definition."""
+    vectors = WordVectors.open(run)
+    words = list(vectors.vocabulary)
+    train = [lines for lines in texts if len(lines)]
+    counts = np.array(vectors.counts)
+    keep = keep_probabilities(counts, SVD.subsample)
+
+    def count(times):
+        found = np.zeros((len(words), len(words)))
+        for each, lines in zip(times, train, strict=True):
+            for line in lines:
+                for i, a in enumerate(line):
+                    for j in range(max(0, i - 3), min(len(line), i + 4)):
+                        if i != j:
+                            found[vectors.row(a), vectors.row(line[j])] += each / abs(i - j)
+        return found
+
+    whole = count(np.ones(len(train)))
+    matrix = np.asarray(vectors.matrix, np.float64)
+
+    def ppmi(rows):
+        ratio = np.exp(naive_ppmi_logs(rows, whole, keep))
+        return np.maximum(np.log(np.maximum(ratio, 1e-300) / SVD.shift), 0)
+
+    def naive_ppmi_logs(rows, contexts, keep):
+        rows, contexts = rows * keep, contexts * keep * keep[:, None]
+        smoothed = contexts.sum(axis=0) ** SVD.context_smoothing
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(
+                np.log(rows * smoothed.sum() / (rows.sum(axis=1, keepdims=True) * smoothed)),
+                nan=-np.inf,
+            )
+
+    full = ppmi(whole)
+    products = full.T @ matrix
+    basis = products / np.linalg.norm(products, axis=0) ** (2 / 1.5)
+    np.testing.assert_allclose(full @ basis, matrix, atol=1e-4)
+    return ppmi(count(copies)) @ basis
+
+
+def test_drawn_vectors_are_those_of_the_counted_draw(run, texts):
+    vectors = WordVectors.open(run)
+    prepared = prepare(vectors)
+    assert (prepared.unit, prepared.text.n_units) == ("document", len(texts))
+    copies = np.random.default_rng(1).integers(0, 2, (len(texts), 4))
+    rows = DrawnRows(prepared.text, prepared.space, SVD, 1)
+    one_by_one = DrawnRows(prepared.text, prepared.space, SVD, 1, entries=1)
+    drawn = [rows.vectors(word, copies.astype(rows.kind)) for word in range(len(vectors))]
+    again = [one_by_one.vectors(word, copies.astype(rows.kind)) for word in range(len(vectors))]
+    np.testing.assert_allclose(drawn, again, atol=1e-6)
+    for draw in range(4):
+        expected = naive_vectors(run, texts, copies[:, draw])
+        np.testing.assert_allclose(np.array(drawn)[:, draw], expected, atol=1e-4)
+
+
+def test_errors_and_shares_are_those_of_texts_without_each_group(run, texts):
+    vectors = WordVectors.open(run)
+    prepared = prepare(vectors)
+    words = [vectors.row("sea1"), vectors.row("ink1")]
+    candidates = np.array([[r for r in range(20) if r != w][:12] for w in words])
+    scores = np.array([
+        [similarity(vectors, vectors.vocabulary[w], vectors.vocabulary[c]) for c in row]
+        for w, row in zip(words, candidates, strict=True)
+    ])  # fmt: skip
+    scored = Scored(np.array(words)[:, None], candidates, scores)
+    errors, shares = draw_scores(prepared, scored, 3, 8, 5)
+    groups = groups_of_units(len(texts), 8, 5)
+    of_group = np.array([naive_vectors(run, texts, groups != group) for group in range(8)])
+    of_group /= np.maximum(np.linalg.norm(of_group, axis=2, keepdims=True), 1e-12)
+    normal = np.random.default_rng(5).standard_normal((400, 8), np.float32)
+    for n, word in enumerate(words):
+        cosines = np.einsum("gcd,gd->gc", of_group[:, candidates[n]], of_group[:, word])
+        away = 1.25 * (cosines - cosines.mean(axis=0)) * np.sqrt(7 / 8)
+        np.testing.assert_allclose(errors[n], np.sqrt((away**2).sum(axis=0)), rtol=1e-2, atol=1e-5)
+        best = np.argsort(-(scores[n] + normal @ away), axis=1)[:, :3]
+        expected = [(best == place).any(axis=1).mean() for place in range(len(scores[n]))]
+        np.testing.assert_allclose(shares[n], expected, atol=0.01)
+    for n_bytes in (1, 4000):  # few groups and queries at once
+        again = draw_scores(prepared, scored, 3, 8, 5, n_bytes=n_bytes)
+        np.testing.assert_allclose(again, (errors, shares), rtol=1e-5, atol=0.003)
+
+
+def test_neighbors_have_intervals_around_their_cosines(run):
+    [answer] = neighbor_intervals(run, "sea1", 5)
+    [plain] = nearest(WordVectors.open(run), "sea1", 5)
+    assert [(each.word, each.score) for each in answer.neighbors] == plain
+    for each in answer.neighbors:
+        assert each.low < each.score
+        assert each.low < each.high <= 1
+        assert 0 < each.share <= 1
+    assert all(each.rank > 5 and each.share >= 0.25 for each in answer.entrants)
+    assert {each.word[:3] for each in answer.neighbors} == {"sea"}
+    assert answer == neighbor_intervals(run, ["sea1"], 5)[0]
+    assert answer != neighbor_intervals(run, ["sea1"], 5, seed=2)[0]
+
+
+def test_intervals_are_lower_by_what_selection_adds(run):
+    vectors = WordVectors.open(run)
+    [answer] = neighbor_intervals(run, "ink1", 36)
+    others = [vectors.row(each.word) for each in answer.neighbors]
+    scores = np.array([[each.score for each in answer.neighbors]])
+    scored = Scored(np.array([[vectors.row("ink1")]]), np.array([others]), scores)
+    errors, _ = draw_scores(prepare(vectors), scored, 36, 100, 1)
+    best = nearest(vectors, "ink1", 100)[0]
+    mean = np.mean([each.score - best[-1].score for each in best[:-1]])
+    for error, each in zip(errors[0], answer.neighbors, strict=True):
+        middle = each.score - (error / 1.25) ** 2 / mean
+        if each.word not in ("the", "alone"):  # which have a zero vector, or one document
+            assert each.low == pytest.approx(max(middle - 1.96 * error, -1), abs=1e-5)
+
+
+def test_a_word_of_one_document_has_no_interval(run):
+    [answer] = neighbor_intervals(run, "alone", 5)
+    assert answer.n_units == [1]
+    assert all(each.low is None and each.share is None for each in answer.neighbors)
+    assert similarity_intervals(run, "sea1", "alone")[0].low is None
+
+
+def test_a_difference_of_two_cosines_is_paired(run):
+    near, far, difference = similarity_intervals(run, "sea1", ["sea2", "sun1"])
+    assert difference.value == pytest.approx(near.value - far.value)
+    assert difference.low > 0
+    again = similarity_intervals(run, "sea1", ["sea2", "sea2"])[2]
+    assert (again.value, again.low, again.high) == (0, 0, 0)
+    half = near.value - near.low
+    prepared = prepare(WordVectors.open(run))
+    pair = np.array([[WordVectors.open(run).row(word) for word in ("sea1", "sea2")]])
+    scored = Scored(pair[:, :1], pair[:, 1:], np.array([[near.value]]))
+    assert half == pytest.approx(1.96 * draw_scores(prepared, scored, 1, 100, 1)[0][0, 0], rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
+def test_answers_to_an_analogy_have_intervals(run, method):
+    answer = analogy_intervals(run, "sea1", "sea2", "sun1", 4, method, resamples=40)
+    plain = analogy(WordVectors.open(run), "sea1", "sea2", "sun1", 4, method)
+    assert [(each.word, each.score) for each in answer.neighbors] == plain
+    assert all(each.low < each.score for each in answer.neighbors)
+
+
+def test_a_text_of_few_documents_is_drawn_by_paragraphs_with_a_note(run, texts, tmp_path, capsys):
+    (tmp_path / "one.txt").write_text(
+        "\n".join(" ".join(line) for lines in texts for line in lines), encoding="utf-8"
+    )
+    corpus = encode_corpus(make_request([tmp_path / "one.txt"]), tmp_path / "corpus")
+    made = make_svd_run(corpus, SVD, tmp_path / "run")
+    assert neighbor_intervals(made, "sea1")[0].unit == "paragraph"
+    assert "has few documents, so paragraphs are resampled" in capsys.readouterr().err
+    with pytest.raises(SettingError, match="has 1 document with words, of which 20 are needed"):
+        prepare(WordVectors.open(made), unit="document")
+
+
+def test_what_was_prepared_is_made_again_if_it_is_damaged(run, cache):
+    [answer] = neighbor_intervals(run, "sea1", 5)
+    for file in (cache / "draws").rglob("*.npy"):
+        file.write_bytes(file.read_bytes()[:-4])
+    assert neighbor_intervals(run, "sea1", 5) == [answer]
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(run, monkeypatch):
+    [answer] = neighbor_intervals(run, "sea1", 5)
+    monkeypatch.setenv("FIRTH_CACHE", "/dev/null")
+    assert neighbor_intervals(run, "sea1", 5) == [answer]
+
+
+def test_commands_print_intervals(run):
+    table = output("neighbors", run, "sea1", "-k", 5, "--resamples", 100)
+    assert (
+        " of 5 (each among the nearest 5 in 90 % of simulated texts of as many documents)" in table
+    )
+    assert "●" in table
+    [(word, answer)] = json.loads(
+        output("neighbors", run, "sea1", "-k", 5, "--resamples", 100, "--json")
+    ).items()
+    assert (word, len(answer["neighbors"]), answer["unit"]) == ("sea1", 5, "document")
+    lines = output("similarity", run, "sea1", "sea2", "sun1", "--resamples", 30).splitlines()
+    assert [len(line.split()) for line in lines] == [5, 5, 4]
+    said = json.loads(output("similarity", run, "sea1", "sea2", "--resamples", 30, "--json"))
+    assert said["low"] < said["cosine"] < said["high"]
+    assert "stable: " in output("analogy", run, "sea1", "sea2", "sun1", "--resamples", 30)
+    plain = json.loads(output("similarity", run, "sea1", "sea2", "sun1", "--json"))
+    assert plain["difference"]["cosine"] == plain["cosine"] - plain["c"]["cosine"]
+
+
+def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
+    corpus = Corpus.open(run.parent / "corpus")
+    config = SkipGramConfig(dim=4, epochs=1, min_count=1, threads=1)
+    train_skipgram(corpus, config, tmp_path / "sg")
+    of = ("--resamples", 30)
+    assert "no interval: all (100 tokens" in output("neighbors", run, "alone", *of)
+    assert output("neighbors", run, "zzz", "--skip-unknown", *of) == ""
+    assert "'zzz'" in refusal("similarity", run, "sea1", "zzz", *of)
+    with pytest.raises(UnknownWordError):
+        similarity_intervals(run, "sea1", "zzz")
+    with pytest.raises(SettingError, match="must be one word or two, got 0"):
+        similarity_intervals(run, "sea1", [])
+    assert len(neighbor_intervals(run, "sea1", 50)[0].neighbors) <= 50
+    assert "only runs of train-svd have intervals" in refusal(
+        "neighbors", tmp_path / "sg", "sea1", *of
+    )
+    assert refusal("neighbors", run, "sea1", "--resamples", 3).startswith("--resamples must be at")
+    assert "k must be at most 50" in refusal("neighbors", run, "sea1", "-k", 51, *of)
+    (run.parent / "corpus").rename(run.parent / "moved")
+    try:
+        with pytest.raises(ArtifactError, match="was not found"):
+            neighbor_intervals(run, "sea1")
+        assert neighbor_intervals(run, "sea1", corpora=[run.parent / "moved"])
+    finally:
+        (run.parent / "moved").rename(run.parent / "corpus")
