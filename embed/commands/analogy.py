@@ -56,7 +56,6 @@ def command(
     from firth.embed.commands.intervals import print_intervals
     from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import answer_each, find_words
-    from firth.embed.resampling.intervals import analogy_intervals
     from firth.embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
@@ -66,6 +65,8 @@ def command(
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)
         if resamples is not None and a is not None and b is not None and c is not None:
+            from firth.embed.resampling.intervals import analogy_intervals  # compiles kernels
+
             intervals = analogy_intervals(
                 vectors, a, b, c, k, method, resamples=resamples, unit=unit,
                 corpora=[] if corpus is None else [corpus],

@@ -2,16 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
 from firth.embed.commands.intervals import interval_options
-
-if TYPE_CHECKING:
-    from firth.embed.resampling.intervals import CosineInterval
 
 
 @click.command("similarity", cls=Command)
@@ -43,42 +40,45 @@ def command(
     \b
     Example:
         firth similarity out/svd king queen
-        firth similarity out/svd king queen prince --resamples 100
+        firth similarity out/svd king queen france --resamples 100
         firth similarity out/svd --json < pairs.txt
     """
     from firth.corpora.common.console import padded, print_json
     from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import answer_each, find_words
-    from firth.embed.resampling.intervals import CosineInterval, similarity_intervals
     from firth.embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2, 3):
         raise click.UsageError(f"expected two or three words, got {len(words)}")
     vectors = open_queried(run, add_contexts=add_contexts, memory=memory)
 
+    def cosines(words: list[str]) -> list[dict[str, float | None]]:
+        """Return the cosines of the first word with the others, and the difference of two."""
+        if resamples is None:
+            found = [similarity(vectors, words[0], other) for other in words[1:]]
+            found += [found[0] - found[1]] if len(found) == 2 else []
+            return [{"cosine": each} for each in found]
+        from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
+
+        corpora = [] if corpus is None else [corpus]
+        intervals = similarity_intervals(
+            vectors, words[0], words[1:], resamples=resamples, unit=unit, corpora=corpora
+        )
+        return [{"cosine": each.value, "low": each.low, "high": each.high} for each in intervals]
+
     def answer(query: list[str], json_lines: bool = True) -> None:
         found = find_words(vectors, query, skip_unknown=skip_unknown)
         known = [word for word in found if word is not None]
-        values: list[CosineInterval] = []
-        if len(known) == len(query) and resamples is None:
-            cosines = [similarity(vectors, known[0], other) for other in known[1:]]
-            differences = [cosines[0] - cosines[1]] if len(cosines) == 2 else []
-            values = [CosineInterval(each, None, None) for each in [*cosines, *differences]]
-        elif len(known) == len(query):
-            assert resamples is not None
-            values = similarity_intervals(
-                vectors, known[0], known[1:], resamples=resamples, unit=unit,
-                corpora=[] if corpus is None else [corpus],
-            )  # fmt: skip
+        values = cosines(known) if len(known) == len(query) else []
         if as_json:
             names = [word or text for word, text in zip(found, query, strict=True)]
-            result = _as_object(names, values, bounded=resamples is not None)
+            result = _as_object(names, values)
             click.echo(json.dumps(result, ensure_ascii=False)) if json_lines else print_json(result)
             return
         for other, value in zip([*known[1:], ""], values, strict=False):
             first = known[0] if other else "difference"
-            bounds = "" if value.low is None else f"  {value.low:7.4f} {value.high:7.4f}"
-            click.echo(f"{padded(first, 16)} {padded(other, 16)} {value.value:7.4f}{bounds}")
+            numbers = " ".join(f"{each:7.4f}" for each in value.values() if each is not None)
+            click.echo(f"{padded(first, 16)} {padded(other, 16)} {numbers}")
 
     if words:
         answer(list(words), json_lines=False)
@@ -86,18 +86,12 @@ def command(
         answer_each("two words> ", 2, answer)
 
 
-def _as_object(
-    names: list[str], values: "list[CosineInterval]", *, bounded: bool
-) -> dict[str, Any]:
-    """Return the cosines as a JSON object; null for words that were skipped."""
-
-    def entry(value: "CosineInterval | None") -> dict[str, Any]:
-        bounds = {"low": value and value.low, "high": value and value.high} if bounded else {}
-        return {"cosine": value and value.value, **bounds}
-
+def _as_object(names: list[str], values: list[dict[str, float | None]]) -> dict[str, Any]:
+    """Return the cosines as a JSON object; null if a word was skipped."""
+    missing: dict[str, float | None] = {"cosine": None}
+    first, second, difference = [*values, missing, missing, missing][:3]
     a, b, *c = names
-    result = {"a": a, "b": b, **entry(values[0] if values else None)}
+    result: dict[str, Any] = {"a": a, "b": b, **first}
     if c:
-        result["c"] = {"word": c[0], **entry(values[1] if values else None)}
-        result["difference"] = entry(values[2] if values else None)
+        result |= {"c": {"word": c[0], **second}, "difference": difference}
     return result

@@ -243,7 +243,7 @@ def similarity_intervals(
     opened = _Opened(run, 1, resamples, seed, unit, corpora)
     words = [known_word(opened.vectors, word) for word in (a, *many(others))]
     if not 2 <= len(words) <= 3:
-        raise SettingError(f"`others` must be one word or two, got {len(words) - 1}")
+        raise SettingError(f"pass one word or two to compare {a!r} with, got {len(words) - 1}")
     [rows] = opened.rows([words])
     pairs = np.array([(rows[0], row) for row in rows[1:]])
     away = draw_cosines(opened.prepared, pairs, resamples, seed)

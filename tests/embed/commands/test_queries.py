@@ -146,7 +146,7 @@ APART = "under this run's text settings; pass single words (--skip-unknown skips
 @pytest.mark.parametrize(
     ("arguments", "text", "status", "message"),
     [
-        (["similarity", "{run}", "king"], None, 2, "expected two words, got 1"),
+        (["similarity", "{run}", "king"], None, 2, "expected two or three words, got 1"),
         (["analogy", "{run}", "king"], None, 2, "expected three words, got 1"),
         (["similarity", "{run}"], "king man\nking\n", 1, "<stdin>:2: 1 words (king), expected 2"),
         (["neighbors", "{run}", "king", "-k", "0"], None, 1, "k must be at least 1, got 0"),

@@ -253,7 +253,7 @@ def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
     assert "'zzz'" in refusal("similarity", run, "sea1", "zzz", *of)
     with pytest.raises(UnknownWordError):
         similarity_intervals(run, "sea1", "zzz")
-    with pytest.raises(SettingError, match="must be one word or two, got 0"):
+    with pytest.raises(SettingError, match="pass one word or two to compare 'sea1' with, got 0"):
         similarity_intervals(run, "sea1", [])
     assert len(neighbor_intervals(run, "sea1", 50)[0].neighbors) <= 50
     assert "only runs of train-svd have intervals" in refusal(
