@@ -333,19 +333,12 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def wikipedia(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
     """Yield articles with the half they are of."""
-    done, lines = 0, []
-    with lzma.open(roles.open_text(WIKIPEDIA, role=ROLE), "rt", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("<doc"):
-                lines = []
-            elif line.startswith("</doc"):
-                text = "".join(lines)
-                yield {"text": text, "half": "a" if done < arguments.words / 2 else "b"}
-                done += len(text.split())
-                if done >= arguments.words:
-                    return
-            else:
-                lines.append(line)
+    done = 0
+    for text in roles.articles(WIKIPEDIA, role=ROLE):
+        yield {"text": text, "half": "a" if done < arguments.words / 2 else "b"}
+        done += len(text.split())
+        if done >= arguments.words:
+            return
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {

@@ -12,7 +12,6 @@
 
 import argparse
 import itertools
-import lzma
 import re
 import tempfile
 from collections import Counter
@@ -200,22 +199,15 @@ def sample() -> list[str]:
 def texts(arguments: argparse.Namespace) -> Iterator[list[str]]:
     """Yield successive texts, each as its articles."""
     articles: list[str] = []
-    lines: list[str] = []
     size = n_texts = 0
-    with lzma.open(roles.open_text(TEXT, role=ROLE), "rt", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("<doc"):
-                lines = []
-            elif line.startswith("</doc"):
-                articles.append("".join(lines))
-                size += len(articles[-1].split())
-                if size >= arguments.words:
-                    yield articles
-                    articles, size, n_texts = [], 0, n_texts + 1
-                    if n_texts == arguments.texts:
-                        return
-            else:
-                lines.append(line)
+    for article in roles.articles(TEXT, role=ROLE):
+        articles.append(article)
+        size += len(article.split())
+        if size >= arguments.words:
+            yield articles
+            articles, size, n_texts = [], 0, n_texts + 1
+            if n_texts == arguments.texts:
+                return
 
 
 def dealt(articles: Sequence[str], seed: int) -> tuple[list[str], list[str]]:

@@ -12,7 +12,6 @@
 import argparse
 import itertools
 import json
-import lzma
 import resource
 import tempfile
 import time
@@ -277,18 +276,13 @@ def _cosines(run: WordVectors, words: list[str]) -> np.ndarray:
 
 def _articles(name: str, most_words: int) -> list[str]:
     """Return the first articles of a text, of about so many words."""
-    articles, lines, done = [], [], 0
-    with lzma.open(roles.open_text(name, role=ROLE), "rt", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("<doc"):
-                lines = []
-            elif line.startswith("</doc"):
-                articles.append("".join(lines))
-                done += len(articles[-1].split())
-                if done >= most_words:
-                    break
-            else:
-                lines.append(line)
+    articles: list[str] = []
+    done = 0
+    for article in roles.articles(name, role=ROLE):
+        articles.append(article)
+        done += len(article.split())
+        if done >= most_words:
+            break
     return articles
 
 

@@ -10,7 +10,7 @@ import json
 import lzma
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -88,6 +88,19 @@ def open_text(name: str, *, role: Role) -> Path:
     """Return the compressed file of a text; exit with a note if it is missing."""
     _check(name, TEXTS, role)
     return _file(f"corpora/{name}.txt.xz")
+
+
+def articles(name: str, *, role: Role) -> Iterator[str]:
+    """Yield the articles of a text of Wikipedia."""
+    lines: list[str] = []
+    with lzma.open(open_text(name, role=role), "rt", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("<doc"):
+                lines = []
+            elif line.startswith("</doc"):
+                yield "".join(lines)
+            else:
+                lines.append(line)
 
 
 def open_set(name: str, *, role: Role) -> Path:
