@@ -17,6 +17,7 @@ from firth.embed.vectors.neighbors import (
     METHODS,
     analogy,
     known_word,
+    multiplied,
     nearest,
     similarity,
     vector_of,
@@ -31,7 +32,6 @@ FEWEST_TOKENS = 100  # of a word and its neighbor, below which the nearest are m
 _FEWEST = 5  # units with a word, below which they say too little of it
 _FEWEST_GROUPS = 20
 _NORMAL = 1.96  # standard deviations of a 95 % interval
-_EPSILON = 0.001  # as of 3cosmul
 
 
 @dataclass(frozen=True)
@@ -371,5 +371,5 @@ def _added(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
 
 def _multiplied(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """Score the answers to an analogy by 3CosMul."""
-    a, b, c = ((candidates @ words.swapaxes(1, 2) + 1) / 2).transpose(2, 0, 1)
-    return np.asarray(b * c / (a + _EPSILON))
+    cosines = words @ candidates.swapaxes(1, 2)  # (J, 3, C)
+    return multiplied(cosines.reshape(-1, cosines.shape[2]))

@@ -144,7 +144,7 @@ def analogy(
         target = unit_length(units[1:2] - units[:1] + units[2:])
         [found] = top_rows(vectors.matrix, target, k, exclude=without)
     else:
-        [found] = top_rows(vectors.matrix, units, k, exclude=without, combine=_multiplied)
+        [found] = top_rows(vectors.matrix, units, k, exclude=without, combine=multiplied)
     return named(vectors, *found)
 
 
@@ -184,7 +184,7 @@ def vector_of(vectors: StaticVectors, word: str) -> np.ndarray:
     raise UnknownWordError(f"{name}: no vector for {word!r}; {offer}")
 
 
-def _multiplied(cosines: np.ndarray) -> np.ndarray:
+def multiplied(cosines: np.ndarray) -> np.ndarray:
     """Return 3CosMul of cosines whose rows are a, b, c, a, b, c, ..."""
     shifted = (cosines + 1.0) / 2.0
     return np.asarray(shifted[1::3] * shifted[2::3] / (shifted[0::3] + _EPSILON))
