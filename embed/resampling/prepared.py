@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.cache import cache_folder, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
+from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.view import View
@@ -36,9 +36,9 @@ UNITS = ("document", "paragraph", "sentence")
 _FEWEST = 20  # units: fewer hardly show how they differ
 _CHUNK = 1 << 19  # entries weighed at once
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
-_ARRAYS = ("basis", "keep", "factors", "text", "positions", "starts", "units", "n_units")
+_ARRAYS = ("basis", "keep", "factors", "text", "positions", "starts", "units")
 _ABOUT = "about.json"
-_VERSION = 1  # raise whenever the arrays of a run change
+_VERSION = 2  # raise whenever the arrays of a run change
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,26 +62,27 @@ def prepare(vectors: WordVectors, corpora: Any = (), unit: str | None = None) ->
     corpus = run.corpus(corpora)
     folder = cache_folder("draws") / fingerprint([_VERSION, checksum(run.path / CHECKSUMS), unit])
     try:
-        check_once(sorted(folder.glob("*.npy")), lambda: verify(folder))
+        check_once(sorted(folder.glob("*")), lambda: verify(folder))
         found = {name: map_array(folder / f"{name}.npy", again="", missing="") for name in _ARRAYS}
-        unit = str(read_json(folder / _ABOUT)["unit"])
+        about = read_json(folder / _ABOUT)
     except ArtifactError:  # it is missing or damaged
-        unit, found = _made(vectors, corpus, config, unit)
-        _keep(folder, unit, found)
+        about, found = _made(vectors, corpus, config, unit)
+        _keep(folder, about, found)
     space = ContextSpace(found["basis"], found["keep"], found["factors"])
-    n_units = int(found["n_units"][0])
-    text = UnitText(found["text"], found["positions"], found["starts"], found["units"], n_units)
-    return Prepared(space, text, config, unit)
+    text = UnitText(
+        found["text"], found["positions"], found["starts"], found["units"], about["n_units"]
+    )
+    return Prepared(space, text, config, about["unit"])
 
 
-def _keep(folder: Path, unit: str, arrays: dict[str, np.ndarray]) -> None:
+def _keep(folder: Path, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write arrays to the cache, unless another process has, or nothing can be written there."""
     shutil.rmtree(folder, ignore_errors=True)
     with contextlib.suppress(ArtifactError), atomic_output(folder, force=False) as partial:
         partial.mkdir()
         for name, array in arrays.items():
             save_array(partial / f"{name}.npy", array)
-        write_json(partial / _ABOUT, {"unit": unit})
+        write_json(partial / _ABOUT, about)
         write_json(partial / CHECKSUMS, checksums(partial))
 
 
@@ -123,13 +124,16 @@ def _units(view: View, unit: str | None, name: Path) -> tuple[str, list[np.ndarr
 
 def _made(
     vectors: WordVectors, corpus: Corpus, config: SvdConfig, unit: str | None
-) -> tuple[str, dict[str, np.ndarray]]:
-    """Count the text again, and find the contexts of the space from the vectors of the words."""
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Count the text again, and find the contexts of the space from the vectors of the words.
+
+    Returns the unit with the number of them, and the arrays.
+    """
     threads = thread_count(config.threads)
     view, n_words = checked_view(corpus, config)
     unit, units = _units(view, unit, corpus.path)
-    with tempfile.TemporaryDirectory(prefix="firth-") as folder:
-        counts = count_words(view, n_words, config, name=vectors.name, directory=Path(folder))
+    with temporary_folder() as folder:
+        counts = count_words(view, n_words, config, name=vectors.name, directory=folder)
         keep = keep_probabilities(view.counts, config.subsample)[:n_words]
         _, factors = pmi_factors(counts, keep, config.context_smoothing, threads, _CHUNK)
         # M'W = V S^(1+p), for M = U S V' and W = U S^p
@@ -143,8 +147,7 @@ def _made(
         (rows, offsets, each) for (rows, offsets), each in zip(view.shards(), units, strict=True)
     )
     text = unit_text(parts, n_words, n_units, threads)
-    return unit, {
+    return {"unit": unit, "n_units": n_units}, {
         "basis": basis, "keep": keep, "factors": factors, "text": text.text,
         "positions": text.positions, "starts": text.starts, "units": text.units,
-        "n_units": np.array([n_units]),
     }  # fmt: skip
