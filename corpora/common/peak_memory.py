@@ -64,7 +64,7 @@ def _family(pid: int | None) -> list[psutil.Process]:
 
 
 def _anonymous(process: psutil.Process) -> int:
-    """Return the memory of a process that is no file's; on macOS also what it has mapped."""
+    """Return the memory of a process without its mapped files; with them on macOS."""
     with contextlib.suppress(psutil.Error):
         found = process.memory_info()
         return int(getattr(found, "private", found.rss - getattr(found, "shared", 0)))
