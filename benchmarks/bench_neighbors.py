@@ -28,9 +28,10 @@ from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
 from firth.embed.explore.drawn_text import DrawnCorpus, count_documents
-from firth.embed.resampling.drawn_scores import WIDENED, Scored, draw_scores
+from firth.embed.resampling.draws import WIDENED, CountDraws
 from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
 from firth.embed.resampling.prepared import prepare
+from firth.embed.resampling.scores import Scored, errors_and_shares
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import top_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
@@ -122,7 +123,8 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
         rows = np.array([run.row(word) for word in words])
         own = np.take_along_axis(cosines[number], near, axis=1).astype(np.float64)
         scored = Scored(rows[:, None], rows[near], own)
-        errors, share = draw_scores(prepare(run), scored, NEAREST, groups, seed=number + 1)
+        draws = CountDraws(prepare(run), run.matrix, groups, number + 1)
+        errors, share = errors_and_shares(draws, scored, NEAREST, number + 1)
         top = near[:, :NEAREST]
         means = np.take_along_axis(cosines[others].mean(axis=0), top, axis=1)
         spread = np.take_along_axis(cosines.std(axis=0, ddof=1), top, axis=1)
@@ -180,10 +182,9 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
                      exclude=[[row] for row in rows.tolist()])  # fmt: skip
     pairs = np.array([(a, b) for a, (near, _) in zip(rows, found, strict=True) for b in near])
     start = time.perf_counter()
-    prepared = prepare(run)
-    scored = Scored(rows[:, None], pairs[:, 1].reshape(len(rows), -1),
-                    np.array([scores for _, scores in found]))  # fmt: skip
-    fixed = draw_scores(prepared, scored, 5, arguments.groups, seed=1)[0].ravel()
+    draws = CountDraws(prepare(run), run.matrix, arguments.groups, 1)
+    drawn = draws.cosines(pairs)
+    fixed = draws.scale * np.sqrt(draws.n_draws) * drawn.std(axis=1)
     seconds = {"fixed": time.perf_counter() - start}
     shape = count_documents(corpus.stored), arguments.retrained
     copies = np.random.default_rng(2).poisson(1, shape)
@@ -229,13 +230,15 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     for name, row in {"king": run.row("king"), "the": run.row("the"), "a word of 100": int(
             np.searchsorted(-counts, -100))}.items():  # fmt: skip
         start = time.perf_counter()
-        draw_scores(prepared, _scored(run, np.array([row])), NEAREST, arguments.groups, seed=1)
+        scored = _scored(run, np.array([row]))
+        draws = CountDraws(prepared, run.matrix, arguments.groups, 1)
+        errors_and_shares(draws, scored, NEAREST, 1)
         seconds[name] = time.perf_counter() - start
     start = time.perf_counter()
     everything = _scored(run, np.arange(len(run)))
     seconds["candidates"] = time.perf_counter() - start
     start = time.perf_counter()
-    draw_scores(prepared, everything, NEAREST, arguments.groups, seed=1)
+    errors_and_shares(draws, everything, NEAREST, 1)
     seconds["all words"] = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sizes = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,17 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.resampling.drawn_scores import WIDENED, Scored, cosines, draw_cosines, draw_scores
-from firth.embed.resampling.prepared import Prepared, prepare
+from firth.embed.resampling.draws import WIDENED, CountDraws, Draws
+from firth.embed.resampling.prepared import prepare
+from firth.embed.resampling.scores import Scored, added, cosines, errors_and_shares, multiplied
 from firth.embed.vectors.neighbors import (
     METHODS,
     analogy,
     known_word,
-    multiplied,
     nearest,
     similarity,
     vector_of,
 )
-from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
 CANDIDATES = 100  # best words of a run, of which others may be among the k best of another text
@@ -206,7 +206,7 @@ def analogy_intervals(
     opened = _Opened(run, k, resamples, seed, unit, corpora)
     words = [known_word(opened.vectors, word) for word in (a, b, c)]
     best = analogy(opened.vectors, words[0], words[1], words[2], max(k, CANDIDATES), method)
-    score = _added if method == METHODS[0] else _multiplied
+    score = added if method == METHODS[0] else multiplied
     [answer] = opened.described([words], [best], k, score)
     return answer
 
@@ -246,10 +246,10 @@ def similarity_intervals(
         raise SettingError(f"pass one word or two to compare {a!r} with, got {len(words) - 1}")
     [rows] = opened.rows([words])
     pairs = np.array([(rows[0], row) for row in rows[1:]])
-    away = draw_cosines(opened.prepared, pairs, resamples, seed)
+    drawn = opened.draws.cosines(pairs)
     errors = [
-        error if opened.enough(*pair) else None
-        for pair, error in zip(pairs.tolist(), np.sqrt((away**2).sum(axis=1)), strict=True)
+        opened.error(drawn[n]) if opened.enough(*pair) else None
+        for n, pair in enumerate(pairs.tolist())
     ]
     found = [similarity(opened.vectors, words[0], word) for word in words[1:]]
     answers = [
@@ -257,7 +257,7 @@ def similarity_intervals(
         for value, error in zip(found, errors, strict=True)
     ]
     if len(found) == 2:
-        error = np.sqrt(((away[0] - away[1]) ** 2).sum()) if opened.enough(*rows) else None
+        error = opened.error(drawn[0] - drawn[1]) if opened.enough(*rows) else None
         difference = found[0] - found[1]
         answers.append(CosineInterval(difference, *_bounds(difference, error, 2.0)))
     return answers
@@ -276,23 +276,19 @@ class _Opened:
         if k > CANDIDATES // 2:
             raise SettingError(f"k must be at most {CANDIDATES // 2} with `resamples`, got {k}")
         self.vectors = run if isinstance(run, WordVectors) else load_vectors(run)
-        self.prepared: Prepared = prepare(self.vectors, corpora, unit)
+        self.draws: Draws = CountDraws(
+            prepare(self.vectors, corpora, unit), self.vectors.matrix, resamples, seed
+        )
         self._resamples, self._seed = resamples, seed
-        self._spread: dict[int, float] = {}
-
-    def spread(self, row: int) -> float:
-        """Return the units with a word, as if all had equally many of its tokens."""
-        if row not in self._spread:
-            self._spread[row] = self.prepared.spread(row)
-        return self._spread[row]
+        self.spread = cache(self.draws.spread)
 
     def enough(self, *rows: int) -> bool:
         """Return whether words occur in enough units."""
         return all(self.spread(row) >= _FEWEST for row in rows)
 
-    def tokens(self, *rows: int) -> int:
-        """Return the tokens of the rarest of some words."""
-        return int(self.prepared.text.counts[list(rows)].min())
+    def error(self, drawn: np.ndarray) -> float:
+        """Return the standard deviation of a value, from those in the draws."""
+        return self.draws.scale * float(np.sqrt(len(drawn)) * drawn.std(dtype=np.float64))
 
     def rows(self, queries: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the rows of words; raise if one has none."""
@@ -317,9 +313,7 @@ class _Opened:
         candidates = self.rows([[word for word, _ in each] for each in best])
         scores = np.array([[value for _, value in each] for each in best])
         scored = Scored(np.array(rows), np.array(candidates), scores)
-        errors, shares = draw_scores(
-            self.prepared, scored, k, self._resamples, self._seed, score=score
-        )
+        errors, shares = errors_and_shares(self.draws, scored, k, self._seed, score)
         limit = 1.0 if score is cosines else np.inf
         lower = excess(scores, errors)
         answers = []
@@ -328,7 +322,7 @@ class _Opened:
             for place, (word, value) in enumerate(best[n]):
                 occurring = (candidates[n][place], *rows[n])
                 # a zero vector is one without any group, too
-                sure = errors[n, place] > 0 and self.tokens(*occurring) >= FEWEST_TOKENS
+                sure = errors[n, place] > 0 and self.draws.tokens(*occurring) >= FEWEST_TOKENS
                 sure = sure and self.enough(*occurring)
                 error = float(errors[n, place]) if sure else None
                 bounds = _bounds(value - float(lower[n, place]), error, limit)
@@ -338,7 +332,7 @@ class _Opened:
             answers.append(
                 NeighborIntervals(
                     words, near[:k], sorted(entrants, key=lambda each: -(each.share or 0)),
-                    [self.spread(row) for row in rows[n]], self.prepared.unit, self._resamples,
+                    [self.spread(row) for row in rows[n]], self.draws.unit, self._resamples,
                 )
             )  # fmt: skip
         return answers
@@ -361,15 +355,3 @@ def _bounds(value: float, error: float | None, limit: float) -> tuple[float | No
     if error is None:
         return None, None
     return max(value - _NORMAL * error, -limit), min(value + _NORMAL * error, limit)
-
-
-def _added(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Score the answers to an analogy by 3CosAdd."""
-    target = unit_length(words[:, 1] - words[:, 0] + words[:, 2])
-    return np.asarray(candidates @ target[..., None])[..., 0]
-
-
-def _multiplied(words: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-    """Score the answers to an analogy by 3CosMul."""
-    cosines = words @ candidates.swapaxes(1, 2)  # (J, 3, C)
-    return multiplied(cosines.reshape(-1, cosines.shape[2]))

@@ -10,17 +10,19 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.resampling.drawn_rows import DrawnRows
-from firth.embed.resampling.drawn_scores import Scored, draw_scores
-from firth.embed.resampling.draws import groups_of_units
+from firth.embed.resampling.draws import CountDraws
 from firth.embed.resampling.intervals import (
     analogy_intervals,
     neighbor_intervals,
     similarity_intervals,
 )
+from firth.embed.resampling.jackknife import groups_of_units
 from firth.embed.resampling.prepared import prepare
+from firth.embed.resampling.scores import Scored, added, errors_and_shares, multiplied
 from firth.embed.svd.ppmi import keep_probabilities
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.neighbors import analogy, nearest, similarity
+from firth.embed.vectors.search import unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
@@ -117,7 +119,7 @@ def test_drawn_vectors_are_those_of_the_counted_draw(run, texts):
 
 def test_errors_and_shares_are_those_of_texts_without_each_group(run, texts):
     vectors = WordVectors.open(run)
-    prepared = prepare(vectors)
+    draws = CountDraws(prepare(vectors), vectors.matrix, 8, 5)
     words = [vectors.row("sea1"), vectors.row("ink1")]
     candidates = np.array([[r for r in range(20) if r != w][:12] for w in words])
     scores = np.array([
@@ -125,21 +127,40 @@ def test_errors_and_shares_are_those_of_texts_without_each_group(run, texts):
         for w, row in zip(words, candidates, strict=True)
     ])  # fmt: skip
     scored = Scored(np.array(words)[:, None], candidates, scores)
-    errors, shares = draw_scores(prepared, scored, 3, 8, 5)
+    errors, shares = errors_and_shares(draws, scored, 3, 5)
     groups = groups_of_units(len(texts), 8, 5)
     of_group = np.array([naive_vectors(run, texts, groups != group) for group in range(8)])
     of_group /= np.maximum(np.linalg.norm(of_group, axis=2, keepdims=True), 1e-12)
+    units = unit_matrix(vectors.matrix)
     normal = np.random.default_rng(5).standard_normal((400, 8), np.float32)
     for n, word in enumerate(words):
-        cosines = np.einsum("gcd,gd->gc", of_group[:, candidates[n]], of_group[:, word])
+        np.testing.assert_allclose(draws.vectors(word), of_group[:, word], atol=1e-5)
+        near = candidates[n]
+        cosines = of_group[:, word] @ units[near].T
+        cosines += of_group[:, near] @ units[word] - units[near] @ units[word]
+        pairs = np.array([(word, candidate) for candidate in near])
+        np.testing.assert_allclose(draws.cosines(pairs).T, cosines, atol=1e-5)
+        both = np.einsum("gcd,gd->gc", of_group[:, near], of_group[:, word])
+        assert abs(both - cosines).max() < 0.2 * abs(cosines - cosines.mean(axis=0)).max()
         away = 1.25 * (cosines - cosines.mean(axis=0)) * np.sqrt(7 / 8)
         np.testing.assert_allclose(errors[n], np.sqrt((away**2).sum(axis=0)), rtol=1e-2, atol=1e-5)
         best = np.argsort(-(scores[n] + normal @ away), axis=1)[:, :3]
         expected = [(best == place).any(axis=1).mean() for place in range(len(scores[n]))]
         np.testing.assert_allclose(shares[n], expected, atol=0.01)
-    for n_bytes in (1, 4000):  # few groups and queries at once
-        again = draw_scores(prepared, scored, 3, 8, 5, n_bytes=n_bytes)
-        np.testing.assert_allclose(again, (errors, shares), rtol=1e-5, atol=0.003)
+    again = errors_and_shares(draws, scored, 3, 5, n_bytes=1)  # one query at once
+    np.testing.assert_allclose(again, (errors, shares), rtol=1e-5, atol=0.003)
+
+
+def test_scores_of_analogies_are_those_of_vectors():
+    rng = np.random.default_rng(1)
+    words, candidates = rng.normal(size=(3, 5)), rng.normal(size=(4, 5))
+    vectors = WordVectors(list("abcwxyz"), np.concatenate([words, candidates]).astype(np.float32))
+    units = unit_matrix(vectors.matrix)
+    among, found = ((units[:3] @ each.T)[..., None] for each in (units[:3], units[3:]))
+    for method, score in (("3cosadd", added), ("3cosmul", multiplied)):
+        expected = dict(analogy(vectors, "a", "b", "c", 4, method))
+        scores = score(among, found)[:, 0]
+        np.testing.assert_allclose(scores, [expected[word] for word in "wxyz"], rtol=1e-5)
 
 
 def test_neighbors_have_intervals_around_their_cosines(run):
@@ -162,7 +183,8 @@ def test_intervals_are_lower_by_what_selection_adds(run):
     others = [vectors.row(each.word) for each in answer.neighbors]
     scores = np.array([[each.score for each in answer.neighbors]])
     scored = Scored(np.array([[vectors.row("ink1")]]), np.array([others]), scores)
-    errors, _ = draw_scores(prepare(vectors), scored, 36, 100, 1)
+    draws = CountDraws(prepare(vectors), vectors.matrix, 100, 1)
+    errors, _ = errors_and_shares(draws, scored, 36, 1)
     best = nearest(vectors, "ink1", 100)[0]
     mean = np.mean([each.score - best[-1].score for each in best[:-1]])
     for error, each in zip(errors[0], answer.neighbors, strict=True):
@@ -184,11 +206,11 @@ def test_a_difference_of_two_cosines_is_paired(run):
     assert difference.low > 0
     again = similarity_intervals(run, "sea1", ["sea2", "sea2"])[2]
     assert (again.value, again.low, again.high) == (0, 0, 0)
-    half = near.value - near.low
-    prepared = prepare(WordVectors.open(run))
-    pair = np.array([[WordVectors.open(run).row(word) for word in ("sea1", "sea2")]])
-    scored = Scored(pair[:, :1], pair[:, 1:], np.array([[near.value]]))
-    assert half == pytest.approx(1.96 * draw_scores(prepared, scored, 1, 100, 1)[0][0, 0], rel=1e-5)
+    vectors = WordVectors.open(run)
+    draws = CountDraws(prepare(vectors), vectors.matrix, 100, 1)
+    drawn = draws.cosines(np.array([[vectors.row(word) for word in ("sea1", "sea2")]]))
+    error = np.sqrt(99 * drawn.var()) * 1.25
+    assert near.value - near.low == pytest.approx(1.96 * error, rel=1e-4)
 
 
 @pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from firth.embed.resampling.draws import deviations, groups_of_units
+from firth.embed.resampling.jackknife import groups_of_units
+
+
+def deviation(without):
+    """The standard deviation of a value, from those without each group."""
+    return np.sqrt((len(without) - 1) * without.var(axis=0))
 
 
 def test_groups_are_equally_large_and_random():
@@ -18,7 +23,7 @@ def test_deviations_have_the_variance_of_a_mean():
     values = np.random.default_rng(3).normal(size=(600, 4))
     groups = groups_of_units(600, 50, 1)
     without = np.array([values[groups != group].mean(axis=0) for group in range(50)])
-    found = np.sqrt((deviations(without) ** 2).sum(axis=0))
+    found = deviation(without)
     expected = np.array([values[groups == group].mean(axis=0) for group in range(50)])
     np.testing.assert_allclose(found, expected.std(axis=0, ddof=1) / np.sqrt(50), rtol=1e-9)
 
@@ -29,5 +34,5 @@ def test_deviations_of_contexts_that_occur_once_have_the_variance_of_their_numbe
     kinds, groups = np.arange(400), groups_of_units(400, 100, 1)
     without = np.array([len(np.unique(kinds[groups != group])) for group in range(100)], float)
     without += np.random.default_rng(1).choice([-1.0, 1.0], 100)  # groups differ
-    spread = np.sqrt((deviations(without) ** 2).sum())
+    spread = deviation(without)
     assert 8 < spread < 12
