@@ -27,11 +27,12 @@ from firth import build_corpus
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
+from firth.embed.compare.datasets.questions import read_questions
 from firth.embed.explore.drawn_text import DrawnCorpus, count_documents
 from firth.embed.resampling.draws import WIDENED, CountDraws
 from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
 from firth.embed.resampling.prepared import prepare
-from firth.embed.resampling.scores import Scored, errors_and_shares
+from firth.embed.resampling.scores import Scored, added, errors_and_shares
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import top_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
@@ -86,11 +87,11 @@ def coverage(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def samples(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure the same with texts of a million words."""
-    articles = _articles(arguments.text, 1 << 62)
-    words = sum(len(article.split()) for article in articles)
-    order = np.random.default_rng(arguments.seed).permutation(len(articles))
+    every = articles(arguments.text, 1 << 62)
+    words = sum(len(article.split()) for article in every)
+    order = np.random.default_rng(arguments.seed).permutation(len(every))
     parts = np.array_split(order, words // 1_000_000)
-    texts = ([articles[n] for n in part] for part in parts)
+    texts = ([every[n] for n in part] for part in parts)
     return {
         "text": arguments.text,
         "tokens": words,
@@ -117,6 +118,7 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
     listed = np.array([np.argsort(np.argsort(-each, axis=1), axis=1) < NEAREST for each in cosines])
     frequency = np.array([counts[word] for word in words])
     distances, before, higher, ratios, least, shares, found, beyond = ([] for _ in range(8))
+    asked: dict[str, list[np.ndarray]] = {"similarity": [], "difference": [], "analogy": []}
     for number, run in enumerate(runs[:resampled]):
         others = np.arange(len(runs)) != number
         near = np.argsort(-cosines[number], axis=1)[:, :CANDIDATES]
@@ -125,6 +127,10 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
         scored = Scored(rows[:, None], rows[near], own)
         draws = CountDraws(prepare(run), run.matrix, groups, number + 1)
         errors, share = errors_and_shares(draws, scored, NEAREST, number + 1)
+        for kind, held in _held_of_questions(
+            cosines, number, draws, rows, words, frequency
+        ).items():
+            asked[kind].append(held)
         top = near[:, :NEAREST]
         means = np.take_along_axis(cosines[others].mean(axis=0), top, axis=1)
         spread = np.take_along_axis(cosines.std(axis=0, ddof=1), top, axis=1)
@@ -156,12 +162,17 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
                 "coverage_around_cosine": float((around[inside] <= 1.96).mean()),
                 "above": float(above[inside].mean()), "width": float(np.median(widths[inside])),
             }
-            for band, inside in _bands(rarer)
+            for band, inside in bands(rarer)
         ],
         "coverage": float((away[shown] <= 1.96).mean()),
         "coverage_by_widening": {
             f"{factor:g}": float((away[shown] * WIDENED <= 1.96 * factor).mean())
             for factor in FACTORS
+        },
+        "questions": {
+            kind: {"questions": sum(map(len, held)), "coverage": float(np.concatenate(held).mean())}
+            for kind, held in asked.items()
+            if sum(map(len, held))
         },
         "beyond_candidates": float(np.mean(beyond)),
         "listed_by_share": [
@@ -172,9 +183,66 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
     }  # fmt: skip
 
 
+def _held_of_questions(
+    cosines: np.ndarray, number: int, draws: CountDraws, rows: np.ndarray, words: list[str],
+    frequency: np.ndarray,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return whether intervals hold, of cosines and differences that are asked for, and analogies.
+
+    Two words are asked for beside each: of the ten that are nearest to it in the other texts.
+    """
+    others = cosines[np.arange(len(cosines)) != number]
+    scale = 1.96 * np.sqrt(1 + 1 / len(others))
+    means = others.mean(axis=0)
+    frequent = np.flatnonzero(frequency >= FEWEST_TOKENS)
+    inside = means[np.ix_(frequent, frequent)]
+    near = frequent[np.argsort(-inside, axis=1)[:, :NEAREST]]
+    chosen = np.random.default_rng(1).permuted(near, axis=1)[:, :2]
+    pairs = np.stack(np.broadcast_arrays(frequent[:, None], chosen), axis=-1)  # (n, 2, 2)
+    drawn = draws.cosines(rows[pairs.reshape(-1, 2)]).reshape(len(frequent), 2, -1)
+    away = cosines[number][pairs[..., 0], pairs[..., 1]] - means[pairs[..., 0], pairs[..., 1]]
+
+    def held(drawn: np.ndarray, away: np.ndarray) -> np.ndarray:
+        errors = draws.scale * np.sqrt(drawn.shape[-1]) * drawn.std(axis=-1, dtype=np.float64)
+        return np.abs(away) <= scale * errors
+
+    found = {
+        "similarity": held(drawn, away).ravel(),
+        "difference": held(drawn[:, 0] - drawn[:, 1], away[:, 0] - away[:, 1]),
+    }
+    place = {words[n]: n for n in frequent}
+    questions = [
+        [place[word] for word in each.words[:3]]
+        for each in read_questions(roles.open_set("questions-words", role=ROLE))
+        if all(word in place for word in each.words[:3])
+    ]
+    if questions:
+        asked = np.unique(questions, axis=0)
+        triples = asked[np.random.default_rng(1).permutation(len(asked))[:500]]
+        scores = np.array(
+            [_added(each, triples)[:, frequent] for each in (cosines[number], *others)]
+        )
+        answers = np.argsort(-scores[0], axis=1)[:, :CANDIDATES]
+        own, *rest = np.take_along_axis(scores, answers[None], axis=2)
+        scored = Scored(rows[triples], rows[frequent[answers]], own.astype(np.float64))
+        errors, _ = errors_and_shares(draws, scored, NEAREST, 1, score=added)
+        away = np.abs(own - excess(own, errors) - np.mean(rest, axis=0))
+        found["analogy"] = (away <= scale * errors)[:, :NEAREST].ravel()
+    return found
+
+
+def _added(cosines: np.ndarray, triples: np.ndarray) -> np.ndarray:
+    """Return 3CosAdd of all words for questions a, b, c, whose words have none, (n, V)."""
+    a, b, c = triples.T
+    squares = 3 + 2 * (cosines[b, c] - cosines[a, b] - cosines[a, c])
+    scores = (cosines[b] - cosines[a] + cosines[c]) / np.sqrt(squares)[:, None]
+    np.put_along_axis(scores, triples, -1, axis=1)
+    return np.asarray(scores)
+
+
 def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Compare standard deviations in the fixed space with those of trainings on the draws."""
-    corpus = build_corpus(_articles(TUNING, 1_000_000), folder / "corpus")
+    corpus = build_corpus(articles(TUNING, 1_000_000), folder / "corpus")
     svd = SvdConfig(threads=2)
     run = train_svd(corpus, svd, folder / "run")
     rows = np.flatnonzero(np.asarray(run.counts) >= FEWEST)
@@ -210,7 +278,7 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "seconds": seconds,
         "bands": [
             {**band, **_quartiles(fixed[inside] / free[inside])}
-            for band, inside in _bands(np.where(known & (free > 0), least, 0))
+            for band, inside in bands(np.where(known & (free > 0), least, 0))
         ],
     }  # fmt: skip
 
@@ -241,23 +309,35 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     errors_and_shares(draws, everything, NEAREST, 1)
     seconds["all words"] = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    missed = _missed(run, draws)
     sizes = {
         name: int(getattr(prepared.text, name).nbytes) for name in ("text", "positions", "units")
     }
     return {
         "seconds": seconds, "words": len(run), "groups": arguments.groups, "peak_bytes": peak,
-        "cache_bytes": sum(sizes.values()) + prepared.space.basis.nbytes,
+        "missed_entrants": missed, "cache_bytes": sum(sizes.values()) + prepared.space.basis.nbytes,
     }  # fmt: skip
 
 
-def _scored(run: WordVectors, rows: np.ndarray) -> Scored:
+def _missed(run: WordVectors, draws: CountDraws) -> float:
+    """Return the share of places in simulated lists that words beyond the candidates take.
+
+    Of 1,000 words, as seen among their 2,000 nearest.
+    """
+    counts = np.asarray(run.counts)
+    rows = np.random.default_rng(1).choice(np.flatnonzero(counts >= FEWEST_TOKENS), 1000, False)
+    _, shares = errors_and_shares(draws, _scored(run, rows, 2000), NEAREST, 1)
+    return float(shares[:, CANDIDATES:].sum(axis=1).mean() / NEAREST)
+
+
+def _scored(run: WordVectors, rows: np.ndarray, n: int = CANDIDATES) -> Scored:
     """Return the nearest words of some words."""
     units = unit_matrix(run.matrix, rows).astype(np.float64)
-    found = top_rows(run.matrix, units, CANDIDATES, exclude=[[row] for row in rows.tolist()])
+    found = top_rows(run.matrix, units, n, exclude=[[row] for row in rows.tolist()])
     return Scored(rows[:, None], *(np.array([each[side] for each in found]) for side in (0, 1)))
 
 
-def _bands(counts: np.ndarray) -> Iterator[tuple[dict[str, int], np.ndarray]]:
+def bands(counts: np.ndarray) -> Iterator[tuple[dict[str, int], np.ndarray]]:
     """Yield bands of frequency, and which pairs are in each by their rarer word."""
     for low, high in itertools.pairwise(BANDS):
         inside = (counts >= low) & (counts < high)
@@ -277,16 +357,16 @@ def _cosines(run: WordVectors, words: list[str]) -> np.ndarray:
     return np.asarray(units @ units.T)
 
 
-def _articles(name: str, most_words: int) -> list[str]:
+def articles(name: str, most_words: int) -> list[str]:
     """Return the first articles of a text, of about so many words."""
-    articles: list[str] = []
+    found: list[str] = []
     done = 0
     for article in roles.articles(name, role=ROLE):
-        articles.append(article)
+        found.append(article)
         done += len(article.split())
         if done >= most_words:
             break
-    return articles
+    return found
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {

@@ -78,8 +78,10 @@ def print_intervals(answer: "NeighborIntervals", question: str) -> None:
         click.echo(f"often among them, too: {named}")
     if without:
         which = "all" if len(without) == len(near) else ", ".join(without)
-        needed = f"{FEWEST_TOKENS} tokens in 5 {answer.unit}s"
-        click.echo(f"no interval: {which} ({needed} are needed, of the query, too)")
+        click.echo(
+            f"no interval: {which} ({FEWEST_TOKENS} tokens in 5 {answer.unit}s that do not differ "
+            "too much are needed, of the query, too)"
+        )
 
 
 def _numbers(each: "NeighborInterval") -> tuple[str, str]:

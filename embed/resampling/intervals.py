@@ -63,7 +63,8 @@ class NeighborInterval:
         The cosine, or the score of the analogy method.
     low, high : float or None
         The ends of the 95 % interval, which is lower than around the score, since words are listed
-        for high scores; None if a word has fewer than 100 tokens or too few units.
+        for high scores; None if a word has fewer than 100 tokens or too few units, or if the
+        documents differ so much that the score would be outside its interval.
     share : float or None
         Of simulated other texts in which it is among the k best.
     rank : int
@@ -324,6 +325,7 @@ class _Opened:
                 # a zero vector is one without any group, too
                 sure = errors[n, place] > 0 and self.draws.tokens(*occurring) >= FEWEST_TOKENS
                 sure = sure and self.enough(*occurring)
+                sure = sure and lower[n, place] < _NORMAL * errors[n, place]
                 error = float(errors[n, place]) if sure else None
                 bounds = _bounds(value - float(lower[n, place]), error, limit)
                 share = float(shares[n, place]) if sure else None

@@ -54,13 +54,14 @@ def errors_and_shares(
     n_words, n_candidates = scored.words.shape[1], scored.candidates.shape[1]
     k = min(k, n_candidates)
     errors, shares = np.empty((2, *scored.scores.shape))
+    shape = _SIMULATED, draws.n_draws
+    normal = np.random.default_rng(seed).standard_normal(shape, np.float32)
 
     def describe(item: tuple[int, np.ndarray]) -> None:
         n, drawn = item
         values = score(drawn[:, :n_words], drawn[:, n_words:]).T  # (J, C)
         away = draws.scale * (values - values.mean(axis=0))
         errors[n] = np.sqrt((away.astype(np.float64) ** 2).sum(axis=0))
-        normal = np.random.default_rng(seed).standard_normal((_SIMULATED, len(away)), np.float32)
         simulated = scored.scores[n].astype(np.float32) + normal @ away
         least = np.partition(simulated, -k, axis=1)[:, -k, None]
         shares[n] = (simulated >= least).mean(axis=0)

@@ -10,6 +10,7 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.resampling.drawn_rows import DrawnRows
+from firth.embed.resampling import intervals
 from firth.embed.resampling.draws import CountDraws
 from firth.embed.resampling.intervals import (
     analogy_intervals,
@@ -191,6 +192,13 @@ def test_intervals_are_lower_by_what_selection_adds(run):
         middle = each.score - (error / 1.25) ** 2 / mean
         if each.word not in ("the", "alone"):  # which have a zero vector, or one document
             assert each.low == pytest.approx(max(middle - 1.96 * error, -1), abs=1e-5)
+
+
+def test_there_is_no_interval_that_excludes_its_own_cosine(run, monkeypatch):
+    for times, expected in ((1.9, True), (2.0, False)):
+        monkeypatch.setattr(intervals, "excess", lambda _, errors, times=times: times * errors)
+        [answer] = neighbor_intervals(run, "ink1", 5)
+        assert all((each.low is not None) == expected for each in answer.neighbors)
 
 
 def test_a_word_of_one_document_has_no_interval(run):
