@@ -273,11 +273,12 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     known = n > arguments.retrained / 2
     free = np.sqrt(np.maximum(squares - sums**2 / np.maximum(n, 1), 0) / np.maximum(n - 1, 1))
     least = np.asarray(run.counts)[pairs].min(axis=1)
+    groups = pairs[:, 0] % 20  # of words, by their rank
     return {
         "words": len(rows), "groups": arguments.groups, "trainings": arguments.retrained,
         "seconds": seconds,
         "bands": [
-            {**band, **_quartiles(fixed[inside] / free[inside])}
+            {**band, **_quartiles(fixed[inside] / free[inside], groups[inside])}
             for band, inside in bands(np.where(known & (free > 0), least, 0))
         ],
     }  # fmt: skip
@@ -345,10 +346,15 @@ def bands(counts: np.ndarray) -> Iterator[tuple[dict[str, int], np.ndarray]]:
             yield {"from": low, "pairs": int(inside.sum())}, inside
 
 
-def _quartiles(ratios: np.ndarray) -> dict[str, float]:
-    """Return the median and quartiles of ratios, and an interval of the median by halves."""
+def _quartiles(ratios: np.ndarray, groups: np.ndarray) -> dict[str, float | list[float]]:
+    """Return the median and quartiles of ratios, and an interval of the median by groups."""
     low, median, high = np.quantile(ratios, [0.25, 0.5, 0.75])
-    return {"ratio": float(median), "low_quartile": float(low), "high_quartile": float(high)}
+    medians = [np.median(ratios[groups == group]) for group in np.unique(groups)]
+    away = 2 * np.std(medians, ddof=1) / np.sqrt(len(medians))
+    return {
+        "ratio": float(median), "interval": [float(median - away), float(median + away)],
+        "low_quartile": float(low), "high_quartile": float(high),
+    }  # fmt: skip
 
 
 def _cosines(run: WordVectors, words: list[str]) -> np.ndarray:
