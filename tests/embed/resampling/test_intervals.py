@@ -9,8 +9,8 @@ from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWord
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
-from firth.embed.resampling.drawn_rows import DrawnRows
 from firth.embed.resampling import intervals
+from firth.embed.resampling.drawn_rows import DrawnRows
 from firth.embed.resampling.draws import CountDraws
 from firth.embed.resampling.intervals import (
     analogy_intervals,
