@@ -85,10 +85,11 @@ class CountDraws:
                     found[chosen] += part
             return span[1]
 
-        work = even_ranges(self._text.counts[rows] + 50, _TOKENS)
-        with threadpool_limits(1, user_api="blas"), progress("resampling", "words") as show:
-            show(0, len(rows))
-            for done in map_in_order(add, work, self._threads):
-                show(done, len(rows))
+        work = self._text.counts[rows] + 50
+        done = np.cumsum(work)
+        with threadpool_limits(1, user_api="blas"), progress("resampling", "tokens") as show:
+            show(0, done[-1])
+            for stop in map_in_order(add, even_ranges(work, _TOKENS), self._threads):
+                show(done[stop - 1], done[-1])
         found[pairs[:, 0] == pairs[:, 1]] = 1
         return found
