@@ -146,8 +146,10 @@ class _Measure:
         labels = np.empty((1 + len(self._orders), len(periods)), np.int16)
         labels[0] = periods
         deal(blocks, self._orders, self._ends, tokens, labels[1:])
-        ends = [period == labels.T for period in (0, self._n_periods - 1)]  # (B, 1 + P) each
-        copies = np.concatenate(ends, axis=1).astype(self._rows.kind)
+        used = np.unique(blocks)  # labels of others are not written
+        ends = [period == labels[:, used].T for period in (0, self._n_periods - 1)]
+        copies = np.zeros((len(periods), 2 * len(labels)), self._rows.kind)
+        copies[used] = np.concatenate(ends, axis=1)
         return cosine_distances(*np.split(self._rows.vectors(word, copies), 2))
 
 
