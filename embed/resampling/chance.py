@@ -16,7 +16,8 @@ def pooled_p(
     The logarithms of each word's distances, the observed one among them, are standardized. By
     chance the observed one is as large as any of them, so p is its rank among all of the words of
     similar size: bins with equal numbers of words. Names and other words whose documents differ
-    much by chance have a large mean and deviation of their own.
+    much by chance have a large mean and deviation of their own. Words that all resamples leave as
+    they are have a p of 1, and no place in the pool: it would make the p of others too small.
 
     With ``apart`` those by chance are standardized alone and are the pool, so that words that
     differ do not change the p of others, as they do if resamples are few (with one for the
@@ -33,7 +34,8 @@ def pooled_p(
         pool = np.sort(scores[rows, int(apart) :], axis=None)  # NaN last
         n_pooled = int(np.isfinite(pool).sum())
         beyond = n_pooled - np.searchsorted(pool[:n_pooled], scores[rows, 0], side="left")
-        p[rows] = (beyond + apart) / (n_pooled + apart)
+        p[rows] = (beyond + apart) / max(n_pooled + apart, 1)
+    p[np.isnan(scores[:, 0])] = 1.0
     return p
 
 
@@ -56,7 +58,8 @@ def top_counts(rows: np.ndarray, documents: np.ndarray, n_words: int) -> np.ndar
 def _standardized(distances: np.ndarray) -> np.ndarray:
     logs = _logs(distances)
     logs -= np.nanmean(logs, axis=1, keepdims=True)
-    return np.asarray(logs / np.maximum(np.nanstd(logs, axis=1, keepdims=True), _TINY))
+    deviations = np.nanstd(logs, axis=1, keepdims=True)
+    return np.asarray(logs / np.where(deviations < _TINY, np.nan, deviations))
 
 
 def _logs(distances: np.ndarray) -> np.ndarray:

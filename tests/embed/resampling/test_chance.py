@@ -23,6 +23,16 @@ def test_equal_distances_have_p_of_one():
     assert pooled_p(np.ones((2, 5), np.float32), np.array([3, 4])).tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("apart", [False, True])
+def test_words_that_no_resample_changes_have_p_of_one_and_are_not_in_the_pool(apart):
+    distances = words_by_chance(300, 21, 10)
+    fixed = np.repeat(distances[:200, :1], 21, axis=1)
+    p = pooled_p(np.concatenate([fixed, distances]), np.ones(500), apart=apart, most_bins=1)
+    assert p[:200].tolist() == [1.0] * 200
+    alone = pooled_p(distances, np.ones(300), apart=apart, most_bins=1)
+    np.testing.assert_array_equal(p[200:], alone)
+
+
 def test_those_by_chance_can_be_a_pool_of_their_own_and_lack_words():
     distances = np.random.default_rng(6).lognormal(size=(40, 9))
     distances[:10, [3, 7]] = np.nan
