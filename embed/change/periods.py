@@ -21,7 +21,8 @@ _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _DECADE = re.compile(r"(-?\d*)0s")
 _DATE = re.compile(r"\s*(-?\d{4,})-\d\d(-\d\d([T ].*)?)?\s*")  # ISO 8601
 _NO_PERIOD = -1
-_NAMED = 5  # strata that are left out
+_NAMED = 5  # strata in a message
+_END = "\x1f"  # of a value, in the name of a stratum
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,8 @@ def read_periods(
 
     A period is a value of the field, or a range of numbers ``A-B``, with both ends, or a decade
     ``1840s``; it may be written with spaces or an en dash. ISO dates are of their year. Documents
-    that are alike in the fields ``within`` are a stratum; those of one period only are left out.
+    that are alike in the fields ``within`` are a stratum; those of one period only are left out,
+    and those without a value.
     """
     if len(periods) < 2:
         raise SettingError(
@@ -153,31 +155,52 @@ def read_periods(
 def _strata(
     corpus: Corpus, within: Sequence[str], period_of: np.ndarray, periods: Sequence[str]
 ) -> np.ndarray:
-    """Return the stratum of each document; take those of one period only out of their period."""
+    """Return the stratum of each document; take those without one out of their period.
+
+    A document has none without a value of each field, or if only one period has its values.
+    """
     # period_of: int64 (n_documents,), is changed; returns int64 (n_documents,)
-    columns = [kept_field(corpus, field) for field in within]
-    names, strata = np.unique(
-        ["\x1f".join(values) for values in zip(*columns, strict=True)], return_inverse=True
-    )
-    table = np.zeros((len(names), len(periods)), np.int64)
+    rows = list(zip(*(kept_field(corpus, field) for field in within), strict=True))
+    fields = " and ".join(within)
     inside = period_of >= 0
-    np.add.at(table, (strata[inside], period_of[inside]), 1)
-    alone = (table > 0).sum(axis=1) == 1
-    empty = np.flatnonzero(~table[~alone].any(axis=0))
-    if len(empty):
-        raise SettingError(
-            f"`within={','.join(within)}`: {periods[empty[0]]} has no documents that are alike to "
-            "those of another period in it; pass other fields, or longer periods"
-        )
-    if alone.any():
-        some = [", ".join(filter(None, name.split("\x1f"))) or "empty" for name in names[alone]]
-        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+    empty = np.array([not all(map(str.strip, row)) for row in rows]) & inside
+    if empty.any():
         note(
-            f"{int(table[alone].sum()):,} documents are left out, since only one period has their "
-            f"{' and '.join(within)}: {'; '.join(some[:_NAMED])}{more}"
+            f"{int(empty.sum()):,} of {int(inside.sum()):,} documents in the periods have no "
+            f"{' or '.join(within)} and are left out"
         )
-        period_of[alone[strata]] = _NO_PERIOD
+        period_of[empty] = _NO_PERIOD
+    names, strata = np.unique([_END.join(row) for row in rows], return_inverse=True)
+    table = np.zeros((len(names), len(periods)), np.int64)
+    inside &= ~empty
+    np.add.at(table, (strata[inside], period_of[inside]), 1)
+    n_periods = (table > 0).sum(axis=1)
+    apart = np.flatnonzero(~table[n_periods > 1].any(axis=0))
+    if len(apart):
+        raise SettingError(
+            f"`within={','.join(within)}`: {periods[apart[0]]} shares no {fields} with another "
+            "period; pass other fields, or longer periods"
+        )
+    columns = f"documents in {', '.join(periods)}"
+    if (n_periods == 1).any():
+        alone = _listed(names, table, n_periods == 1)
+        note(f"left out, since only one period has this {fields} ({columns}): {alone}")
+        period_of[n_periods[strata] == 1] = _NO_PERIOD
+    note(f"chance is measured within {fields} ({columns}): {_listed(names, table, n_periods > 1)}")
     return np.asarray(strata, np.int64)
+
+
+def _listed(names: np.ndarray, table: np.ndarray, chosen: np.ndarray) -> str:
+    """Return some strata with their documents in each period, the largest first."""
+    # names: str (S,); table: int64 (S, K), documents; chosen: bool (S,)
+    order = np.flatnonzero(chosen)[np.argsort(-table[chosen].sum(axis=1), kind="stable")]
+    shown = [
+        f"{', '.join(names[s].split(_END))} ({', '.join(map(str, table[s]))})"
+        for s in order[:_NAMED]
+    ]
+    rest = table[order[_NAMED:]].sum(axis=0)
+    more = f"{len(order) - _NAMED:,} more ({', '.join(map(str, rest))})"
+    return "; ".join(shown + [more] * (len(order) > _NAMED))
 
 
 def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:

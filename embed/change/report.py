@@ -53,7 +53,7 @@ def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]
     numbers = [name for name in _NUMBERS if getattr(table, name) is not None]
     rows = [_row(word, numbers, changes.names) for word in shown]
     about = {"tested": table.p is not None, "bounded": table.low is not None, "alpha": _ALPHA}
-    about["counted"] = len(changes.counts)
+    about |= {"counted": len(changes.counts), "within": " and ".join(changes.periods.within)}
     return {
         "change_compared": _compared(changes),
         "change_words": rows
@@ -80,6 +80,7 @@ def _compared(changes: WordChanges) -> dict[str, Any]:
         "min_count": changes.config.min_count,
         "alpha": _ALPHA,
         "sure": None if q is None else int((q <= _ALPHA).sum()),
+        "within": " and ".join(changes.periods.within),
         "no_p": (changes.no_p or "").replace("`", ""),
         "periods": [
             {

@@ -150,7 +150,7 @@ def command(
         )
     changes = word_changes(
         corpus, other, config, by=by, periods=split_list(periods),
-        within=split_list(within), words=asked,
+        within=() if within is None else split_list(within) or (within,), words=asked,
         require=() if plot is None else [plot[1]], out=out, force=force,
     )  # fmt: skip
     if plot is not None:
@@ -214,8 +214,10 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
         for name, lines in zip(names, word.sentences, strict=True):
             for line in lines:
                 click.echo(f"{word.word} {name}: {line.left} [{line.found}] {line.right}")
+    within = " and ".join(changes.periods.within)
     click.echo(
         f"{len(changes.table):,} words in every period; {changes.n_untested:,} are rarer in one"
+        + f"; p is within {within}" * (tested and bool(within))
     )
     if changes.no_p is not None:
         click.echo(f"no p: {as_command_line(changes.no_p)}")

@@ -82,6 +82,25 @@ def test_bad_periods_are_refused(corpus, by, periods, message):
         read_periods(corpus, by, periods)
 
 
+def test_the_largest_strata_are_listed_with_their_documents(tmp_path, capsys):
+    lines = [
+        {"text": "a b", "part": part, "author": f"{author}, x", "genre": "ode"}
+        for part in ("i", "ii")
+        for author in range(7)
+        for _ in range(1 + author * (part == "ii"))
+    ]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    read = ReadOptions(keep=("part", "author", "genre"))
+    corpus = build_corpus(tmp_path / "d.jsonl", tmp_path / "corpus", read=read)
+    capsys.readouterr()
+    periods = read_periods(corpus, "part", ["i", "ii"], ["author", "genre"])
+    assert capsys.readouterr().err == (
+        "chance is measured within author and genre (documents in i, ii): 6, x, ode (1, 7); "
+        "5, x, ode (1, 6); 4, x, ode (1, 5); 3, x, ode (1, 4); 2, x, ode (1, 3); 2 more (2, 3)\n"
+    )
+    assert len(set(periods.strata.tolist())) == 7
+
+
 def test_the_text_of_a_period_is_that_of_its_documents(corpus):
     periods = read_periods(corpus, "year", ["1848-1850", "1899-1901"])
     view = periods.view("paragraph", "drop")

@@ -273,7 +273,7 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
 
 @pytest.fixture(scope="module")
 def genres(tmp_path_factory):
-    """Return letters and sermons, of which the later period has other shares, and one poem.
+    """Return letters and sermons, of which the later period has other shares, and two others.
 
     The company of "hand" is of the genre; of "road" it changes from one period to the next.
     """
@@ -290,7 +290,7 @@ def genres(tmp_path_factory):
             text += [*rng.choice([f"{period}{n}" for n in range(12)], 8).tolist(), "road"]
             text += rng.choice([f"{period}{n}" for n in range(12)], 8).tolist()
         lines.append({"text": " ".join(text), "period": period, "genre": genre})
-    lines.append({"text": "hand road " * 8, "period": "late", "genre": "poem"})
+    lines += [{"text": "hand road " * 8, "period": "late", "genre": g} for g in ("poem", " ")]
     return build(tmp_path_factory.mktemp("genres"), lines, "period", "genre")
 
 
@@ -299,13 +299,25 @@ def test_chance_within_genres_has_their_shares(genres, capsys):
     periods: Any = {"by": "period", "periods": ["early", "late"]}
     plain = word_changes(genres, config=settings, **periods)
     within = word_changes(genres, config=settings, **periods, within="genre")
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        "1 documents are left out, since only one period has their genre: poem"
-    )
+    strata = "letter (16, 64); sermon (64, 16)"
+    assert capsys.readouterr().err.splitlines()[-3:] == [
+        "1 of 162 documents in the periods have no genre and are left out",
+        "left out, since only one period has this genre (documents in early, late): poem (0, 1)",
+        f"chance is measured within genre (documents in early, late): {strata}",
+    ]
     p = [dict(zip(each.table.words, each.table.p, strict=True)) for each in (plain, within)]
     assert p[0]["hand"] < 0.05 < p[1]["hand"]
     assert p[0]["road"] < 0.05 > p[1]["road"]
     assert within.periods.within == ("genre",)
+
+
+def test_what_is_printed_says_within_what_chance_is(genres, tmp_path):
+    page = tmp_path / "page.html"
+    line = ["change", genres.path, "--by", "period", "--periods", "early,late", "--dim", 8]
+    shown = output(*line, "--permutations", 9, "--within", "genre", "--report", page)
+    assert shown.endswith("; p is within genre\n")
+    assert "q ≤ 0.05 within <bdi>genre</bdi>." in page.read_text(encoding="utf-8")
+    assert "keeps no field ''" in command(*line, "--within", "").stderr
 
 
 def test_fields_within_which_nothing_can_be_dealt_out_are_refused(genres):
@@ -313,8 +325,8 @@ def test_fields_within_which_nothing_can_be_dealt_out_are_refused(genres):
     with pytest.raises(SettingError) as refused:
         word_changes(genres, **periods, within=["period"])
     assert str(refused.value) == (
-        "`within=period`: early has no documents that are alike to those of another period in it; "
-        "pass other fields, or longer periods"
+        "`within=period`: early shares no period with another period; pass other fields, or longer "
+        "periods"
     )
     with pytest.raises(SettingError, match="`within` deals out the documents of one corpus"):
         word_changes(genres, config=ChangeConfig(route="procrustes"), **periods, within=["genre"])
