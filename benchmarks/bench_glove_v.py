@@ -65,7 +65,7 @@ class GloVe:
         config = SvdConfig(dim=DIM, window=10, window_weighting="harmonic", subsample=0, threads=2)
         view, n_words = checked_view(corpus, config)
         counts = count_words(view, n_words, config, name="glove", directory=None)
-        self.words = view.words()[:n_words]
+        self.words = view.words[:n_words]
         self.tokens = np.asarray(view.counts[:n_words])
         self.starts, self.columns = counts.starts, counts.columns
         numbers = counts.counts / counts.denominator
