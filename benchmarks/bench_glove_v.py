@@ -28,12 +28,13 @@ from firth.embed.svd.train import SvdConfig, checked_view, count_words
 from firth.embed.vectors.search import unit_length
 
 ROLE = roles.REPORTING
-DIM, EPOCHS, RATE, LARGEST, POWER = 50, 25, 0.05, 10.0, 0.75
+DIM, EPOCHS, RATE, LARGEST, POWER = 50, 15, 0.05, 10.0, 0.75
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add sizes."""
     parser.add_argument("--text", default=WIKIPEDIA)
+    parser.add_argument("--texts", type=int, default=8, help="trained on, of the million-word ones")
     parser.add_argument("--described", type=int, default=4, help="texts with variances")
 
 
@@ -45,12 +46,12 @@ def main() -> None:
     order = np.random.default_rng(1).permutation(len(texts))
     trained = []
     with tempfile.TemporaryDirectory() as name, reporting_to(SilentReporter()):
-        for n, part in enumerate(np.array_split(order, n_texts)):
+        for n, part in enumerate(np.array_split(order, n_texts)[: arguments.texts]):
             corpus = build_corpus([texts[i] for i in part], Path(name) / f"{n}")
             trained.append(GloVe(corpus, seed=n))
             print(n, trained[-1].seconds, flush=True)
     result = {
-        "text": arguments.text, "texts": n_texts, "dim": DIM, "epochs": EPOCHS,
+        "text": arguments.text, "texts": len(trained), "dim": DIM, "epochs": EPOCHS,
         **described(trained, arguments.described), **harness.machine(),
     }  # fmt: skip
     print(result)
@@ -72,16 +73,19 @@ class GloVe:
         self.logs = np.log(numbers).astype(np.float32)
         self.weights = np.minimum((numbers / LARGEST) ** POWER, 1).astype(np.float32)
         rng = np.random.default_rng(seed)
-        rows = np.repeat(np.arange(n_words, dtype=np.int32), np.diff(self.starts))
         # vectors and, last, biases
-        self.vectors, self.contexts = rng.uniform(-0.5, 0.5, (2, n_words, DIM + 1)) / (DIM + 1)
-        squares = np.ones((2, n_words, DIM + 1))
+        start = rng.uniform(-0.5, 0.5, (2, n_words, DIM + 1)) / (DIM + 1)
+        self.vectors, self.contexts = start.astype(np.float32)
+        squares = np.ones((2, n_words, DIM + 1), np.float32)
         start = time.perf_counter()
         for _ in range(EPOCHS):
             _epoch(
-                rng.permutation(len(rows)), rows, self.columns, self.logs, self.weights,
-                self.vectors, self.contexts, squares[0], squares[1], RATE,
+                rng.permutation(n_words), self.starts, self.columns, self.logs, self.weights,
+                self.vectors, self.contexts, squares[0], squares[1], np.float32(RATE),
             )  # fmt: skip
+        self.vectors, self.contexts = (
+            each.astype(np.float64) for each in (self.vectors, self.contexts)
+        )
         self.seconds = time.perf_counter() - start
 
     def covariance(self, row: int) -> np.ndarray | None:
@@ -164,23 +168,24 @@ def described(trained: list[GloVe], n_described: int) -> dict[str, Any]:
 
 @numba.njit(cache=True, fastmath=True)
 def _epoch(
-    order, rows, columns, logs, weights, vectors, contexts, squares, squares_of_contexts, rate
+    order, starts, columns, logs, weights, vectors, contexts, squares, squares_of_contexts, rate
 ):
-    """Take a step of AdaGrad for each count."""
+    """Take a step of AdaGrad for each count, word by word in random order."""
     last = vectors.shape[1] - 1
-    for i in order:
-        w, c = rows[i], columns[i]
-        error = vectors[w, last] + contexts[c, last] - logs[i]
-        for d in range(last):
-            error += vectors[w, d] * contexts[c, d]
-        error *= weights[i]
-        for d in range(last + 1):
-            of_word = error * (contexts[c, d] if d < last else 1.0)
-            of_context = error * (vectors[w, d] if d < last else 1.0)
-            vectors[w, d] -= rate * of_word / np.sqrt(squares[w, d])
-            contexts[c, d] -= rate * of_context / np.sqrt(squares_of_contexts[c, d])
-            squares[w, d] += of_word**2
-            squares_of_contexts[c, d] += of_context**2
+    for w in order:
+        for i in range(starts[w], starts[w + 1]):
+            c = columns[i]
+            error = vectors[w, last] + contexts[c, last] - logs[i]
+            for d in range(last):
+                error += vectors[w, d] * contexts[c, d]
+            error *= weights[i]
+            for d in range(last + 1):
+                of_word = error * (contexts[c, d] if d < last else np.float32(1))
+                of_context = error * (vectors[w, d] if d < last else np.float32(1))
+                vectors[w, d] -= rate * of_word / np.sqrt(squares[w, d])
+                contexts[c, d] -= rate * of_context / np.sqrt(squares_of_contexts[c, d])
+                squares[w, d] += of_word**2
+                squares_of_contexts[c, d] += of_context**2
 
 
 if __name__ == "__main__":

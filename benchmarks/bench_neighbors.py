@@ -216,7 +216,7 @@ def _held_of_questions(
         for each in read_questions(roles.open_set("questions-words", role=ROLE))
         if all(word in place for word in each.words[:3])
     ]
-    if questions:
+    if len(questions) > 50:  # a text of English
         asked = np.unique(questions, axis=0)
         triples = asked[np.random.default_rng(1).permutation(len(asked))[:500]]
         scores = np.array(
