@@ -5,13 +5,18 @@
 - graded: synthetic text in which the company of four pairs changes by different shares; how each
   route ranks the words, a masked LM of the same text among them.
 - stacked: the false alarms if the SVD is of the rows of both periods, one above the other.
+- strata: synthetic text in which the company of many nouns is of the genre, and changes only with
+  the shares of genres; how often p <= 0.05 with and without --within; and what power is kept for
+  changes in all genres. Intervals are over texts, as the words of a text are not independent.
 - novels: German novels (eltec-de): first and last quarter by year; and random halves of these.
+- novels_within: which of their surest words remain within genders, and if an author is a document.
 - speed: two halves of 8 million words of Wikipedia (enwiki2015-AB), 200 permutations.
 """
 
 import argparse
 import csv
 import dataclasses
+import itertools
 import json
 import lzma
 import resource
@@ -30,12 +35,14 @@ import tests.embed.change.planted_changes as synthetic
 from firth import ReadOptions, build_corpus
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.datasets.synthetic import SyntheticConfig
+from firth.corpora.datasets.synthetic import documents as generated_documents
 from firth.corpora.datasets.synthetic_language import synthetic_language
 from firth.corpora.store.corpus import Corpus
 from firth.embed.change import joint, routes
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import PeriodText
 from firth.embed.change.result import WordChanges
+from firth.embed.change.table import ChangeTable
 from firth.embed.change.words import word_changes
 from firth.embed.svd.train import SvdConfig
 from firth.embed.svd.truncated_svd import truncated_svd
@@ -48,6 +55,11 @@ SHARES = (0.1, 0.2, 0.3, 0.5)
 DEGREES = (0.25, 0.5, 0.75, 1.0)
 LEVELS = (0.5, 0.05, 0.01, 0.001)
 HALVES = 4
+STRATA = (2, 40, 120)
+EVEN, SHIFTED = (0.5, 0.5), (0.2, 0.8)  # shares of the second kind of genres, early and late
+WITHIN_SHARE = 0.25  # of paragraphs, of changes in all genres
+JOINED = 8  # generated documents in one, which then has about 1,250 words
+UNEVEN = 0.7  # the k-th stratum of a kind has documents in proportion to k ** -UNEVEN
 SHOWN = 20
 
 
@@ -55,6 +67,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Add sizes."""
     parser.add_argument("--tokens", type=int, default=400_000, help="of a synthetic text")
     parser.add_argument("--seeds", type=int, default=4, help="synthetic texts of each kind")
+    parser.add_argument("--strata-tokens", type=int, default=300_000, help="of a text with genres")
+    parser.add_argument("--strata-texts", type=int, default=20, help="texts with genres")
     parser.add_argument("--words", type=int, default=8_000_000, help="of Wikipedia")
     parser.add_argument("--permutations", type=int, default=200)
     parser.add_argument("--epochs", type=int, default=10, help="of the masked LM")
@@ -134,6 +148,142 @@ def planted(
         "p": {name: shares(np.array(values)) for name, values in p.items()},
         "precision": {name: round(statistics.mean(each), 3) for name, each in ranked.items()},
     }
+
+
+def strata(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how often p is small with and without strata, by what changes."""
+    found: dict[str, Any] = {"texts": arguments.strata_texts, "tokens": arguments.strata_tokens}
+    for name, strata_of, shares_of, changed in (
+        ("only_genres", STRATA, SHIFTED, 0.0),
+        ("changed", STRATA, EVEN, WITHIN_SHARE),
+        ("changed_and_genres", STRATA[:1], SHIFTED, WITHIN_SHARE),
+    ):
+        kind = "changed" if changed else "genre"
+        found[name] = {
+            str(n): by_text(
+                [
+                    within_and_without(folder, arguments, seed, n, shares_of, changed, kind)
+                    for seed in range(arguments.strata_texts)
+                ]
+            )
+            for n in strata_of
+        }
+    return found
+
+
+def within_and_without(
+    folder: Path,
+    arguments: argparse.Namespace,
+    seed: int,
+    n_strata: int,
+    shares_of: Sequence[float],
+    changed: float,
+    kind: str,
+) -> dict[str, Any]:
+    """Return the p of nouns of a kind in one text, without and within strata."""
+    language, nouns = synthetic_language(), noun_pairs()[kind].ravel()
+    chosen = {language.words[language.nouns[noun]].lower() for noun in nouns}
+    config = SyntheticConfig(n_tokens=arguments.strata_tokens, seed=seed)
+    documents = genre_documents(config, n_strata, shares_of, changed)
+    name = f"strata-{kind}-{n_strata}-{shares_of[0]}-{seed}"
+    corpus = corpus_of(folder, name, documents, ["period", "genre"])
+    settings = ChangeConfig(permutations=arguments.permutations)
+    by = {"by": "period", "periods": synthetic.PERIODS}
+    measured: dict[str, Any] = {}
+    for key, fields in (("without", ()), ("within", ("genre",))):
+        changes = word_changes(corpus, config=settings, within=fields, **by)
+        p = dict(zip(changes.table.words, changes.table.p, strict=True))
+        measured[key] = [p[word] for word in sorted(chosen & {*p})]
+        measured[f"all_{key}"] = list(p.values())
+    kept = changes.periods.period_of >= 0
+    measured["documents"] = int(kept.sum())
+    measured["strata"] = len(np.unique(changes.periods.strata[kept]))
+    return measured
+
+
+def by_text(texts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the shares of p <= 0.05, with intervals over texts, and the ratio of both."""
+    found: dict[str, Any] = {
+        name: round(statistics.mean(text[name] for text in texts), 1)
+        for name in ("documents", "strata")
+    }
+    rates = {}
+    for name in ("without", "within", "all_without", "all_within"):
+        rates[name] = np.array([(np.array(text[name]) <= 0.05).mean() for text in texts])
+        found[name] = {
+            "words": sum(len(text[name]) for text in texts),
+            **with_interval(rates[name]),
+        }
+    ratio = rates["within"].mean() / rates["without"].mean()
+    off = (rates["within"] - ratio * rates["without"]) / rates["without"].mean()
+    return {**found, "ratio": with_interval(ratio + off)}
+
+
+def with_interval(values: np.ndarray) -> dict[str, float]:
+    """Return the mean of values and its 95 % interval by Student's t."""
+    from scipy.stats import t
+
+    half = t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    mean = values.mean()
+    return {"share": round(mean, 4), "low": round(mean - half, 4), "high": round(mean + half, 4)}
+
+
+def noun_pairs() -> dict[str, np.ndarray]:
+    """Return pairs of equally frequent nouns: half for genres, a quarter that changes in all."""
+    # values: int64 (n, 2), senses of nouns that have one sense
+    language = synthetic_language()
+    _, senses, counts = np.unique(language.nouns, return_index=True, return_counts=True)
+    order = np.random.default_rng(0).permutation(senses[counts == 1])
+    order = order[np.argsort(-language.probabilities[order], kind="stable")]
+    pairs = order[: len(order) // 2 * 2].reshape(-1, 2)
+    return {"genre": pairs[::2], "changed": pairs[1::4]}
+
+
+def genre_documents(
+    config: SyntheticConfig, n_strata: int, shares_of: Sequence[float], changed: float
+) -> Iterator[dict[str, str]]:
+    """Yield documents of two periods in strata of two kinds, whose shares are of the period.
+
+    In the second kind the nouns of each pair for genres have each other's company. Those of the
+    pairs that change have it in a share of the later paragraphs of both kinds.
+    """
+    language = synthetic_language()
+    exchanged = {}
+    for kind, pairs in noun_pairs().items():
+        senses = np.arange(len(language.nouns))
+        senses[pairs] = pairs[:, ::-1]
+        exchanged[kind] = language.nouns[senses]
+    sizes = np.arange(1, n_strata // 2 + 1) ** -UNEVEN
+    ends = np.cumsum(sizes / sizes.sum())
+
+    def stratum(document: int) -> int:
+        kind, place = np.random.default_rng([config.seed, document, 1]).random(2)
+        return 2 * int(np.searchsorted(ends[:-1], place)) + int(kind < shares_of[document % 2])
+
+    def change(numbers: range) -> synthetic.Change:
+        documents_of = [number // JOINED for number in numbers]
+        second = np.array([[stratum(document) % 2] for document in documents_of], bool)
+        late = np.array([[document % 2] for document in documents_of], bool)
+
+        def of_senses(senses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            draws = [
+                np.random.default_rng([config.seed, number, 2]).random(senses.shape[1])
+                for number in numbers
+            ]
+            nouns = np.where(second, exchanged["genre"][senses], language.nouns[senses])
+            moved = (exchanged["changed"] != language.nouns)[senses] & late
+            moved &= np.array(draws) < changed
+            return senses, np.where(moved, exchanged["changed"][senses], nouns)
+
+        return of_senses
+
+    texts = enumerate(generated_documents(config, change))
+    for document, group in itertools.groupby(texts, lambda each: each[0] // JOINED):
+        yield {
+            "text": "".join(text for _, text in group),
+            "period": synthetic.PERIODS[document % 2],
+            "genre": str(stratum(document)),
+        }
 
 
 def graded(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -238,15 +388,7 @@ def stacked_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> 
 
 def novels(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the words that change between the first and the last quarter of the novels."""
-    packed = roles.open_text(NOVELS, role=ROLE)
-    with open(packed.with_name(f"{NOVELS}-novels.tsv"), encoding="utf-8") as file:
-        about = list(csv.DictReader(file, delimiter="\t"))
-    with lzma.open(packed, "rt", encoding="utf-8") as file:
-        texts = [text for text in file.read().split("\n\n") if text.strip()]
-    years = sorted(int(novel["year"]) for novel in about)
-    n = len(years) // 4
-    periods = [f"{years[0]}-{years[n - 1]}", f"{years[-n]}-{years[-1]}"]
-    ends = years[n - 1], years[-n]
+    about, texts, ends, periods = read_novels()
     outer = [i for i, novel in enumerate(about) if not ends[0] < int(novel["year"]) < ends[1]]
     halves = [random_halves(len(about), outer, seed) for seed in range(HALVES)]
     documents = (
@@ -286,6 +428,74 @@ def novels(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "farthest": list(shown(found, [table.words[row] for row in far])),
         "asked": list(shown(found, asked)),
     }
+
+
+def read_novels() -> tuple[list[dict[str, str]], list[str], tuple[int, int], list[str]]:
+    """Return rows about novels, their texts, the inner years of the outer quarters, and these."""
+    packed = roles.open_text(NOVELS, role=ROLE)
+    with open(packed.with_name(f"{NOVELS}-novels.tsv"), encoding="utf-8") as file:
+        about = list(csv.DictReader(file, delimiter="\t"))
+    with lzma.open(packed, "rt", encoding="utf-8") as file:
+        texts = [text for text in file.read().split("\n\n") if text.strip()]
+    years = sorted(int(novel["year"]) for novel in about)
+    n = len(years) // 4
+    periods = [f"{years[0]}-{years[n - 1]}", f"{years[-n]}-{years[-1]}"]
+    return about, texts, (years[n - 1], years[-n]), periods
+
+
+def novels_within(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return which of the surest words remain within genders, and if an author is a document."""
+    about, texts, ends, periods = read_novels()
+    outer, authors = [], {}
+    for novel, text in zip(about, texts, strict=True):
+        if not ends[0] < int(novel["year"]) < ends[1]:
+            fields = {"year": novel["year"], "gender": novel["author_gender"]}
+            outer.append({"text": text, **fields})
+            key = novel["author"], novel["author_gender"], int(novel["year"]) <= ends[0]
+            authors.setdefault(key, {**fields, "text": ""})["text"] += f"{text}\n"
+    config = ChangeConfig(permutations=arguments.permutations)
+    found: dict[str, Any] = {"matched_authors": matched_authors(about), "tests": {}}
+    tables = {}
+    for unit, documents in (("novels", outer), ("authors", authors.values())):
+        corpus = corpus_of(folder, f"{unit}-within", documents, ["year", "gender"])
+        for name, within in ((unit, ()), (f"{unit}_within_gender", ("gender",))):
+            changes = word_changes(corpus, config=config, by="year", periods=periods, within=within)
+            tables[name] = changes.table
+            found["tests"][name] = {
+                "documents": [int(np.sum(changes.periods.period_of == n)) for n in (0, 1)],
+                "tested": len(changes.table),
+                "sure": int(np.sum(changes.table.q <= 0.05)),
+                "p": shares(changes.table.p),
+            }
+    words = tables["novels"].words[:SHOWN]
+    found["words"] = [
+        {"word": word, **{name: p_and_q(table, word) for name, table in tables.items()}}
+        for word in words
+    ]
+    for name, test in found["tests"].items():
+        test["remaining"] = sum(word[name]["q"] <= 0.05 for word in found["words"])
+    return found
+
+
+def p_and_q(table: ChangeTable, word: str) -> dict[str, float]:
+    """Return p and q of a word."""
+    row = table.words.index(word)
+    return {"p": float(f"{table.p[row]:.2g}"), "q": round(float(table.q[row]), 4)}
+
+
+def matched_authors(about: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """Return the novels by known authors of two periods, by the year that leaves most of them."""
+    known = [novel for novel in about if novel["author"] != "unknown"]
+
+    def matched(year: int) -> list[list[str]]:
+        early, late = ([n["author"] for n in known if (int(n["year"]) < year) == e] for e in (1, 0))
+        both = {*early} & {*late}
+        return [[author for author in side if author in both] for side in (early, late)]
+
+    years = sorted({int(novel["year"]) for novel in known})
+    best = max(years, key=lambda year: min(map(len, matched(year))))
+    novels_of = matched(best)
+    return {"from": best, "authors": len({*novels_of[0]}), "novels": [*map(len, novels_of)]}
 
 
 def random_halves(n: int, outer: Sequence[int], seed: int) -> list[str]:
@@ -344,6 +554,8 @@ def wikipedia(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
 PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
     "speed": speed,
     "novels": novels,
+    "novels_within": novels_within,
+    "strata": strata,
     "planted": lambda folder, arguments: {
         f"{share:g}": planted(folder, arguments, share) for share in SHARES
     },
