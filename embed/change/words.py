@@ -73,7 +73,7 @@ def word_changes(
     within : sequence of str
         Kept fields, such as genre. Documents are dealt out only among those that are alike in
         them, so that other shares of genres in the later period are no change of words. Documents
-        of which there are none alike in another period are left out.
+        of which there are none alike in another period are left out, and those without a value.
     words : sequence of str, optional
         Words that must be compared, checked before anything is measured. ``contextual`` compares
         these only, by default all that are frequent enough.

@@ -110,12 +110,14 @@ def command(
     words (false discovery rate). With more than two periods, step is the distance
     from the period before. With --within documents are dealt out only among those
     that are alike in these fields, so that a change of genres or authors from one
-    period to the next is not taken for a change of words. "1 document" marks words
-    that have half of their tokens in a single document, such as names.
+    period to the next is not taken for a change of words; documents without a value
+    are left out, and those of genres or authors that only one period has. "1
+    document" marks words that have half of their tokens in a single document, such
+    as names.
 
     \b
     Example:
-        firth build-corpus novels.jsonl --keep year --out out/novels
+        firth build-corpus novels.jsonl --keep year,genre --out out/novels
         firth change out/novels --by year --periods 1840-1869,1890-1920
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
             --sentences 3 --plot bahn.svg bahn
