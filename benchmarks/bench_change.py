@@ -446,17 +446,17 @@ def read_novels() -> tuple[list[dict[str, str]], list[str], tuple[int, int], lis
 def novels_within(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Return which of the surest words remain within genders, and if an author is a document."""
     about, texts, ends, periods = read_novels()
-    outer, authors = [], {}
+    novels, authors = [], {}
     for novel, text in zip(about, texts, strict=True):
+        fields = {"year": novel["year"], "gender": novel["author_gender"]}
+        novels.append({"text": text, **fields})
         if not ends[0] < int(novel["year"]) < ends[1]:
-            fields = {"year": novel["year"], "gender": novel["author_gender"]}
-            outer.append({"text": text, **fields})
             key = novel["author"], novel["author_gender"], int(novel["year"]) <= ends[0]
             authors.setdefault(key, {**fields, "text": ""})["text"] += f"{text}\n"
     config = ChangeConfig(permutations=arguments.permutations)
     found: dict[str, Any] = {"matched_authors": matched_authors(about), "tests": {}}
     tables = {}
-    for unit, documents in (("novels", outer), ("authors", authors.values())):
+    for unit, documents in (("novels", novels), ("authors", authors.values())):
         corpus = corpus_of(folder, f"{unit}-within", documents, ["year", "gender"])
         for name, within in ((unit, ()), (f"{unit}_within_gender", ("gender",))):
             changes = word_changes(corpus, config=config, by="year", periods=periods, within=within)
