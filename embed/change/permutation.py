@@ -97,16 +97,17 @@ def permuted_distances(
     threads = thread_count(svd.threads)
     measure = _Measure(dealt, space, svd, permutations, seed, entries, threads)
     work = dealt.text.counts[words] + 50
+    done = np.cumsum(work)
     distances = np.empty((len(words), 1 + permutations), np.float32)
 
     def of_range(span: tuple[int, int]) -> tuple[tuple[int, int], list[np.ndarray]]:
         return span, [measure.distances(int(word)) for word in words[slice(*span)]]
 
-    with threadpool_limits(1, user_api="blas"), progress("permuting", "words") as show:
-        show(0, len(words))
+    with threadpool_limits(1, user_api="blas"), progress("permuting", "tokens") as show:
+        show(0, work.sum())
         for span, found in map_in_order(of_range, even_ranges(work, _TOKENS), threads):
             distances[slice(*span)] = found
-            show(span[1], len(words))
+            show(done[span[1] - 1], work.sum())
     return distances
 
 

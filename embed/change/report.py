@@ -7,11 +7,11 @@ from typing import Any
 
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.embed.change.result import ChangedWord, WordChanges
+from firth.embed.change.table import SURE
 from firth.embed.compare.report.html.page import render_page
 from firth.embed.compare.report.html.scale import scale_of
 
 _OPEN_WORDS = 4  # words whose neighbors are shown without a click
-_ALPHA = 0.05
 _NUMBERS = {"p": "p", "q": "q", "pairs": "Pairs"}  # of a word, and their headings
 
 
@@ -52,16 +52,22 @@ def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]
     table = changes.table
     numbers = [name for name in _NUMBERS if getattr(table, name) is not None]
     rows = [_row(word, numbers, changes.names) for word in shown]
-    about = {"tested": table.p is not None, "bounded": table.low is not None, "alpha": _ALPHA}
+    rows.sort(key=lambda row: row["missing"] is not None)  # they are last
+    compared = [row for row in rows if row["missing"] is None]
+    about: dict[str, Any] = {
+        "tested": table.p is not None,
+        "bounded": table.low is not None,
+        "alpha": SURE,
+    }
     about |= {"counted": len(changes.counts), "within": " and ".join(changes.periods.within)}
     return {
         "change_compared": _compared(changes),
-        "change_words": rows
+        "change_words": compared
         and about
         | {
-            "rows": rows,
+            "rows": compared,
             "numbers": [_NUMBERS[name] for name in numbers],
-            "scale": scale_of([row["drawn"] for row in rows]),
+            "scale": scale_of([row["drawn"] for row in compared]),
         },
         "change_neighbors": rows and {"rows": rows, "n_open": _OPEN_WORDS},
         "change_reading": about | {"contextual": table.pairs is not None},
@@ -78,8 +84,8 @@ def _compared(changes: WordChanges) -> dict[str, Any]:
         "tested": len(changes.table),
         "untested": changes.n_untested,
         "min_count": changes.config.min_count,
-        "alpha": _ALPHA,
-        "sure": None if q is None else int((q <= _ALPHA).sum()),
+        "alpha": SURE,
+        "sure": None if q is None else int((q <= SURE).sum()),
         "within": " and ".join(changes.periods.within),
         "no_p": (changes.no_p or "").replace("`", ""),
         "periods": [
@@ -108,6 +114,7 @@ def _row(word: ChangedWord, numbers: Sequence[str], names: Sequence[str]) -> dic
     """Return what the page shows of a word."""
     return {
         "word": word.word,
+        "missing": word.missing and word.missing.replace("`", ""),
         "distance": word.distance,
         "drawn": {
             "score": word.distance, "low": word.low, "high": word.high, "chance": word.chance,

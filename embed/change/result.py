@@ -24,6 +24,14 @@ from firth.embed.vectors.word_vectors import WordVectors
 METHOD = "change"
 
 
+class TooRareError(UnknownWordError):
+    """A word of the vocabulary has too few tokens in a period to be compared."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
+
+
 def compared_row(
     word: str, periods: Periods, index: Mapping[str, int], counts: np.ndarray, min_count: int
 ) -> int:
@@ -36,32 +44,41 @@ def compared_row(
         return row
     found = list(index)[row]
     has = ", ".join(f"{n:,} in {name}" for n, name in zip(tokens, periods.names, strict=True))
-    raise UnknownWordError(
+    raise TooRareError(
+        row,
         f"{found!r} has too few tokens to be compared ({has}); pass `min_count={min(tokens)}`"
         if min(tokens)
-        else f"{found!r} is missing in a period ({has})"
+        else f"{found!r} is missing in a period ({has})",
     )
 
 
-@dataclass(frozen=True)
+def name_in_words(period: str) -> str:
+    """Return the name of a period as the words of a run have it, without spaces."""
+    return "_".join(period.split())
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChangedWord:
     """A word with its change."""
 
     word: str
     # 1 - cosine of its vectors in the first and the last period; contextual: of its mean states
-    distance: float
-    pairs: float | None  # contextual: mean of 1 - cosine over pairs of occurrences
-    low: float | None  # 95 % interval of the distance; contextual
-    high: float | None
-    chance: float | None  # typical distance by chance, the geometric mean; svd-joint
-    p: float | None  # of a distance as large by chance; svd-joint
-    q: float | None  # p corrected for the number of words
-    steps: list[float]  # distances from each period to the next
+    distance: float | None = None  # None if it was not compared
+    pairs: float | None = None  # contextual: mean of 1 - cosine over pairs of occurrences
+    low: float | None = None  # 95 % interval of the distance; contextual
+    high: float | None = None
+    chance: float | None = None  # typical distance by chance, the geometric mean; svd-joint
+    p: float | None = None  # of a distance as large by chance; svd-joint
+    q: float | None = None  # p corrected for the number of words
+    steps: list[float] = field(default_factory=list)  # distances from each period to the next
     counts: list[int]  # tokens in each period; empty if vectors are compared
-    shares: list[float]  # share of these in the document that has most of them
-    one_document: bool  # whether that is half or more in a period
+    shares: list[float] = field(
+        default_factory=list
+    )  # share of these in the document that has most of them
+    one_document: bool = False  # whether that is half or more in a period
     neighbors: list[list[str]]  # nearest words in each period
     sentences: list[list[Line]]  # sampled occurrences in each period
+    missing: str | None = None  # why it was not compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +144,18 @@ class WordChanges:
         row = compared_row(word, self.periods, self._index, self.counts, self.config.min_count)
         found = self._rows.get(self.vocabulary[row])
         if found is None:
-            raise UnknownWordError(f"{self.vocabulary[row]!r} has no vector in every period")
+            raise UnknownWordError(
+                f"{self.vocabulary[row]!r} has no vector in a period, or was not compared"
+            )
         return found
 
     def describe(
         self, words: Sequence[str] | None = None, *, top: int = 20, k: int = 5, sentences: int = 0
     ) -> list[ChangedWord]:
         """Return some words with their neighbors and sentences.
+
+        Words that are too rare in a period have counts, and neighbors where they are not, and
+        ``missing`` says so.
 
         Parameters
         ----------
@@ -154,16 +176,17 @@ class WordChanges:
         Raises
         ------
         UnknownWordError
-            A word was not tested.
+            A word is not in the text, or has no vector.
         """
-        if words is None:
-            rows = list(range(min(top, len(self.table))))
-        else:
-            rows = [self.row(word) for word in dict.fromkeys(words)]
-        near = self.neighbors([self.table.words[row] for row in rows], k)
-        shown = [self.table.words[row] for row in rows]
-        lines = sentences_of(self.periods, shown, sentences, self.config.seed)
-        return [self._described(*each) for each in zip(rows, near, lines, strict=True)]
+        asked = self.table.words[:top] if words is None else dict.fromkeys(words)
+        found = [self._found(word) for word in asked]
+        names = [name for name, _ in found]
+        near = self.neighbors(names, k)
+        lines = sentences_of(self.periods, names, sentences, self.config.seed)
+        return [
+            self._described(name, row, words_near, lines_of)
+            for (name, row), words_near, lines_of in zip(found, near, lines, strict=True)
+        ]
 
     def neighbors(self, words: Sequence[str], k: int) -> list[list[list[str]]]:
         """Return the nearest words of each word in each period.
@@ -187,6 +210,7 @@ class WordChanges:
             units = unit_length(space.astype(np.float64))
             cosines = (units[rows] @ units.T).astype(np.float32)
             cosines[:, tokens < self.config.min_count] = -np.inf
+            cosines[~units[rows].any(axis=1)] = -np.inf
             cosines[np.arange(len(rows)), rows] = -np.inf  # the word itself
             nearest = largest(cosines, min(k, cosines.shape[1])) if rows else np.empty((0, 0), int)
             for each, columns, values in zip(found, nearest.tolist(), cosines, strict=True):
@@ -204,7 +228,7 @@ class WordChanges:
         if counts is not None:
             order = np.argsort(-counts, kind="stable")
             kept, counts = kept[order], counts[order]
-        names = ["_".join(name.split()) for name in self.names]
+        names = [name_in_words(name) for name in self.names]
         words = [f"{self.vocabulary[row]}@{names[period]}" for period, row in kept.tolist()]
         return WordVectors(words, self.vectors[tuple(kept.T)], counts=counts, name=METHOD)
 
@@ -240,22 +264,37 @@ class WordChanges:
                 "by": self.periods.by,
                 "within": list(self.periods.within),
                 "periods": self.names,
+                "untested": self.n_untested,
+                "no_p": self.no_p,
                 **self.recipe,
             }
             run.describe(METHOD, options, None, seeds=[self.config.seed], corpora=corpora)
         return WordVectors.open(out)
 
+    def _found(self, word: str) -> tuple[str, int | TooRareError]:
+        """Return a word as the text has it, and its row in the table, or why it has none."""
+        try:
+            row = self.row(word)
+        except TooRareError as error:
+            return self.vocabulary[error.row], error
+        return self.table.words[row], row
+
     def _described(
-        self, row: int, near: list[list[str]], sentences: list[list[Line]]
+        self, word: str, row: int | TooRareError, near: list[list[str]], sentences: list[list[Line]]
     ) -> ChangedWord:
-        """Return one word of the table."""
+        """Return one word of the table, or one that is missing there."""
         table = self.table
-        optional = {
+        if isinstance(row, TooRareError):
+            counts = self.counts[:, row.row].tolist()
+            return ChangedWord(
+                word=word, counts=counts, neighbors=near, sentences=sentences, missing=str(row)
+            )
+        optional: dict[str, Any] = {
             name: None if (v := getattr(table, name)) is None or np.isnan(v[row]) else float(v[row])
             for name in ("pairs", "low", "high", "chance", "p", "q")
         }
         return ChangedWord(
-            word=table.words[row],
+            word=word,
             distance=float(table.distances[row]),
             **optional,
             steps=table.steps[row].tolist(),

@@ -53,6 +53,7 @@ class ComparedPeriods:
     settings: ChangeConfig
     n_untested: int  # words that are as frequent on average, but too rare in a period
     needed: list[int] = field(default_factory=list)  # rows that must be compared
+    only: bool = False  # compare no others
 
     def names(self, rows: np.ndarray) -> list[str]:
         """Return words."""
@@ -91,11 +92,11 @@ class Measured:
     recipe: dict[str, Any] = field(default_factory=dict)  # how the vectors were made
 
 
-def measure(compared: ComparedPeriods, runs: Sequence[WordVectors], *, only: bool) -> Measured:
-    """Measure by the route of the settings; ``only`` the words that are needed, if contextual."""
+def measure(compared: ComparedPeriods, runs: Sequence[WordVectors]) -> Measured:
+    """Measure by the route of the settings."""
     settings = compared.settings
     if settings.route == "contextual":
-        return _by_states(compared, only)
+        return _by_states(compared)
     if runs:
         recipe: dict[str, Any] = {"runs": [describe_source(run) for run in runs]}
         return _aligned(compared, spaces_of(runs, compared.words), "a run", recipe)
@@ -114,6 +115,8 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
     svd, permutations = settings.training, settings.permutations
     space = joint_space(texts, len(compared.words), svd)
     rows = compared.without_vectors(have_vectors(list(space.vectors)), "a period")
+    if compared.only:
+        rows = rows[np.isin(rows, compared.needed)]
     permutations = PERMUTATIONS if permutations is None else permutations
     fewest = min(len(np.unique(text.documents)) for text in texts)
     steps = _steps(space.vectors[:, rows], cosine_distances)
@@ -133,10 +136,14 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
     found = permuted_distances(
         dealt, space, rows, svd, permutations=permutations, seed=settings.seed
     )
-    p = pooled_p(found, compared.counts[:, rows].min(axis=0))
+    sizes = compared.counts[:, rows].min(axis=0)
+    if compared.only:  # each by its own permutations
+        p = np.array([pooled_p(found[n, None], sizes[n, None])[0] for n in range(len(rows))])
+    else:
+        p = pooled_p(found, sizes)
     columns = {
         "distances": found[:, 0].astype(np.float64), "steps": steps, "p": p,
-        "q": false_discovery_control(p),  # Benjamini & Hochberg 1995
+        "q": false_discovery_control(p) if len(p) else p,  # Benjamini & Hochberg 1995
         "chance": typical(found[:, 1:]),
     }  # fmt: skip
     return Measured(rows, space.vectors, columns, None, recipe)
@@ -171,12 +178,14 @@ def _check_rotation(n_words: int, dim: int) -> None:
         note(f"{few} of {dim} dimensions, so distances are too small")
 
 
-def _by_states(compared: ComparedPeriods, only: bool) -> Measured:
+def _by_states(compared: ComparedPeriods) -> Measured:
     """Measure by the states of an encoder."""
     settings = compared.settings
     encoder = open_encoder(str(settings.encoder))
     layers = parse_layers(AUTO, encoder.n_layers)
-    rows = _readable(compared, np.unique(compared.needed) if only else compared.rows, encoder)
+    rows = _readable(
+        compared, np.unique(compared.needed) if compared.only else compared.rows, encoder
+    )
     words, periods = compared.names(rows), compared.periods
     found = read_occurrences(periods, words, encoder, layers, settings.occurrences, settings.seed)
     means = prototypes(found, len(words), len(periods.names))

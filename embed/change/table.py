@@ -10,10 +10,14 @@ from firth.embed.resampling.chance import ONE_DOCUMENT, top_counts
 from firth.embed.vectors.change_table import COUNT, PAIRS
 from firth.embed.vectors.wordlist import escape
 
+SHARE = "top_share@"  # before the name of a period
+STEP = "distance@"
+SURE = 0.05  # q of words that come first
+
 
 @dataclass(frozen=True, eq=False)
 class ChangeTable:
-    """A row for each tested word, the surest change first, or the largest if there is no p."""
+    """A row for each tested word, sure and large changes first, or large ones if there is no p."""
 
     periods: list[str]
     words: list[str]
@@ -37,10 +41,16 @@ class ChangeTable:
         return np.asarray((self.shares >= ONE_DOCUMENT).any(axis=1))
 
     def ordered(self) -> np.ndarray:
-        """Return the rows in order, int64 (n,)."""
-        if self.p is None:
+        """Return the rows in order, int64 (n,).
+
+        Words that changed surely, with q up to .05, come first, by how much farther they are than
+        by chance: function words of many tokens change surely, but little.
+        """
+        if self.p is None or self.q is None or self.chance is None:
             return np.argsort(-self.distances, kind="stable")
-        return np.lexsort((-self.distances, self.p))
+        sure = self.q <= SURE
+        excess = np.where(sure, self.distances - self.chance, 0.0)
+        return np.lexsort((-self.distances, self.p, -excess, ~sure))
 
     def columns(self) -> dict[str, list[object]]:
         """Return the columns of the file by name."""
@@ -49,12 +59,14 @@ class ChangeTable:
         found |= {"p": _cells(self.p, len(self)), "q": _cells(self.q, len(self))}
         for period, counts in zip(self.periods, self.counts.T, strict=False):
             found[f"{COUNT}{period}"] = counts.tolist()
+        for period, shares in zip(self.periods, self.shares.T, strict=False):
+            found[f"{SHARE}{period}"] = _cells(shares)
         for name in ("chance", PAIRS, "low", "high"):
             if (numbers := getattr(self, name)) is not None:
                 found[name] = _cells(numbers)
         if len(self.periods) > 2:
             for number, period in enumerate(self.periods[1:]):
-                found[f"distance@{period}"] = _cells(self.steps[:, number])
+                found[f"{STEP}{period}"] = _cells(self.steps[:, number])
         found["one_document"] = self.one_document.astype(int).tolist()
         return found
 

@@ -21,8 +21,9 @@ from firth.embed.change.periods import (
     read_texts,
     two_corpora,
 )
-from firth.embed.change.result import WordChanges
+from firth.embed.change.result import TooRareError, WordChanges
 from firth.embed.change.routes import ComparedPeriods, measure
+from firth.embed.change.saved import is_change, open_changes
 from firth.embed.change.table import ChangeTable, top_shares
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run
@@ -58,7 +59,7 @@ def word_changes(
     Parameters
     ----------
     corpus : Corpus, WordVectors, str or Path
-        All of its documents count, held-out ones too.
+        All of its documents count, held-out ones too. A run made by ``out`` is opened again.
     other : Corpus, WordVectors, str or Path, optional
         A second corpus, which is the later period; then ``by`` and ``periods`` are left out. Both
         may be vectors, of runs or files, which ``procrustes`` compares. The corpora of two runs
@@ -75,10 +76,11 @@ def word_changes(
         them, so that other shares of genres in the later period are no change of words. Documents
         of which there are none alike in another period are left out, and those without a value.
     words : sequence of str, optional
-        Words that must be compared, checked before anything is measured. ``contextual`` compares
-        these only, by default all that are frequent enough.
+        The words that are asked for: no others are compared, unless a run is made. p of
+        ``svd-joint`` is then by the permutations of each word alone, and q is corrected for the
+        number of these words. By default all that are frequent enough.
     require : sequence of str
-        Further words that must be compared, which do not limit ``contextual`` to them.
+        Further words that must be compared.
     out : str or Path, optional
         Directory of the run to make, see :meth:`WordChanges.save`.
     force : bool
@@ -97,11 +99,18 @@ def word_changes(
     ArtifactError
         The corpus of a run is not found.
     UnknownWordError
-        One of ``words`` is missing or too rare in a period, or has no vector in a run.
+        One of ``words`` is not in the text, or has no vector in a run, or one of ``require`` is
+        too rare in a period.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
         refuse_existing(Path(out), force)
+    if other is None and isinstance(corpus, str | Path) and is_change(corpus):
+        if config is not None or by is not None or periods or within or out is not None:
+            raise SettingError(
+                f"{corpus}: is a finished run, which has its settings; leave out all but words"
+            )
+        return open_changes(Path(corpus))
     vectors = _open_vectors(corpus, other)
     settings = _with_route(settings, vectors)
     if within and (vectors or other is not None or settings.route not in (None, "svd-joint")):
@@ -119,8 +128,16 @@ def word_changes(
         compared = _frequent_words(
             _choose(corpora, by, many(periods), many(within)), settings, trained=vectors
         )
-    needed = [compared.row(word) for word in (*many(words or ()), *many(require))]
-    found = measure(dataclasses.replace(compared, needed=needed), vectors, only=bool(words))
+    needed, missing = [compared.row(word) for word in many(require)], []
+    for word in many(words or ()):
+        try:
+            needed.append(compared.row(word))
+        except TooRareError as error:  # a row says so
+            missing.append(error)
+    if words and not needed and settings.route == "contextual":
+        raise missing[0]
+    only = bool(words) and (out is None or settings.route == "contextual")
+    found = measure(dataclasses.replace(compared, needed=needed, only=only), vectors)
     counts = compared.counts[:, found.rows]
     shares = [top_shares(text)[found.rows] for text in compared.texts]
     table = ChangeTable(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @option(
     "--words",
     metavar="WORD,...",
-    help="Show these words only; contextual reads no other.",
+    help="Show these words only; no others are compared, unless --out makes a run.",
     group="Shown words",
 )
 @option(
@@ -102,7 +102,8 @@ def command(
     """Sort words by how surely they change between periods.
 
     CORPUS is divided by a field that build-corpus kept, or OTHER is the later
-    period; both may also be runs or vectors files. The distance is 1 - cosine of
+    period; both may also be runs or vectors files. A run made by --out is opened
+    again, for other words. The distance is 1 - cosine of
     a word's vectors in the first and the last period. p is the probability of a
     distance as large if the documents with the word had been dealt out to the
     periods at random, each period with as many tokens of the word as it has, so
@@ -123,6 +124,7 @@ def command(
             --sentences 3 --plot bahn.svg bahn
         firth change out/novels --by year --periods 1840-1869,1890-1920 --within genre
         firth change out/letters out/diaries --report change.html --out out/change
+        firth change out/change --words home,war
         firth change out/letters-sg out/diaries-sg
         firth change letters.vec diaries.vec --words home,war
         firth change out/novels --by year --periods 1840-1869,1890-1920 \\
@@ -151,7 +153,8 @@ def command(
             "--plot needs neighbors, which --route contextual finds among --words; name more"
         )
     changes = word_changes(
-        corpus, other, config, by=by, periods=split_list(periods),
+        corpus, other, None if config == ChangeConfig() else config, by=by,
+        periods=split_list(periods),
         within=() if within is None else split_list(within) or (within,), words=asked,
         require=() if plot is None else [plot[1]], out=out, force=force,
     )  # fmt: skip
@@ -172,6 +175,9 @@ def command(
         })  # fmt: skip
     elif as_csv:
         columns = changes.table.columns()
+        for missing in filter(None, (word.missing for word in shown)):
+            note(missing)
+        shown = [word for word in shown if word.missing is None]
         rows = [changes.row(word.word) for word in shown]
         near = [[" ".join(each) for each in word.neighbors] for word in shown]
         print_csv(
@@ -183,6 +189,11 @@ def command(
         )
     else:
         _print(changes, shown)
+
+
+def _number(value: float | None, form: str = ".3f") -> str:
+    """Return a number as text; an empty one if there is none."""
+    return "" if value is None else format(value, form)
 
 
 def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
@@ -200,11 +211,11 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     columns += ["period"] + ["count"] * counted + ["step"] * stepped + ["near"] + [""] * flagged
     rows = []
     for word in shown:
-        row = [word.word, f"{word.distance:.3f}"]
-        row += [f"{word.chance:.3f}", f"{word.p:.2g}", f"{word.q:.2g}"] if tested else []
-        row += [f"{word.pairs:.3f}"] if by_states else []
+        row = [word.word, _number(word.distance)]
+        row += [_number(word.chance), *(_number(p, ".2g") for p in (word.p, word.q))] * tested
+        row += [_number(word.pairs)] if by_states else []
         row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
-        steps = ["", *(f"{step:.3f}" for step in word.steps)]
+        steps = ["", *map(_number, word.steps)] if word.steps else [""] * len(names)
         for number, name in enumerate(names):
             row += [name] + [f"{word.counts[number]:,}" for _ in range(counted)]
             row += [steps[number]] * stepped
@@ -212,13 +223,15 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
             rows.append(row + ["1 document" if word.one_document and not number else ""] * flagged)
             row = [""] * heads
     print_table(columns, rows)
+    for missing in filter(None, (word.missing for word in shown)):
+        click.echo(as_command_line(missing))
     for word in shown:
         for name, lines in zip(names, word.sentences, strict=True):
             for line in lines:
                 click.echo(f"{word.word} {name}: {line.left} [{line.found}] {line.right}")
     within = " and ".join(changes.periods.within)
     click.echo(
-        f"{len(changes.table):,} words in every period; {changes.n_untested:,} are rarer in one"
+        f"{len(changes.table):,} words compared; {changes.n_untested:,} are rarer in a period"
         + f"; p is within {within}" * (tested and bool(within))
     )
     if changes.no_p is not None:

@@ -15,6 +15,8 @@ from firth.corpora.datasets.synthetic import SyntheticConfig
 from firth.corpora.datasets.synthetic_language import synthetic_language
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.path_picture import draw_path
+from firth.embed.change.report import write_change_report
+from firth.embed.change.table import ChangeTable
 from firth.embed.change.words import word_changes
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output
@@ -169,8 +171,8 @@ def test_words_of_one_document_are_flagged_and_missing_ones_are_not_compared(sma
     np.testing.assert_allclose(table.shares[table.words.index("solo")], [1 / 12, 1 / 12, 12 / 23])
     assert "gone" not in table.words
     assert table.steps.shape == (len(table), 2)
-    with pytest.raises(UnknownWordError, match=r"'gone' is missing in a period \(12 in 1890"):
-        found.describe(["gone"])
+    [gone] = found.describe(["gone"])
+    assert gone.missing.startswith("'gone' is missing in a period (12 in 1890")
     with pytest.raises(UnknownWordError, match="'xyz' is not one of the 23 words"):
         found.describe(["xyz"])
 
@@ -197,7 +199,58 @@ def test_without_a_measure_of_chance_the_distances_are_the_same(small, config, f
 def test_asked_words_are_checked_before_anything_is_measured(small, monkeypatch):
     monkeypatch.delattr("firth.embed.change.words.measure")
     with pytest.raises(UnknownWordError, match="'gone' is missing in a period"):
-        word_changes(small, config=SMALL, by="year", periods=DECADES, words=["w1", "gone"])
+        word_changes(small, config=SMALL, by="year", periods=DECADES, require=["w1", "gone"])
+    with pytest.raises(UnknownWordError, match="'xyz' is not one of the "):
+        word_changes(small, config=SMALL, by="year", periods=DECADES, words=["w1", "xyz"])
+
+
+def test_asked_words_alone_are_compared_and_one_that_is_missing_says_so(small, tmp_path):
+    every = word_changes(small, config=SMALL, by="year", periods=DECADES)
+    found = word_changes(small, config=SMALL, by="year", periods=DECADES, words=["gone", "w1"])
+    assert found.table.words == ["w1"]
+    assert found.table.distances[0] == every.table.distances[every.row("w1")]
+    assert 1 / (1 + SMALL.permutations) <= found.table.p[0] == found.table.q[0]
+    gone, other = found.describe(["gone", "w1"], sentences=1)
+    assert (gone.distance, gone.missing[:27]) == (None, "'gone' is missing in a peri")
+    assert sorted(map(bool, gone.neighbors)) == [False, False, True]
+    assert sorted(map(bool, gone.sentences)) == [False, False, True]
+    assert other.missing is None
+    assert other.neighbors == every.describe(["w1"])[0].neighbors
+    alone = word_changes(small, config=SMALL, by="year", periods=DECADES, words=["gone"])
+    assert alone.describe(["gone"])[0].missing == gone.missing
+    write_change_report(alone, alone.describe(["gone"]), tmp_path / "page.html")
+    assert "is missing in a period" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_changes_are_opened_again_from_their_run(small, tmp_path):
+    made = word_changes(small, config=SMALL, by="year", periods=DECADES, out=tmp_path / "run")
+    again = word_changes(tmp_path / "run")
+    np.testing.assert_allclose(again.table.p, made.table.p, rtol=1e-5)
+    assert again.names == made.names
+    words = ["w1", "gone"]
+    first, second = (each.describe(words, k=3, sentences=2) for each in (made, again))
+    assert [each.neighbors for each in first] == [each.neighbors for each in second]
+    assert [each.sentences for each in first] == [each.sentences for each in second]
+    assert first[0].shares == pytest.approx(second[0].shares, abs=1e-5)
+    assert (again.n_untested, again.no_p) == (made.n_untested, made.no_p)
+    shown = command("change", str(tmp_path / "run"), "--words", "w1,gone")
+    assert shown.stdout.splitlines()[1:] == command(
+        "change", str(small.path), *["--by", "year", "--periods"], ",".join(DECADES),
+        *f"--permutations {SMALL.permutations} --dim {SMALL.dim} --out {tmp_path / 'b'}".split(),
+        *f"--min-count {SMALL.min_count} --words w1,gone".split(),
+    ).stdout.splitlines()[1:]  # fmt: skip
+    done = command("change", str(tmp_path / "run"), "--by", "year")
+    assert "is a finished run, which has its settings" in done.stderr
+
+
+def test_sure_changes_come_first_by_what_exceeds_chance():
+    n = np.zeros((4, 1))
+    table = ChangeTable(
+        ["a", "b"], ["the", "rail", "few", "no"], np.array([0.05, 0.4, 0.9, 0.3]), n, n, n,
+        p=np.array([1e-4, 1e-3, 0.2, 0.1]), q=np.array([4e-4, 2e-3, 0.2, 0.1]),
+        chance=np.array([0.01, 0.1, 0.8, 0.2]),
+    )  # fmt: skip
+    assert [table.words[row] for row in table.ordered()] == ["rail", "the", "no", "few"]
 
 
 def test_names_of_periods_have_no_spaces_in_a_run(small):
@@ -258,7 +311,7 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert "<bdi>solo</bdi>" in (tmp_path / "page.html").read_text()
     assert "1 document" in shown
     assert "solo 1890-1901:" in shown
-    assert "22 words in every period; 0 are rarer in one" in shown
+    assert "22 words compared; 0 are rarer in a period" in shown
     assert (tmp_path / "run" / "change.tsv").is_file()
     assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"
     refused = command(*line, "--csv", "--sentences", 1)
