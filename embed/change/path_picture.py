@@ -1,9 +1,11 @@
 """Draws the path of a word through the periods, among its neighbors in each."""
 
+import base64
 import dataclasses
 from pathlib import Path
 
 from firth.corpora.artifacts.figures import Picture
+from firth.corpora.common.system import temporary_folder
 from firth.embed.change.result import WordChanges
 from firth.embed.query.map_picture import draw_map
 from firth.embed.query.word_map import map_words
@@ -52,3 +54,11 @@ def draw_path(
         dataclasses.replace(drawn, words=tuple(labels)), path, title=f"the path of {found}",
         arrows=arrows, force=force,
     )  # fmt: skip
+
+
+def path_image(changes: WordChanges, word: str) -> str:
+    """Return the path of a word as an address that holds the picture."""
+    with temporary_folder() as folder:
+        draw_path(changes, word, folder / "path.svg")
+        picture = (folder / "path.svg").read_bytes()
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode('ascii')}"

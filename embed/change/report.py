@@ -6,17 +6,24 @@ from pathlib import Path
 from typing import Any
 
 from firth.corpora.artifacts.atomic import atomic_output
+from firth.embed.change.path_picture import path_image
 from firth.embed.change.result import ChangedWord, WordChanges
 from firth.embed.change.table import SURE
 from firth.embed.compare.report.html.page import render_page
 from firth.embed.compare.report.html.scale import scale_of
 
+_NAMED = 5  # words in the first sentence
 _OPEN_WORDS = 4  # words whose neighbors are shown without a click
 _NUMBERS = {"p": "p", "q": "q", "pairs": "Pairs"}  # of a word, and their headings
 
 
 def write_change_report(
-    changes: WordChanges, shown: Sequence[ChangedWord], path: str | Path, *, force: bool = False
+    changes: WordChanges,
+    shown: Sequence[ChangedWord],
+    path: str | Path,
+    *,
+    paths_of: Sequence[str] = (),
+    force: bool = False,
 ) -> Path:
     """Write words with their change, neighbors and sentences as one HTML file.
 
@@ -28,6 +35,8 @@ def write_change_report(
         The words, from :meth:`WordChanges.describe`.
     path : str or Path
         The file to write. It needs no network; the same changes give the same bytes.
+    paths_of : sequence of str
+        Words whose path is drawn, as by :func:`firth.draw_path`.
     force : bool
         Replace an existing file.
 
@@ -41,17 +50,30 @@ def write_change_report(
     ArtifactError
         ``path`` exists, or cannot be written.
     """
-    page = render_page("change.html", _views(changes, shown), names=changes.names)
+    views = _views(changes, shown, {changes.table.words[changes.row(w)] for w in paths_of})
+    page = render_page("change.html", views, names=changes.names, result=_result(changes))
     with atomic_output(Path(path), force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
     return Path(path)
 
 
-def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]:
-    """Return the data of each section by template name."""
+def _result(changes: WordChanges) -> dict[str, Any]:
+    """Return what the first sentence says."""
+    table, n = changes.table, len(changes.table)
+    sure = n if table.q is None else int((table.q <= SURE).sum())
+    return {
+        "tested": n, "sure": None if table.q is None else sure, "alpha": SURE,
+        "first": table.words[: min(sure, _NAMED)], "within": " and ".join(changes.periods.within),
+    }  # fmt: skip
+
+
+def _views(changes: WordChanges, shown: Sequence[ChangedWord], drawn: set[str]) -> dict[str, Any]:
+    """Return the data of each section by template name; the paths of some words are drawn."""
     table = changes.table
     numbers = [name for name in _NUMBERS if getattr(table, name) is not None]
     rows = [_row(word, numbers, changes.names) for word in shown]
+    for row in rows:
+        row["path"] = path_image(changes, row["word"]) if row["word"] in drawn else None
     rows.sort(key=lambda row: row["missing"] is not None)  # they are last
     compared = [row for row in rows if row["missing"] is None]
     about: dict[str, Any] = {
@@ -76,7 +98,7 @@ def _views(changes: WordChanges, shown: Sequence[ChangedWord]) -> dict[str, Any]
 
 def _compared(changes: WordChanges) -> dict[str, Any]:
     """Return what was compared, and how."""
-    period_of, q = changes.periods.period_of, changes.table.q
+    period_of = changes.periods.period_of
     return {
         "corpora": [str(corpus.path) for corpus in changes.periods.corpora],
         "vectors": _made(changes),
@@ -84,9 +106,6 @@ def _compared(changes: WordChanges) -> dict[str, Any]:
         "tested": len(changes.table),
         "untested": changes.n_untested,
         "min_count": changes.config.min_count,
-        "alpha": SURE,
-        "sure": None if q is None else int((q <= SURE).sum()),
-        "within": " and ".join(changes.periods.within),
         "no_p": (changes.no_p or "").replace("`", ""),
         "periods": [
             {

@@ -57,7 +57,7 @@ def name_in_words(period: str) -> str:
     return "_".join(period.split())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ChangedWord:
     """A word with its change."""
 
@@ -70,14 +70,12 @@ class ChangedWord:
     chance: float | None = None  # typical distance by chance, the geometric mean; svd-joint
     p: float | None = None  # of a distance as large by chance; svd-joint
     q: float | None = None  # p corrected for the number of words
-    steps: list[float] = field(default_factory=list)  # distances from each period to the next
-    counts: list[int]  # tokens in each period; empty if vectors are compared
-    shares: list[float] = field(
-        default_factory=list
-    )  # share of these in the document that has most of them
+    steps: Sequence[float] = ()  # distances from each period to the next
+    counts: Sequence[int] = ()  # tokens in each period; empty if vectors are compared
+    shares: Sequence[float] = ()  # share of these in the document that has most of them
     one_document: bool = False  # whether that is half or more in a period
-    neighbors: list[list[str]]  # nearest words in each period
-    sentences: list[list[Line]]  # sampled occurrences in each period
+    neighbors: Sequence[list[str]] = ()  # nearest words in each period
+    sentences: Sequence[list[Line]] = ()  # sampled occurrences in each period
     missing: str | None = None  # why it was not compared
 
 
@@ -154,8 +152,8 @@ class WordChanges:
     ) -> list[ChangedWord]:
         """Return some words with their neighbors and sentences.
 
-        Words that are too rare in a period have counts, and neighbors where they are not, and
-        ``missing`` says so.
+        ``missing`` says why a word was not compared, such as one that is too rare in a period,
+        which has neighbors in the others.
 
         Parameters
         ----------
@@ -175,18 +173,23 @@ class WordChanges:
 
         Raises
         ------
-        UnknownWordError
-            A word is not in the text, or has no vector.
+        SettingError
+            There is no text that sentences are of.
         """
         asked = self.table.words[:top] if words is None else dict.fromkeys(words)
         found = [self._found(word) for word in asked]
-        names = [name for name, _ in found]
-        near = self.neighbors(names, k)
+        names = [word.word for word in found if word.word in self._index]
+        near = dict(zip(names, self.neighbors(names, k), strict=True))
         lines = sentences_of(self.periods, names, sentences, self.config.seed)
+        sampled = dict(zip(names, lines, strict=True))
+        nothing: list[Any] = [[] for _ in self.names]
         return [
-            self._described(name, row, words_near, lines_of)
-            for (name, row), words_near, lines_of in zip(found, near, lines, strict=True)
-        ]
+            dataclasses.replace(
+                word, neighbors=near.get(word.word, nothing),
+                sentences=sampled.get(word.word, nothing),
+            )
+            for word in found
+        ]  # fmt: skip
 
     def neighbors(self, words: Sequence[str], k: int) -> list[list[list[str]]]:
         """Return the nearest words of each word in each period.
@@ -271,38 +274,28 @@ class WordChanges:
             run.describe(METHOD, options, None, seeds=[self.config.seed], corpora=corpora)
         return WordVectors.open(out)
 
-    def _found(self, word: str) -> tuple[str, int | TooRareError]:
-        """Return a word as the text has it, and its row in the table, or why it has none."""
+    def _found(self, word: str) -> ChangedWord:
+        """Return the numbers of a word, or why it has none."""
+        table = self.table
         try:
             row = self.row(word)
         except TooRareError as error:
-            return self.vocabulary[error.row], error
-        return self.table.words[row], row
-
-    def _described(
-        self, word: str, row: int | TooRareError, near: list[list[str]], sentences: list[list[Line]]
-    ) -> ChangedWord:
-        """Return one word of the table, or one that is missing there."""
-        table = self.table
-        if isinstance(row, TooRareError):
-            counts = self.counts[:, row.row].tolist()
-            return ChangedWord(
-                word=word, counts=counts, neighbors=near, sentences=sentences, missing=str(row)
-            )
+            counts = self.counts[:, error.row].tolist()
+            return ChangedWord(self.vocabulary[error.row], counts=counts, missing=str(error))
+        except UnknownWordError as error:
+            return ChangedWord(word, missing=str(error))
         optional: dict[str, Any] = {
             name: None if (v := getattr(table, name)) is None or np.isnan(v[row]) else float(v[row])
             for name in ("pairs", "low", "high", "chance", "p", "q")
         }
         return ChangedWord(
-            word=word,
+            table.words[row],
             distance=float(table.distances[row]),
             **optional,
             steps=table.steps[row].tolist(),
             counts=table.counts[row].tolist(),
             shares=table.shares[row].tolist(),
             one_document=bool(table.one_document[row]),
-            neighbors=near,
-            sentences=sentences,
         )
 
     @cached_property

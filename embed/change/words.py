@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.artifact import refuse_existing
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.common.options import config_of, many
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.store.view import StoredText
@@ -21,7 +21,7 @@ from firth.embed.change.periods import (
     read_texts,
     two_corpora,
 )
-from firth.embed.change.result import TooRareError, WordChanges
+from firth.embed.change.result import WordChanges
 from firth.embed.change.routes import ComparedPeriods, measure
 from firth.embed.change.saved import is_change, open_changes
 from firth.embed.change.table import ChangeTable, top_shares
@@ -99,8 +99,7 @@ def word_changes(
     ArtifactError
         The corpus of a run is not found.
     UnknownWordError
-        One of ``words`` is not in the text, or has no vector in a run, or one of ``require`` is
-        too rare in a period.
+        None of ``words`` can be compared, or one of ``require`` cannot.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
@@ -128,13 +127,14 @@ def word_changes(
         compared = _frequent_words(
             _choose(corpora, by, many(periods), many(within)), settings, trained=vectors
         )
-    needed, missing = [compared.row(word) for word in many(require)], []
+    needed = [compared.row(word) for word in many(require)]
+    missing: list[UnknownWordError] = []  # of which a row says so
     for word in many(words or ()):
         try:
             needed.append(compared.row(word))
-        except TooRareError as error:  # a row says so
+        except UnknownWordError as error:
             missing.append(error)
-    if words and not needed and settings.route == "contextual":
+    if missing and not needed:
         raise missing[0]
     only = bool(words) and (out is None or settings.route == "contextual")
     found = measure(dataclasses.replace(compared, needed=needed, only=only), vectors)

@@ -1,6 +1,7 @@
 """``firth change``: sort words by how much they change between periods."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from firth.embed.change.config import ChangeConfig
 
 if TYPE_CHECKING:
     from firth.embed.change.result import ChangedWord, WordChanges
+
+_PICTURES = 6  # of asked words, on a page
 
 
 @click.command("change", cls=Command)
@@ -163,7 +166,8 @@ def command(
         note(f"{plot[0]}: the path of {plot[1]}")
     shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
     if report is not None:
-        write_change_report(changes, shown, report, force=force)
+        named = [word.word for word in shown if asked and word.missing is None]
+        write_change_report(changes, shown, report, paths_of=_drawn(changes, named), force=force)
         note(f"{report}: open it in a browser")
     if as_json:
         print_json({
@@ -189,6 +193,20 @@ def command(
         )
     else:
         _print(changes, shown)
+
+
+def _drawn(changes: "WordChanges", words: Sequence[str]) -> Sequence[str]:
+    """Return the words whose path a page shows: some of those that were asked for."""
+    from importlib.util import find_spec
+
+    from firth.corpora.common.reporting import note
+
+    if changes.table.pairs is not None or not words:  # by states, a few words are no neighborhood
+        return ()
+    if find_spec("matplotlib") is None:
+        note("the page has no pictures, which need matplotlib; pip install 'firth[plots]'")
+        return ()
+    return words[:_PICTURES]
 
 
 def _number(value: float | None, form: str = ".3f") -> str:
@@ -217,7 +235,7 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
         row += ["" if word.low is None else f"{word.low:.3f} {word.high:.3f}"] if bounded else []
         steps = ["", *map(_number, word.steps)] if word.steps else [""] * len(names)
         for number, name in enumerate(names):
-            row += [name] + [f"{word.counts[number]:,}" for _ in range(counted)]
+            row += [name] + [f"{word.counts[number]:,}" if word.counts else ""] * counted
             row += [steps[number]] * stepped
             row += [", ".join(word.neighbors[number])]
             rows.append(row + ["1 document" if word.one_document and not number else ""] * flagged)
