@@ -49,7 +49,7 @@ COMMANDS = {
     "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
     "differ": ("embed", "Sort words by how much their neighborhoods differ between two runs."),
     "align": ("embed", "Map the vectors of A into the space of B."),
-    "change": ("embed", "Sort words by how surely they change between periods."),
+    "change": ("embed", "Sort words by how surely and how far they change between periods."),
     "refine": ("embed", "Center, whiten, reduce or retrofit the vectors of a run."),
     "explore": ("embed", "Look at runs and their text in the browser."),
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),

@@ -100,6 +100,11 @@ def corpus_of(folder: Path, name: str, documents: Any, keep: Sequence[str]) -> C
     return build_corpus(file, folder / name, read=ReadOptions(keep=tuple(keep)))
 
 
+def by_p(table: ChangeTable) -> list[str]:
+    """Return words by p, then by their distance."""
+    return [table.words[row] for row in np.lexsort((-table.distances, table.p))]
+
+
 def shares(p: np.ndarray) -> dict[str, float]:
     """Return the share of p at most each level."""
     return {f"{level:g}": round(float((p <= level).mean()), 4) for level in LEVELS}
@@ -140,7 +145,7 @@ def planted(
                     p[name].append(value)
         turned = word_changes(corpus, config=ChangeConfig(route="procrustes"), **by).table
         far = [table.words[row] for row in np.argsort(-table.distances)]
-        for name, order in (("p", table.words), ("distance", far), ("procrustes", turned.words)):
+        for name, order in (("p", by_p(table)), ("distance", far), ("procrustes", turned.words)):
             first = [word for word in order if word in nouns][: len(chosen["company"])]
             ranked[name].append(len(chosen["company"] & set(first)) / len(first))
     return {
@@ -424,7 +429,7 @@ def novels(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             level: round(statistics.mean(each[level] for each in by_chance), 4)
             for level in by_chance[0]
         },
-        "surest": list(shown(found, table.words[:SHOWN])),
+        "surest": list(shown(found, by_p(table)[:SHOWN])),
         "farthest": list(shown(found, [table.words[row] for row in far])),
         "asked": list(shown(found, asked)),
     }
@@ -467,7 +472,7 @@ def novels_within(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]
                 "sure": int(np.sum(changes.table.q <= 0.05)),
                 "p": shares(changes.table.p),
             }
-    words = tables["novels"].words[:SHOWN]
+    words = by_p(tables["novels"])[:SHOWN]
     found["words"] = [
         {"word": word, **{name: p_and_q(table, word) for name, table in tables.items()}}
         for word in words

@@ -102,7 +102,7 @@ def command(
     as_csv: bool,
     **options: Any,
 ) -> None:
-    """Sort words by how surely they change between periods.
+    """Sort words by how surely and how far they change between periods.
 
     CORPUS is divided by a field that build-corpus kept, or OTHER is the later
     period; both may also be runs or vectors files. A run made by --out is opened
