@@ -79,6 +79,9 @@ class Answers:
             "/api/neighbors/{n:int}": lambda ask: self._space(ask).neighbors(
                 _text(ask, "word"), _number(ask, "k", 10, 1, 1000)
             ),
+            "/api/intervals/{n:int}": lambda ask: self._space(ask).intervals(
+                _text(ask, "word"), _number(ask, "k", 10, 1, 50)
+            ),
             "/api/why/{n:int}": lambda ask: self._space(ask).why(_text(ask, "a"), _text(ask, "b")),
             "/api/context/{n:int}": lambda ask: {
                 "answers": self._space(ask).in_context(

@@ -4,13 +4,15 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.options import as_command_line
 from firth.corpora.common.reporting import progress
 from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run, vectors_method
@@ -23,6 +25,7 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
 from firth.embed.resampling.chance import ONE_DOCUMENT
+from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
@@ -35,6 +38,7 @@ _SAMPLE = 30_000  # words that the centers of clusters are from
 _REMEMBERED = 1000  # answers why words are near
 _DIGITS, _MOST_PIECES = 4, 100  # of attention weights, which grow with the square of pieces
 _LIMITS = threading.Lock()  # a search sets the threads of BLAS, which belong to the process
+_RESAMPLING = threading.Lock()
 
 
 class Once:
@@ -92,6 +96,7 @@ class Space:
             "method": method,
             "dim": self.vectors.dim,
             "words": len(self.words),
+            "tokens": self.corpus and self.corpus.n_tokens,
             "encoder": self._has_encoder,
         }
 
@@ -111,6 +116,27 @@ class Space:
         count = None if counts is None or row is None else int(counts[row])
         return {"word": word, "count": count, "neighbors": _named(found)}
 
+    def intervals(self, typed: str, k: int) -> dict[str, Any]:
+        """Return the words nearest to a word with intervals, or the reason why there are none.
+
+        Nothing while the text is prepared, which the first question begins.
+        """
+        corpora = [] if self.corpus is None else [self.corpus.path]
+        ask = partial(neighbor_intervals, self.vectors, corpora=corpora)
+        try:
+            prepared = self._begun("text", lambda: ask([]))
+            if not prepared.done():
+                return {}
+            prepared.result()
+            with _LIMITS:  # for good, since neither this nor searches meanwhile can put it back
+                self._once.get("limits", lambda: threadpool_limits(1, user_api="blas"))
+            with _RESAMPLING:
+                [found] = ask([self.find(typed)], k)
+        except FirthError as error:
+            return {"reason": as_command_line(str(error))}
+        near = [{**asdict(each), "stable": each.stable} for each in found.neighbors]
+        return {**found.to_json(), "neighbors": near}
+
     def map(self, method: str = "pca") -> np.ndarray:
         """Return the places of the words on a map, float32 (n, 2)."""
         places: np.ndarray = self._once.get(method, lambda: self._places(method))
@@ -118,12 +144,15 @@ class Space:
 
     def map_or_percent(self, method: str) -> np.ndarray | float:
         """Return a map, or how much of it is made: it is made in the background."""
-        making: Future[np.ndarray] = self._once.get(
-            ("making", method), lambda: in_background(lambda: self.map(method))
-        )
-        if making.done() and making.exception():
-            self._once.forget(("making", method))
+        making = self._begun(method, lambda: self.map(method))
         return making.result() if making.done() else self._percent
+
+    def _begun(self, name: str, make: Callable[[], Any]) -> "Future[Any]":
+        """Return what is made in the background; after an error it is made again when asked for."""
+        making: Future[Any] = self._once.get(("making", name), lambda: in_background(make))
+        if making.done() and making.exception():
+            self._once.forget(("making", name))
+        return making
 
     def clusters(self, k: int) -> list[int]:
         """Return a cluster of each word, by k-means of unit vectors."""
@@ -230,9 +259,9 @@ def _named(neighbors: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
     return [{"word": word, "cosine": float(cosine)} for word, cosine in neighbors]
 
 
-def in_background(make: Callable[[], np.ndarray]) -> "Future[np.ndarray]":
+def in_background(make: Callable[[], Any]) -> "Future[Any]":
     """Make something in a thread, for which the end of the program does not wait."""
-    future: Future[np.ndarray] = Future()
+    future: Future[Any] = Future()
 
     def run() -> None:
         try:

@@ -10,6 +10,7 @@ const MOST_MATCHES = 12;
 const NEIGHBORS = 10;
 const MORE_NEIGHBORS = 50;
 const CLUSTERS = 12;
+const MANY_TOKENS = 50_000_000; // of a corpus, which are prepared for intervals only when somebody asks
 const LINES = 20;
 const MORE_LINES = 500;
 const DIFFERENCES = 200;
@@ -170,6 +171,18 @@ class ServedData {
   }
   neighbors(run, word, k) {
     return this.ask(`neighbors/${run}`, { word, k });
+  }
+  /** Return neighbors with intervals when the text of the run is prepared; as long as they are wanted. */
+  async intervals(run, word, k, isWanted) {
+    let answer = {};
+    while (!Object.keys(answer).length) {
+      await this.resampling;
+      if (!isWanted()) break;
+      const asked = this.ask(`intervals/${run}`, { word, k });
+      this.resampling = asked.catch(() => null).then(() => new Promise((resolve) => setTimeout(resolve, 100)));
+      answer = await asked;
+    }
+    return answer;
   }
   async differ(a, b) {
     return (await this.ask("differ", { a, b })).words;

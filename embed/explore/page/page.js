@@ -167,10 +167,12 @@ function showNeighbors(word, k = NEIGHBORS) {
     if (spelled !== word) nameWord(spelled);
     markNeighbors(views, answers);
     element("selected").textContent = spoken(spelled, views, answers);
+    const lists = answers.map((answer, i) => neighborList(views[i], answer));
+    answers.forEach((answer, i) => answer.neighbors && addIntervals(lists[i], views[i].run, spelled, k, isCurrent));
     return [
       make("h2", {}, make("bdi", {}, spelled)),
       make("p", { className: "hint" }, countsOf(views, answers)),
-      make("div", { className: "both" }, ...answers.map((answer, i) => neighborList(views[i], answer))),
+      make("div", { className: "both" }, ...lists),
       k === NEIGHBORS &&
         !state.info.stored &&
         moreButton("More neighbors", () => showNeighbors(spelled, MORE_NEIGHBORS)),
@@ -212,6 +214,53 @@ function neighborList(view, answer) {
   if (answer.error)
     return make("div", {}, make("h3", {}, title), make("p", { className: "note" }, answer.error.message));
   return scored(title, answer.neighbors, (word) => (state.info.stored ? null : whyButton(answer.word, word, view.run)));
+}
+
+/** Draw the intervals of a list of neighbors when they are known, or say why there are none. */
+async function addIntervals(list, run, word, k, isCurrent) {
+  const about = state.info.runs[run];
+  if (state.info.stored) return;
+  if (about.tokens > MANY_TOKENS && !about.resampled) {
+    const ask = () => {
+      about.resampled = true;
+      showNeighbors(word, k);
+    };
+    list.append(moreButton("Intervals", ask));
+    return;
+  }
+  const told = list.appendChild(make("p", { className: "note" }, "Resampling the text …"));
+  const found = await state.source.intervals(run, word, k, isCurrent).catch((error) => ({ reason: error.message }));
+  if (!isCurrent()) return;
+  if (found.neighbors?.some((each) => each.low !== null)) drawIntervals(list, told, found);
+  else told.textContent = `No intervals: ${found.reason ?? "the word or those near to it are too rare"}.`;
+}
+
+function drawIntervals(list, told, { neighbors, entrants, unit }) {
+  const ends = neighbors.flatMap(({ score, low, high }) => [score, low ?? score, high ?? score]);
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const place = (value) => (100 * (value - least)) / (most - least || 1);
+  const items = list.querySelectorAll("li");
+  neighbors.forEach((each, i) => {
+    items[i].classList.toggle("stable", each.stable);
+    items[i].firstChild.after(whiskers(each, place));
+  });
+  told.textContent =
+    `Lines, all from ${fixed(least, 2)} to ${fixed(most, 2)}: 95 % intervals, where the cosine is expected in other ` +
+    `texts of as many ${unit}s. Bold: stable, among the nearest ${neighbors.length} in 90 % of them.` +
+    (neighbors.every(({ low }) => low !== null) ? "" : " Without a line: too rare, or too different between them.");
+  const others = entrants.map(({ word, share }) => make("li", {}, wordButton(word), `${fixed(100 * share, 0)} %`));
+  if (others.length)
+    told.before(make("h3", {}, "Often among them, too"), make("ul", { className: "others" }, ...others));
+}
+
+/** Return a cosine as a dot, with its interval as a line. */
+function whiskers({ score, low, high, share }, place) {
+  const [dot, line] = [make("i", { className: "dot" }), make("i")];
+  dot.style.left = `${place(score)}%`;
+  if (low === null) return make("div", { className: "whiskers" }, dot);
+  Object.assign(line.style, { left: `${place(low)}%`, width: `${place(high) - place(low)}%` });
+  const label = `95 % interval ${fixed(low)} to ${fixed(high)}; among the nearest in ${fixed(100 * share, 0)} %`;
+  return make("div", { className: "whiskers", role: "img", title: label, "aria-label": label }, line, dot);
 }
 
 /** Return a list of words with their scores, and with what `beside` returns for each. */

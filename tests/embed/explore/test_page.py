@@ -18,10 +18,12 @@ import pytest
 from firth import cli
 from firth.corpora.store.search import Search
 from firth.embed.explore.why import why_near
+from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.corpora.store.searched import searched_corpus
+from tests.embed.themed_run import RARE, themed_run
 from tests.pretrain.small_run import small_run
 
 pytest.importorskip("starlette")
@@ -124,7 +126,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(corpus, tmp_path_factory):
-    """Return runs of SVD and a masked LM, two vectors files, and one of hostile words."""
+    """Return runs of SVD and a masked LM, vectors files, hostile words, and a run on themes."""
     folder = tmp_path_factory.mktemp("runs")
     train_svd(corpus, SvdConfig(dim=5), folder / "svd")
     small_run(folder, name="mlm")
@@ -133,7 +135,7 @@ def runs(corpus, tmp_path_factory):
     for name, each in words.items():
         (folder / name).mkdir()
         WordVectors(each, rng.normal(size=(len(each), 4)).astype(np.float32)).save(folder / name)
-    return [folder / name for name in ("svd", "mlm", *words)]
+    return [*(folder / name for name in ("svd", "mlm", *words)), themed_run(folder)]
 
 
 # with a map by UMAP that needs no compiler
@@ -503,6 +505,61 @@ def test_the_address_restores_what_was_shown(page):
     after = page.run(view)
     assert after[:2] == before[:2]
     assert after[2:] == pytest.approx(before[2:], rel=1e-4)
+
+
+def test_neighbors_have_whiskers_where_the_run_has_intervals(page, runs):
+    page.choose("#run", "5")
+    page.wait(lambda: "run" in page.text("figcaption"))
+    page.select("sea1")
+    page.wait(lambda: page.all("#near .whiskers"))
+    [found] = neighbor_intervals(runs[5], "sea1")
+    sure = [each for each in found.neighbors if each.low is not None]
+    titles = [each.get_attribute("title") for each in page.all("#near li .whiskers[role]")]
+    shares = [float(title.split()[-2]) for title in titles]
+    assert shares == pytest.approx([100 * each.share for each in sure], abs=0.51)
+    intervals = [f"95 % interval {each.low:.3f} to {each.high:.3f}" for each in sure]
+    assert [title.split(";")[0] for title in titles] == intervals
+    assert len(page.all("#near li .dot")) == 10
+    stable = [each.word for each in found.neighbors if each.stable]
+    assert page.texts("#near .stable .word") == stable
+    assert page.texts("#near .others .word") == [each.word for each in found.entrants]
+    assert "other texts of as many documents" in page.text("#near .note")
+    lines = page.run(
+        "const box = (each) => each.getBoundingClientRect();"
+        "return [...document.querySelectorAll('#near [role=img]')]"
+        ".map((each) => [each, ...each.children].map((part) => [box(part).left, box(part).width]))"
+    )
+    ends = [each for near in sure for each in (near.low, near.high)]
+    ends += [each.score for each in found.neighbors]
+    low, high = min(ends), max(ends)
+    for near, ((left, width), line, dot) in zip(sure, lines, strict=True):
+        places = [
+            left + width * (x - low) / (high - low) for x in (near.low, near.high, near.score)
+        ]
+        assert [line[0], line[0] + line[1], dot[0] + dot[1] / 2] == pytest.approx(places, abs=0.6)
+    page.select(RARE)
+    page.wait(lambda: "too rare" in page.text("#near .note"))
+    assert not page.all("#near .whiskers")
+
+
+def test_a_run_without_intervals_says_why_below_its_neighbors(page, runs):
+    page.choose("#run", "2")
+    page.wait(lambda: "one" in page.text("figcaption"))
+    page.select("word7")
+    page.wait(
+        lambda: f"No intervals: {runs[2]}: only runs of train-svd" in page.text("#near .note")
+    )
+
+
+def test_a_large_text_is_resampled_when_somebody_asks(page):
+    page.choose("#run", "5")
+    page.wait(lambda: "run" in page.text("figcaption"))
+    page.run("state.info.runs[5].tokens = 1e9")
+    page.select("sea1")
+    page.click("#near .both .more")
+    page.wait(lambda: page.all("#near .whiskers"))
+    page.select("sea2")
+    page.wait(lambda: page.all("#near .whiskers"))
 
 
 def test_a_sentence_shows_neighbors_fill_ins_and_attention(page):

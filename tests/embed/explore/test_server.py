@@ -24,12 +24,14 @@ from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.space import Space
 from firth.embed.explore.why import why_near
 from firth.embed.query.word_map import map_words
+from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
 from tests.corpora.store.searched import searched_corpus
+from tests.embed.themed_run import themed_run
 from tests.pretrain.small_run import small_run
 
 pytest.importorskip("starlette")
@@ -193,6 +195,49 @@ def test_neighbors_are_those_of_firth_neighbors(client, runs):
     assert found["word"] == "sea"
     assert found["count"] == vectors.counts[vectors.row("sea")]
     assert [(each["word"], each["cosine"]) for each in found["neighbors"]] == list(expected)
+
+
+def test_intervals_are_those_of_firth_neighbors_when_the_text_is_prepared(tmp_path, monkeypatch):
+    space = Space(themed_run(tmp_path), 100)
+    client = client_of(space)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def held(vectors, words, *rest, **options):
+        if not words:
+            asked.set()
+            assert go_on.wait(60)
+        return neighbor_intervals(vectors, words, *rest, **options)
+
+    monkeypatch.setattr(space_module, "neighbor_intervals", held)
+    question = "/api/intervals/0?word=Sea1&k=5"
+    assert get(client, question) == {}
+    assert asked.wait(60)
+    assert len(get(client, "/api/neighbors/0?word=sea1&k=5")["neighbors"]) == 5
+    assert get(client, question) == {}
+    go_on.set()
+    found = wait_for(client, question)
+    [expected] = neighbor_intervals(space.path, "sea1", 5)
+    stable = [each.pop("stable") for each in found["neighbors"]]
+    assert found == expected.to_json()
+    assert stable == [each.stable for each in expected.neighbors]
+
+
+def wait_for(client, question):
+    """Return the answer when the text is prepared."""
+    while not (found := get(client, question)):
+        time.sleep(0.01)
+    return found
+
+
+def test_a_run_without_intervals_says_why_in_one_line(client, runs, tmp_path):
+    assert wait_for(client, "/api/intervals/1?word=sea") == {
+        "reason": f"{runs[1]}: only runs of train-svd have intervals; train one on the same corpus"
+    }
+    run = themed_run(tmp_path)
+    shutil.rmtree(tmp_path / "corpus")
+    [reason] = wait_for(client_of(Space(run, 100)), "/api/intervals/0?word=sea1").values()
+    assert str(tmp_path / "corpus") in reason
+    assert "\n" not in reason
 
 
 def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
