@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _BAR = 32  # columns of a bar
 
 
-def interval_options(excludes: Sequence[str] = ()) -> Any:
-    """Return what adds ``--resamples``, ``--unit`` and ``--corpus`` to a command."""
+def interval_options(excludes: Sequence[str] = (), *, corpus: bool = True) -> Any:
+    """Return what adds ``--resamples``, ``--unit`` and perhaps ``--corpus`` to a command."""
     from firth.corpora.common.command import PATH, option
 
     group = "Intervals, of runs of train-svd"
@@ -43,7 +43,7 @@ def interval_options(excludes: Sequence[str] = ()) -> Any:
     ]
 
     def add(command: Any) -> Any:
-        for each in reversed(added):
+        for each in reversed(added if corpus else added[:-1]):
             command = each(command)
         return command
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firth.corpora.common.command import PATH, Command, option
+from firth.embed.commands.intervals import interval_options
 
 if TYPE_CHECKING:
     from firth.embed.query.word_map import WordMap
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 @option("--plot", type=PATH, metavar="FILE", help="Draw a .png or .svg file.")
 @option("--force", is_flag=True, needs="--plot", help="Overwrite the file at --plot.")
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
+@interval_options()
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
@@ -33,6 +35,9 @@ def command(
     plot: Path | None,
     force: bool,
     skip_unknown: bool,
+    resamples: int | None,
+    unit: str | None,
+    corpus: Path | None,
     as_json: bool,
 ) -> None:
     """Draw the first two principal components of words' vectors.
@@ -40,11 +45,13 @@ def command(
     RUN is a run directory, a vectors file or a Hugging Face folder. Vectors are
     scaled to unit length and centered; the share of variance that the two
     components explain is printed. Words of the same group have the same color.
-    Without --plot and --json, a table lists the coordinates.
+    Without --plot and --json, a table lists the coordinates. With --resamples each
+    word has an ellipse, where it would be in 95 % of texts of the same kind.
 
     \b
     Example:
         firth map out/svd france paris italy rome spain madrid --plot map.svg
+        firth map out/svd sea ocean river lake --resamples 100 --plot map.svg
         firth map out/svd --words-from animals-and-verbs.tsv --plot map.png
     """
     from firth.corpora.artifacts.atomic import refuse_overwrite
@@ -68,7 +75,10 @@ def command(
     known = find_words(vectors, [word for word, _ in queries], skip_unknown=skip_unknown)
     chosen = [(w, group) for w, (_, group) in zip(known, queries, strict=True) if w is not None]
     note_join(len(chosen), len(known), f"words are in {run}")
-    word_map = map_words(vectors, [word for word, _ in chosen], [group for _, group in chosen])
+    word_map = map_words(
+        vectors, [word for word, _ in chosen], [group for _, group in chosen],
+        resamples=resamples, unit=unit, corpora=[corpus] if corpus else [],
+    )  # fmt: skip
     if plot is not None:
         draw_map(word_map, plot, title=str(run), force=force)
         note(f"{plot}: {_summary(word_map)}")
@@ -91,12 +101,12 @@ def _print(word_map: "WordMap") -> None:
     """Print a row per word."""
     from firth.corpora.common.console import print_table
 
-    grouped = any(group is not None for group in word_map.groups)
-    rows = [
-        [word, f"{x:7.3f}", f"{y:7.3f}", *([group or ""] if grouped else [])]
-        for word, (x, y), group in zip(
-            word_map.words, word_map.places, word_map.groups, strict=True
-        )
-    ]
-    print_table(["word", "x", "y", *(["group"] if grouped else [])], rows)
+    columns = {"word": list(word_map.words)}
+    columns |= {name: [f"{z:7.3f}" for z in word_map.places[:, n]] for n, name in enumerate("xy")}
+    if any(group is not None for group in word_map.groups):
+        columns["group"] = [group or "" for group in word_map.groups]
+    if word_map.ellipses:
+        halves = (each.half_axes if each else () for each in word_map.ellipses)
+        columns["95 %, half-axes"] = [" ".join(f"{z:.3f}" for z in each) for each in halves]
+    print_table(list(columns), list(zip(*columns.values(), strict=True)))
     click.echo(_summary(word_map))

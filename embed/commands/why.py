@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from firth.corpora.common.command import PATH, Command, option
+from firth.embed.commands.intervals import interval_options
 
 if TYPE_CHECKING:
     from firth.embed.explore.why import Why
@@ -19,18 +20,22 @@ if TYPE_CHECKING:
     "--corpus", type=PATH, help="The corpus of the run, or a folder of corpora, if it was moved."
 )
 @option("-n", "--contexts", default=10, help="Contexts to show.")
+@interval_options(corpus=False)
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, first: str, second: str, corpus: Path | None, contexts: int, as_json: bool
-) -> None:
+    run: Path, first: str, second: str, corpus: Path | None, contexts: int,
+    resamples: int | None, unit: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Show what makes two words near: the contexts they share, with sentences.
 
     RUN is a run of train-svd, train-skipgram, train-cbow or train-mlm. Shares are
-    of the similarity by contexts, which is shown beside the cosine of the vectors.
+    of the similarity by contexts, which is shown beside the cosine of the vectors,
+    and with --resamples its 95 % interval.
 
     \b
     Example:
         firth why out/svd sea ocean
+        firth why out/svd sea ocean --resamples 100
         firth why out/skipgram sea ocean --corpus out/wiki
     """
     from dataclasses import asdict
@@ -43,13 +48,18 @@ def command(
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
     found = why_near(run, *words, corpus=corpus, contexts=contexts)
-    if as_json:
-        print_json(asdict(found))
-    else:
-        _print(found)
+    ends: dict[str, float | None] = {}
+    if resamples is not None:
+        from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
+
+        [interval] = similarity_intervals(
+            vectors, *words, resamples=resamples, unit=unit, corpora=[corpus] if corpus else []
+        )
+        ends = {"low": interval.low, "high": interval.high}
+    print_json(asdict(found) | ends) if as_json else _print(found, ends)
 
 
-def _print(found: "Why") -> None:
+def _print(found: "Why", ends: dict[str, float | None]) -> None:
     """Print a row per context, then its sentences."""
     from firth.corpora.common.console import print_table
 
@@ -63,7 +73,9 @@ def _print(found: "Why") -> None:
             parts = line.left, click.style(line.found, bold=True), line.right
             click.echo(f"{each.context}: {' '.join(parts).strip()}")
     shown = sum(each.share for each in found.contexts)
+    numbers = [f"{end:.3f}" for end in ends.values() if end is not None]
+    interval = f" ({' to '.join(numbers) or 'no interval: too few documents'})" if ends else ""
     click.echo(
-        f"cosine {found.cosine:.3f}; by contexts alone {found.by_contexts:.3f}, of which these "
-        f"make {shown:.1%}"
+        f"cosine {found.cosine:.3f}{interval}; by contexts alone {found.by_contexts:.3f}, of which "
+        f"these make {shown:.1%}"
     )

@@ -79,7 +79,8 @@ def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]] = ())
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
     width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
     wide = width - _LEFT - _RIGHT
-    spans = np.ptp(found.places, axis=0)
+    reach = max((each.half_axes[0] for each in found.ellipses if each), default=0.0)
+    spans = np.ptp(found.places, axis=0) + 2 * reach
     room = np.array([wide, _HIGH * wide]) - 2 * np.array(_MARGINS)
     scale = 1 / (spans / room).max()
     high = float(np.clip(spans[1] * scale + 2 * _MARGINS[1], _LOW * wide, _HIGH * wide))
@@ -93,6 +94,7 @@ def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]] = ())
     low, top = middle - half, middle + half
     _draw_axes(axes, low, top, found.share)
     _draw_title(figure, found, title)
+    _draw_ellipses(axes, found, groups)
     for start, end in arrows:
         line = {"arrowstyle": "->", "color": _GRAY, "lw": 1.2, "shrinkA": 4, "shrinkB": 4}
         axes.annotate("", found.places[end], found.places[start], arrowprops=line, zorder=2)
@@ -107,6 +109,7 @@ def _draw_title(figure: Any, found: WordMap, title: str) -> None:
     y = 1 - 0.28 / height
     variance = (
         f"two components with {sum(found.share):.0%} of the variance of {len(found.words)} words"
+        + ("; ellipses: 95 %" if found.ellipses else "")
     )
     figure.text(1 - _RIGHT / width, y, variance, ha="right", color=_GRAY, fontsize=9)
     room = width - _LEFT - _RIGHT - text_width(variance, 9) - 0.2
@@ -122,6 +125,17 @@ def _draw_axes(axes: Any, low: np.ndarray, high: np.ndarray, share: tuple[float,
     axes.tick_params(labelsize=7, length=2, color=_GRAY, labelcolor=_GRAY)
     axes.set_xlabel(f"first component ({share[0]:.0%})", fontsize=8, color=_GRAY)
     axes.set_ylabel(f"second component ({share[1]:.0%})", fontsize=8, color=_GRAY)
+
+
+def _draw_ellipses(axes: Any, found: WordMap, groups: Sequence[str]) -> None:
+    """Draw faintly where words would be in other texts."""
+    from matplotlib.patches import Ellipse
+
+    for place, group, each in zip(found.places, found.groups, found.ellipses, strict=False):
+        if each is not None:
+            color, (long, short) = _style_of(group, groups)[0], each.half_axes
+            shape = Ellipse(place, 2 * long, 2 * short, angle=each.angle, color=color, zorder=0.5)
+            axes.add_patch(shape).set(alpha=0.12)
 
 
 def _draw_words(

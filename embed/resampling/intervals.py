@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
@@ -114,6 +115,14 @@ class NeighborIntervals:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
         return asdict(self)
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        found = [*self.neighbors, *self.entrants]
+        rows = [
+            (each.rank, each.word, each.score, each.low, each.high, each.share) for each in found
+        ]
+        return html_table(["", "word", "score", "low", "high", f"in {len(self.neighbors)}"], rows)
 
 
 def neighbor_intervals(
@@ -261,6 +270,21 @@ def similarity_intervals(
         error = opened.error(drawn[0] - drawn[1]) if opened.enough(*rows) else None
         difference = found[0] - found[1]
         answers.append(CosineInterval(difference, *_bounds(difference, error, 2.0)))
+    return answers
+
+
+def covariances(
+    run: WordVectors | str | Path, words: Sequence[str], axes: np.ndarray, *,
+    resamples: int, unit: str | None = None, corpora: Sequence[str | Path] = (),
+) -> list[np.ndarray | None]:  # fmt: skip
+    """Return how unit vectors of words would vary along axes; None of words in too few units."""
+    # axes: float64 (D, n); returns float64 (n, n) for each word
+    opened = _Opened(run, 1, resamples, 1, unit, corpora)
+    answers: list[np.ndarray | None] = []
+    for [row] in opened.rows([[word] for word in words]):
+        drawn = opened.draws.scale * (opened.draws.vectors(row) @ axes)
+        away = drawn - drawn.mean(axis=0)
+        answers.append(away.T @ away if opened.enough(row) else None)
     return answers
 
 

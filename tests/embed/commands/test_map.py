@@ -12,9 +12,12 @@ from firth.corpora.artifacts.figures import picture_style
 from firth.corpora.text.segment import TextSettings
 from firth.embed.query.map_picture import _lay_out
 from firth.embed.query.word_map import map_words
+from firth.embed.resampling.draws import CountDraws
+from firth.embed.resampling.prepared import prepare
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output, refusal
 from tests.embed.fasttext_model import write_run
+from tests.embed.themed_run import RARE, themed_run
 
 WORDS = ["cat", "dog", "$5", "東京"]
 
@@ -161,3 +164,36 @@ def test_words_are_skipped_normalized_or_composed_as_in_other_queries(run, tmp_p
     write_run(tmp_path / "n-grams", ["river", "rivers", "sea"], dim=6)
     answer = json.loads(output("map", tmp_path / "n-grams", "river", "sea", "rivery", "--json"))
     assert answer["words"][2]["word"] == "rivery"
+
+
+def test_words_have_ellipses_of_how_far_they_move_between_draws(tmp_path):
+    words = ["sea1", "sea5", "sea12", "sea20", RARE]
+    run = themed_run(tmp_path)
+    answer = json.loads(output("map", run, *words, "--resamples", 40, "--json"))
+    vectors = WordVectors.open(run)
+    places = np.array([[word["x"], word["y"]] for word in answer["words"]])
+    units = np.array([vectors[word] / np.linalg.norm(vectors[word]) for word in words])
+    axes = np.linalg.pinv(units - units.mean(axis=0), rcond=0.1) @ places
+    draws = CountDraws(prepare(vectors), vectors.matrix, 40, 1)
+    assert [word["ellipse"] is None for word in answer["words"]] == [False] * 4 + [True]
+    for word in answer["words"][:4]:
+        drawn = draws.scale * draws.vectors(vectors.row(word["word"])) @ axes
+        squares = 5.991 * len(drawn) * np.cov(drawn.T, bias=True)
+        long, short = word["ellipse"]["half_axes"]
+        turned = np.exp(1j * np.deg2rad(word["ellipse"]["angle"])) * np.array([long, 1j * short])
+        halves = np.array([turned.real, turned.imag])
+        np.testing.assert_allclose(halves @ halves.T, squares, rtol=1e-3, atol=1e-6)
+    table = output("map", run, *words, "--resamples", 40)
+    assert f"{long:.3f} {short:.3f}" in table
+    pytest.importorskip("matplotlib")
+    figure = _lay_out(map_words(vectors, words, resamples=40), "run")
+    axes = figure.axes[0]
+    shapes = [patch for patch in axes.patches if hasattr(patch, "angle")]
+    assert [tuple(shape.center) for shape in shapes] == [tuple(place) for place in places[:4]]
+    assert (shapes[3].width / 2, shapes[3].height / 2) == (long, short)
+    for shape in shapes:
+        (left, low), (right, high) = shape.get_extents().get_points()
+        box = axes.get_window_extent()
+        assert box.x0 < left < right < box.x1
+        assert box.y0 < low < high < box.y1
+    assert any("ellipses: 95 %" in text.get_text() for text in figure.texts)

@@ -12,12 +12,14 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.search import Search
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.explore.why import Explainer, why_near
+from firth.embed.resampling.intervals import similarity_intervals
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import SkipGramConfig
 from firth.embed.word2vec.train import train_skipgram
 from tests.calls import output
 from tests.corpora.store.searched import searched_corpus
+from tests.embed.themed_run import RARE, themed_run
 from tests.pretrain.small_run import small_run
 
 EVERY = 1000
@@ -192,3 +194,17 @@ def test_the_command_prints_a_table_with_sentences_and_json(corpus, svd):
     [first, *_] = answer["contexts"]
     assert first["context"] in shown
     assert Search(corpus).find(first["context"])
+
+
+def test_the_command_has_the_interval_of_the_cosine(tmp_path):
+    run = themed_run(tmp_path)
+    (tmp_path / "corpus").rename(tmp_path / "moved")
+    words = [run, "--corpus", tmp_path / "moved", "--resamples", 40, "-n", 1]
+    [found] = similarity_intervals(run, "sea1", "sea2", resamples=40, corpora=[tmp_path / "moved"])
+    answer = json.loads(output("why", *words, "sea1", "sea2", "--json"))
+    assert (answer["cosine"], answer["low"], answer["high"]) == pytest.approx(
+        (found.value, found.low, found.high)
+    )
+    assert f" ({found.low:.3f} to {found.high:.3f}); by" in output("why", *words, "sea1", "sea2")
+    assert " (no interval: too few documents); by" in output("why", *words, "sea1", RARE)
+    assert " (" not in output("why", *words[:3], "sea1", RARE).splitlines()[-1]

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from firth.corpora.common.errors import SettingError, UnknownWordError
-from firth.embed.query.word_map import map_words
+from firth.embed.query.word_map import Ellipse, map_words
 from firth.embed.vectors.word_vectors import WordVectors
 
 WORDS = [f"w{n}" for n in range(12)]
@@ -127,3 +127,25 @@ def test_float32_rounding_is_not_a_difference_of_direction(seed):
     matrix[0, 7] += 1e-4 * lengths[0]
     found = map_words(WordVectors(list("abcd"), matrix.astype(np.float32)), list("abcd"))
     assert np.abs(found.places).max() == np.abs(found.places[0]).max()
+
+
+def test_an_ellipse_holds_95_percent_of_a_normal_distribution():
+    assert Ellipse.of(np.diag([4.0, 1.0])).angle % 180 == 0
+    covariance = np.array([[2.0, 0.9], [0.9, 1.0]])
+    (long, short), angle = Ellipse.of(covariance)
+    turns = np.linspace(0, 2 * np.pi, 721)
+    turned = np.exp(1j * np.deg2rad(angle)) * (long * np.cos(turns) + 1j * short * np.sin(turns))
+    edge = np.array([turned.real, turned.imag])
+    # chi-square with two degrees of freedom is below 5.991 in 95 %
+    distances = (edge * np.linalg.solve(covariance, edge)).sum(axis=0)
+    np.testing.assert_allclose(distances, 5.991, atol=1e-3)
+    assert Ellipse.of(np.zeros((2, 2))).half_axes == (0, 0)
+
+
+def test_vectors_without_a_run_have_no_ellipses(random_vectors):
+    class Others:
+        def __getattr__(self, name):
+            return getattr(random_vectors, name)
+
+    with pytest.raises(SettingError, match="`resamples` needs a run; pass the vectors of one"):
+        map_words(Others(), WORDS, resamples=100)

@@ -298,3 +298,11 @@ def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
         assert neighbor_intervals(run, "sea1", corpora=[run.parent / "moved"])
     finally:
         (run.parent / "moved").rename(run.parent / "corpus")
+
+
+def test_a_notebook_shows_neighbors_with_intervals(run):
+    [answer] = neighbor_intervals(run, "sea1", 5)
+    table = answer._repr_html_()
+    assert table.count("<tr>") == 1 + 5 + len(answer.entrants)
+    assert f"{answer.neighbors[0].low:.4f}" in table
+    assert "in 5" in table
