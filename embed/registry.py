@@ -88,6 +88,9 @@ METHODS = {
 # ``module:name`` of the function ``(corpus, config)`` that times some steps of a masked LM
 ESTIMATE_MLM = "firth.pretrain.training.dry_run:estimate_mlm"
 
+# ``module:name`` of the function ``(vectors, words, k)`` that finds neighbors with intervals
+NEIGHBOR_INTERVALS = "firth.embed.resampling.intervals:neighbor_intervals"
+
 # The "method" of a run (or "huggingface" for a Hugging Face folder) to a function
 # (run, device) -> ContextualEncoder.
 ENCODERS = {

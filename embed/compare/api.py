@@ -161,8 +161,9 @@ class Compared:
         path : str or Path
             The HTML file.
         words : sequence of str, or mapping of str to str
-            Words of the maps and of the tables of neighbors; a mapping names the group of each,
-            which sets its color on the maps. By default some are chosen.
+            Words of the maps and of the tables of neighbors, with intervals in runs that have
+            them; a mapping names the group of each, which sets its color on the maps. By default
+            some are chosen.
         examples : sequence of str
             Sentences for encoders, with words in [brackets]; by default
             :data:`~firth.embed.compare.config.EXAMPLE`.
@@ -189,7 +190,7 @@ class Compared:
         parts = ReportParts(
             config=self.config,
             maps=make_maps(runs, shown),
-            neighbors=find_neighbors(runs, [*shown, *marked]),
+            neighbors=find_neighbors(runs, [*shown, *marked], resampled=shown if words else ()),
             unknown=unknown,
             facts=read_facts({run: paths[run] for run in runs if run in paths}),
             curve=curve,

@@ -1,6 +1,7 @@
 """Contents of a report beside scores: words, maps, neighbors, settings, curves."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -19,8 +20,10 @@ from firth.embed.compare.intrinsic.shared_words import shared_words
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.protocols import StaticVectors
 from firth.embed.query.word_map import WordMap, map_words
+from firth.embed.registry import NEIGHBOR_INTERVALS, resolve
 from firth.embed.runs.run import Run
-from firth.embed.vectors.neighbors import Neighbor, nearest
+from firth.embed.vectors.neighbors import nearest
+from firth.embed.vectors.word_vectors import WordVectors
 
 N_WORDS = 24  # words shown by default
 _SHARED = 5_000  # choose among this many words shared by all runs
@@ -57,8 +60,8 @@ class ReportParts:
     config: CompareConfig | None = None  # options of the comparison
     # run -> map of the same words
     maps: Mapping[str, WordMap | str] = field(default_factory=dict)
-    # word -> run -> nearest neighbors
-    neighbors: Mapping[str, Mapping[str, Sequence[Neighbor]]] = field(default_factory=dict)
+    # word -> run -> nearest neighbors; instead of Neighbor also NeighborInterval
+    neighbors: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     unknown: Sequence[str] = ()  # asked for, but in no run
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
     curve: Mapping[str, Any] | None = None  # document of a learning curve, from ``curve.json``
@@ -102,10 +105,16 @@ def find_asked(
 
 
 def find_neighbors(
-    runs: Mapping[str, StaticVectors], words: Sequence[str], k: int = 10
-) -> dict[str, dict[str, list[Neighbor]]]:
-    """Return word -> run -> the k nearest neighbors; damaged vectors have none."""
-    found: dict[str, dict[str, list[Neighbor]]] = {word: {} for word in words}
+    runs: Mapping[str, StaticVectors],
+    words: Sequence[str],
+    k: int = 10,
+    resampled: Collection[str] = (),
+) -> dict[str, dict[str, Sequence[Any]]]:
+    """Return word -> run -> the k nearest neighbors; damaged vectors have none.
+
+    Those of the ``resampled`` words have intervals, in runs that can have them.
+    """
+    found: dict[str, dict[str, Sequence[Any]]] = {word: {} for word in words}
     for name, vectors in runs.items():
         known = [word for word in found if has_direction(vectors, word)]
         try:
@@ -115,6 +124,12 @@ def find_neighbors(
             continue
         for word, neighbors in zip(known, near, strict=True):
             found[word][name] = neighbors
+        chosen = [word for word in known if word in resampled]
+        if chosen and isinstance(vectors, WordVectors):
+            with contextlib.suppress(FirthError):  # a run that cannot have intervals
+                answers = resolve(NEIGHBOR_INTERVALS)(vectors, chosen, k)
+                for word, each in zip(chosen, answers, strict=True):
+                    found[word][name] = each.neighbors
     return found
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from firth.embed.compare.report.html.scale import colors_of
+from firth.embed.compare.report.html.scale import Scale, colors_of
 from firth.embed.compare.report.names import cut_name
 from firth.embed.contextual.in_context import BRACKETED, ContextAnswer
 from firth.embed.query.label_places import place_labels
 from firth.embed.query.word_map import WordMap
-from firth.embed.vectors.neighbors import Neighbor
 
 _WIDE, _HIGH = 400, 340  # size of a map, in drawing units
 _MARGINS = np.array([46.0, 20.0])  # room for labels
@@ -23,7 +22,8 @@ _LONGEST = 18  # letters shown of a word on a map
 _GAP = 7.0
 _OPEN_WORDS = 4  # words whose neighbors are shown without a click
 
-Neighbors = Mapping[str, Mapping[str, Sequence[Neighbor]]]  # by word, then by run
+# by word, then by run; Neighbor, or NeighborInterval
+Neighbors = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 def map_view(maps: Mapping[str, WordMap | str]) -> dict[str, Any]:
@@ -65,7 +65,11 @@ def neighbor_view(neighbors: Neighbors, unknown: Sequence[str] = ()) -> dict[str
                 "common": {near for near, number in times.items() if number > 1},
             }
         )
-    return {"words": words, "unknown": unknown, "n_open": _OPEN_WORDS}
+    listed = [near for runs in neighbors.values() for found in runs.values() for near in found]
+    sure = [near for near in listed if getattr(near, "low", None) is not None]
+    ends = [end for near in sure for end in (near.score, near.low, near.high)]
+    scale = Scale(min(ends), max(ends)) if ends else None
+    return {"words": words, "unknown": unknown, "n_open": _OPEN_WORDS, "scale": scale}
 
 
 def context_view(

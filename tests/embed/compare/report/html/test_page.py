@@ -33,6 +33,7 @@ from firth.embed.compare.report.html.scale import scale_of
 from firth.embed.compare.report.html.words import rotated
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.query.word_map import WordMap
+from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.vectors.neighbors import Neighbor, nearest
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.embed.compare.refusals import message_of
@@ -43,6 +44,7 @@ from tests.embed.compare.report.report_pages import (
     result,
     small_document,
 )
+from tests.embed.themed_run import RARE, themed_run
 
 HOSTILE = "</script></style><script>alert(1)</script><img src=x onerror='a()'>\"&\x00\x1b[31m\u202e"
 
@@ -464,6 +466,27 @@ def test_neighbors_match_nearest_and_a_damaged_run_has_none(capsys):
     assert [list(of_runs) for of_runs in found.values()] == [["a"], ["a"], ["a", "b"]]
     assert found[WORDS[3]]["b"] == nearest(runs["b"], [WORDS[3]], 4)[0]
     assert "broken: vectors: row 60 holds NaN or infinity" in capsys.readouterr().err
+
+
+def test_words_asked_for_have_intervals_where_a_run_has_them(tmp_path):
+    run = WordVectors.open(themed_run(tmp_path))
+    runs = {"out/svd": run, "out/sg": vectors(["sea1", "sea2", "sea9"])}
+    found = find_neighbors(runs, ["sea1", "sea9", RARE], resampled=["sea1", RARE])
+    assert found["sea9"]["out/svd"] == nearest(run, ["sea9"], 10)[0]
+    assert found["sea1"]["out/sg"] == nearest(runs["out/sg"], ["sea1"], 10)[0]
+    expected, _ = neighbor_intervals(run, ["sea1", RARE])
+    assert found["sea1"]["out/svd"] == expected.neighbors
+    page = make_page(small_document(), ReportParts(neighbors=found))
+    section = page[page.index('id="neighbors"') :].split("</section>")[0]
+    drawn = re.findall(r'<svg class="interval c0".*?</svg>', section, re.DOTALL)
+    assert len(drawn) == 10
+    for near, svg in zip(expected.neighbors, drawn, strict=True):
+        words = f"{near.score:.3f}, 95 % interval {near.low:.3f} to {near.high:.3f}"
+        assert words.replace("-", "−") in svg
+        assert ('class="dot"' in svg) == near.stable
+    assert "are 95 % intervals" in section
+    plain = make_page(small_document(), ReportParts(neighbors=find_neighbors(runs, ["sea1"])))
+    assert "are 95 % intervals" not in plain
 
 
 def test_maps_hold_words_of_all_runs_or_a_reason():
