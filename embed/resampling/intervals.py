@@ -33,6 +33,7 @@ FEWEST_TOKENS = 100  # of a word and its neighbor, below which the nearest are m
 _FEWEST = 5  # units with a word, below which they say too little of it
 _FEWEST_GROUPS = 20
 _NORMAL = 1.96  # standard deviations of a 95 % interval
+_ROUNDING = 1e-6  # errors of float32: a zero vector is one without any group, too
 
 
 @dataclass(frozen=True)
@@ -346,10 +347,9 @@ class _Opened:
             near = []
             for place, (word, value) in enumerate(best[n]):
                 occurring = (candidates[n][place], *rows[n])
-                # a zero vector is one without any group, too
-                sure = errors[n, place] > 0 and self.draws.tokens(*occurring) >= FEWEST_TOKENS
+                sure = max(lower[n, place] / _NORMAL, _ROUNDING) < errors[n, place]
+                sure = sure and self.draws.tokens(*occurring) >= FEWEST_TOKENS
                 sure = sure and self.enough(*occurring)
-                sure = sure and lower[n, place] < _NORMAL * errors[n, place]
                 error = float(errors[n, place]) if sure else None
                 bounds = _bounds(value - float(lower[n, place]), error, limit)
                 share = float(shares[n, place]) if sure else None

@@ -190,7 +190,8 @@ def test_intervals_are_lower_by_what_selection_adds(run):
     mean = np.mean([each.score - best[-1].score for each in best[:-1]])
     for error, each in zip(errors[0], answer.neighbors, strict=True):
         middle = each.score - (error / 1.25) ** 2 / mean
-        if each.word not in ("the", "alone"):  # which have a zero vector, or one document
+        # "the" has a zero vector and "alone" one document; other themes have no context of its own
+        if each.word not in ("the", "alone") and error > 1e-6:
             assert each.low == pytest.approx(max(middle - 1.96 * error, -1), abs=1e-5)
 
 
