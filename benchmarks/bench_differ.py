@@ -30,7 +30,7 @@ from firth.corpora.datasets.named import NAMED_CORPORA, named_files
 from firth.corpora.reading.readers import read
 from firth.embed.explore.chance import random_pairs
 from firth.embed.explore.differ import _Compared
-from firth.embed.explore.drawn_text import joined_text, top_shares
+from firth.embed.resampling.drawn_text import joined_text, top_shares
 from firth.embed.vectors.word_vectors import WordVectors
 
 ROLE = roles.REPORTING

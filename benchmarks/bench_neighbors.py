@@ -28,7 +28,7 @@ from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
 from firth.embed.compare.datasets.questions import read_questions
-from firth.embed.explore.drawn_text import DrawnCorpus, count_documents
+from firth.embed.resampling.drawn_text import DrawnCorpus, count_documents
 from firth.embed.resampling.draws import WIDENED, CountDraws
 from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
 from firth.embed.resampling.prepared import prepare

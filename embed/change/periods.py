@@ -15,7 +15,7 @@ from firth.corpora.store.occurrence_kernels import count_by_group
 from firth.corpora.store.search import kept_field
 from firth.corpora.store.view import StoredText, View, choose_words
 from firth.embed.change.config import FEWEST
-from firth.embed.explore.drawn_text import documents_of_units, joined_text
+from firth.embed.resampling.drawn_text import documents_of_units, joined_text
 
 _RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
 _DECADE = re.compile(r"(-?\d*)0s")

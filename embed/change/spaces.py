@@ -8,8 +8,8 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.change.config import ChangeConfig
 from firth.embed.change.periods import Periods, PeriodText
 from firth.embed.compare.inputs.lookup import finite_units
-from firth.embed.explore.drawn_text import DrawnCorpus
 from firth.embed.registry import METHODS
+from firth.embed.resampling.drawn_text import DrawnCorpus
 from firth.embed.svd.train import text_vectors
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.word_vectors import WordVectors

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError, FirthError
-from firth.corpora.common.reporting import SilentReporter, progress, reporting_to
+from firth.corpora.common.reporting import progress
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.view import StoredText
-from firth.embed.explore.drawn_text import (
+from firth.embed.registry import METHODS
+from firth.embed.resampling.drawn_text import (
     DrawnCorpus,
     count_documents,
     joined_text,
+    train_again,
     training_documents,
 )
-from firth.embed.registry import METHODS
 from firth.embed.runs.run import Run
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -39,10 +40,7 @@ class _Recipe:
     def train(self, text: StoredText, copies: np.ndarray, name: str, seed: int = 0) -> WordVectors:
         """Train on other documents, with ``seed`` added to the run's own."""
         drawn = DrawnCorpus(self.corpus, text, copies, name)
-        config = dataclasses.replace(self.config, seed=self.config.seed + seed)
-        with reporting_to(SilentReporter()):  # no notes and progress of each training
-            vectors: WordVectors = METHODS[self.method].train_function()(drawn, config)
-        return vectors
+        return train_again(self.method, self.config, drawn, seed)
 
     @property
     def decisive(self) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.corpora.text.spelling import spelled_row
 from firth.embed.explore.chance import random_pairs
-from firth.embed.explore.drawn_text import top_shares
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.resampling.chance import BINS, ONE_DOCUMENT, pooled_p, typical
+from firth.embed.resampling.drawn_text import top_shares
 from firth.embed.runs.run import Run, corpus_at
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.search import largest, nonzero_rows, unit_matrix

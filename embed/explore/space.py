@@ -18,7 +18,6 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run, vectors_method
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
-from firth.embed.explore.drawn_text import top_shares
 from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.why import Explainer
 from firth.embed.formats.vector_files import load_vectors
@@ -26,6 +25,7 @@ from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
 from firth.embed.resampling.chance import ONE_DOCUMENT
 from firth.embed.resampling.intervals import neighbor_intervals
+from firth.embed.resampling.drawn_text import top_shares
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries

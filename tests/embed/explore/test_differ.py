@@ -13,14 +13,14 @@ import firth
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.corpora.store.view import StoredText
 from firth.embed.explore.differ import _Compared, _larger, differ, neighborhoods
-from firth.embed.explore.drawn_text import (
+from firth.embed.explore.space import Space
+from firth.embed.explore.space import shown as shown_on_page
+from firth.embed.resampling.drawn_text import (
     DrawnCorpus,
     joined_text,
     top_shares,
     training_documents,
 )
-from firth.embed.explore.space import Space
-from firth.embed.explore.space import shown as shown_on_page
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors

@@ -4,18 +4,24 @@ A document that is drawn twice is there twice: the shards are listed once for ea
 mask of the documents that have so many. Nothing is written to disk.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.store.corpus import Corpus
-from firth.corpora.store.shards import Shard
+from firth.corpora.store.shards import UNITS, Shard
 from firth.corpora.store.view import StoredText
 from firth.corpora.store.vocabulary import PRUNED
+from firth.embed.registry import METHODS
 from firth.embed.resampling.chance import top_counts
+from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words
+
+FEWEST_UNITS = 20  # fewer hardly show how they differ
 
 
 class DrawnCorpus(Corpus):
@@ -43,12 +49,35 @@ class DrawnCorpus(Corpus):
             "fingerprint": name,
             "tokens": n_tokens + int(like.manifest["held_out_tokens"]),
             "documents": int(copies.sum()) + int(like.manifest["held_out_documents"]),
+            "held_out_unit": text.unit,
         }
         most = range(max(1, int(copies.max(initial=0))))
         masks = [each > copy for copy in most for each in times]
         super().__init__(like.path, {**like.manifest, **changed}, masks)
         self.vocabulary = text.vocabulary
         self.shards = [*text.shards] * len(most)
+
+
+def train_again(method: str, config: Any, drawn: DrawnCorpus, seed: int) -> WordVectors:
+    """Train on drawn documents in silence, with ``seed`` added to the config's."""
+    config = dataclasses.replace(config, seed=config.seed + seed)
+    with reporting_to(SilentReporter()):
+        vectors: WordVectors = METHODS[method].train_function()(drawn, config)
+    return vectors
+
+
+def text_of_units(corpus: Corpus) -> tuple[str, StoredText]:
+    """Return the largest unit of text of which there are enough, and text with it as documents."""
+    for unit in UNITS:
+        shards = [_UnitShard(shard, unit) for shard in corpus.shards]
+        finest = shards[0].unit if shards else corpus.held_out_unit
+        text = StoredText(corpus.vocabulary, shards, None, finest)  # type: ignore[arg-type]
+        if (n_units := len(training_documents(text))) >= FEWEST_UNITS:
+            return unit, text
+    raise SettingError(
+        f"{corpus.path}: has {n_units} sentences of training text, of which {FEWEST_UNITS} are "
+        "needed to resample; train on more text, or without `resamples`"
+    )
 
 
 def training_documents(text: StoredText) -> np.ndarray:
@@ -154,3 +183,13 @@ class _RenumberedShard(Shard):
     def __init__(self, shard: Shard, ids: np.ndarray) -> None:
         super().__init__(shard.directory, shard.unit)
         self.ids = ids[shard.ids]
+
+
+class _UnitShard(Shard):
+    """A shard whose documents are paragraphs, say."""
+
+    def __init__(self, shard: Shard, unit: str) -> None:
+        super().__init__(shard.directory, max(shard.unit, unit, key=UNITS.index))
+        self.documents = shard.offsets(unit)
+        wider = np.searchsorted(shard.units[1:-1], self.units[:-1], side="right")
+        self.held_out = np.asarray(shard.held_out)[wider]
