@@ -7,11 +7,11 @@ import click
 
 from firth.corpora.common.command import Command
 from firth.embed.autoencoder.config import AutoencoderConfig
-from firth.embed.commands.training import TrainingRequest, size, training_options
+from firth.embed.commands.training import TrainingRequest, resamples_option, size, training_options
 
 
 @click.command("train-autoencoder", cls=Command)
-@training_options("train-autoencoder", AutoencoderConfig)
+@training_options("train-autoencoder", AutoencoderConfig, resamples_option)
 def command(request: TrainingRequest[AutoencoderConfig]) -> None:
     """Train an auto-encoder of co-occurrence rows; its codes are vectors.
 

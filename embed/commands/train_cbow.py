@@ -3,13 +3,13 @@
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import TrainingRequest, training_options
+from firth.embed.commands.training import TrainingRequest, resamples_option, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import CbowConfig
 
 
 @click.command("train-cbow", cls=Command)
-@training_options("train-cbow", CbowConfig)
+@training_options("train-cbow", CbowConfig, resamples_option)
 def command(request: TrainingRequest[CbowConfig]) -> None:
     """Train CBOW vectors with negative sampling.
 

@@ -9,13 +9,14 @@ from firth.embed.commands.training import (
     TrainingRequest,
     last_epoch,
     print_losses,
+    resamples_option,
     training_options,
 )
 from firth.embed.nplm.config import NplmConfig, with_samples
 
 
 @click.command("train-nplm", cls=Command)
-@training_options("train-nplm", NplmConfig)
+@training_options("train-nplm", NplmConfig, resamples_option)
 def command(request: TrainingRequest[NplmConfig]) -> None:
     """Train a network that predicts the next word; its first layer is vectors.
 

@@ -3,13 +3,13 @@
 import click
 
 from firth.corpora.common.command import Command
-from firth.embed.commands.training import TrainingRequest, training_options
+from firth.embed.commands.training import TrainingRequest, resamples_option, training_options
 from firth.embed.commands.word2vec import train
 from firth.embed.word2vec.config import SkipGramConfig
 
 
 @click.command("train-skipgram", cls=Command)
-@training_options("train-skipgram", SkipGramConfig)
+@training_options("train-skipgram", SkipGramConfig, resamples_option)
 def command(request: TrainingRequest[SkipGramConfig]) -> None:
     """Train skip-gram vectors with negative sampling.
 

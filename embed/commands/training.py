@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
 
-from firth.corpora.common.command import OUTPUT, option
+from firth.corpora.common.command import MACHINE, OUTPUT, option
 from firth.corpora.common.estimate import Estimate, dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
 from firth.embed.runs.seeds import KEPT, SeedRuns, seeds_option
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # it imports numba
     from firth.corpora.store.corpus import Corpus
 
 ConfigT = TypeVar("ConfigT")
+_SIZES = 16  # bytes of a word beside its draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,7 @@ class TrainingRequest(Generic[ConfigT]):
     dry_run: bool
     as_json: bool
     cluster: str | None = None
+    resamples: int | None = None
 
     def open_corpus(self, device: str = "cpu") -> "Corpus":
         """Open or build the corpus, after a check that the runs can be made on the device."""
@@ -45,6 +47,14 @@ class TrainingRequest(Generic[ConfigT]):
 
     def print_plan(self, estimate: Estimate) -> None:
         """Print the cost of all runs."""
+        if self.resamples:
+            sizes = estimate.sizes
+            estimate = replace(
+                estimate,
+                seconds=(1 + self.resamples) * estimate.seconds,
+                disk=estimate.disk + (self.resamples * sizes["dim"] + _SIZES) * sizes["words"],
+                sizes={**sizes, "resamples": self.resamples},
+            )
         print_estimate(estimate.of_runs(self.seeds), as_json=self.as_json)
 
     def unfinished(self, corpus: "Corpus", **chosen: Any) -> Iterator[tuple[Path, ConfigT]]:
@@ -54,6 +64,11 @@ class TrainingRequest(Generic[ConfigT]):
         """
         from firth.embed.vectors.training import warn_of_little_text
 
+        if self.resamples:
+            from firth.embed.resampling.drawn_text import text_of_units
+            from firth.embed.resampling.trained_draws import train_draws
+
+            text_of_units(corpus)  # raises before a run is trained
         runs = self.runs
         finished = runs.finished(corpus.fingerprint, chosen)
         for run, config in runs.configs().items():
@@ -61,6 +76,9 @@ class TrainingRequest(Generic[ConfigT]):
                 click.echo(f"{run}: {KEPT}")
             else:
                 yield run, config
+            if self.resamples:
+                draws = train_draws(run, corpus, config, self.resamples)
+                click.echo(f"{run}: {draws.n_draws} draws of half the {draws.unit}s, for intervals")
         warn_of_little_text(corpus)
         if self.seeds is not None:
             click.echo(runs.hint())
@@ -71,7 +89,7 @@ class TrainingRequest(Generic[ConfigT]):
         assert self.out is not None
         return SeedRuns(
             command=self.command, config=self.config, out=self.out, seeds=self.seeds,
-            force=self.force,
+            force=self.force, resumes=self.resamples is not None,
         )  # fmt: skip
 
 
@@ -107,6 +125,19 @@ def training_options(
         return run
 
     return decorate
+
+
+def resamples_option(command: Any) -> Any:
+    """Add ``--resamples N`` to the command of a method that can only be trained again."""
+    return option(
+        "--resamples",
+        group=MACHINE,
+        rare=True,
+        type=click.IntRange(min=20, max=1_000),
+        metavar="N",
+        help="Train N more times, such as 20, on random halves of the documents, for intervals "
+        "of neighbors. A run that is trained is kept.",
+    )(command)
 
 
 def size(run: Path) -> str:

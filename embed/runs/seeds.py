@@ -51,6 +51,7 @@ class SeedRuns(Generic[ConfigT]):
     out: Path
     seeds: int | None  # number of seeds
     force: bool  # retrain existing runs; otherwise those of the same training are kept
+    resumes: bool = False  # whether a run without ``seeds`` is kept, too
 
     def configs(self) -> dict[Path, ConfigT]:
         """Return the config of each run."""
@@ -73,7 +74,7 @@ class SeedRuns(Generic[ConfigT]):
         Without the fingerprint of the ``corpus``, options that depend on the text are not
         compared. ``chosen`` holds automatic values, accepted besides those of the config.
         """
-        if self.seeds is None:
+        if self.seeds is None and not self.resumes:
             refuse_existing(self.out, self.force)
             return frozenset()
         found = set()
