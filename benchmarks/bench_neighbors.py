@@ -4,12 +4,14 @@
   the mean cosine over the others, for each word and its ten nearest, by frequency; and how often
   others list a word, by its share.
 - samples: the same of texts of a million words: the articles of Wikipedia, dealt out at random.
+- trained, trained_cbow: the same of skip-gram and CBOW, by trainings on halves of the documents.
 - retrained: a text of a million words (enwiki2015-AB); standard deviations in the fixed space,
   beside those of vectors trained again on bootstrap draws, by frequency.
 - speed: 16 million words (enwiki2015-AA): what is prepared, one word, all words.
 """
 
 import argparse
+import functools
 import itertools
 import json
 import resource
@@ -27,12 +29,16 @@ from firth import build_corpus
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.datasets.synthetic import SyntheticConfig, documents
+from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.questions import read_questions
+from firth.embed.registry import METHODS
 from firth.embed.resampling.drawn_text import DrawnCorpus, count_documents
-from firth.embed.resampling.draws import WIDENED, CountDraws
+from firth.embed.resampling.draws import WIDENED, CountDraws, Draws
 from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import Scored, added, errors_and_shares
+from firth.embed.resampling.trained_draws import train_draws
+from firth.embed.runs.run import Run
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import top_rows, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
@@ -54,6 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the first synthetic text")
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--text", default=WIKIPEDIA, help="of the samples")
+    parser.add_argument("--draws", type=int, default=20, help="of a run that is trained again")
     parser.add_argument("--retrained", type=int, default=60, help="trainings")
     parser.add_argument("--part", choices=PARTS, action="append", help="only these")
 
@@ -82,31 +89,83 @@ def coverage(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         for n in range(arguments.fresh)
     )
     about = {"tokens": arguments.tokens, "seed": arguments.seed}
-    return {**about, **_held(folder, texts, arguments.resampled, arguments.groups)}
+    return {**about, **_held_by_counts(folder, texts, arguments)}
 
 
 def samples(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure the same with texts of a million words."""
+    words, texts = _dealt(arguments)
+    about = {"text": arguments.text, "tokens": words}
+    return {**about, **_held_by_counts(folder, texts, arguments)}
+
+
+def trained(
+    folder: Path, arguments: argparse.Namespace, method: str = "skipgram"
+) -> dict[str, Any]:
+    """Measure the same of a method that is trained again."""
+    words, texts = _dealt(arguments)
+    config_class, train_run = METHODS[method].config_class(), METHODS[method].train_function()
+    seconds: dict[str, list[float]] = {"run": [], "draws": []}
+    sizes = []
+
+    def train(n: int, corpus: Corpus, out: Path) -> WordVectors:
+        start = time.perf_counter()
+        run: WordVectors = train_run(corpus, config_class(threads=2, seed=1000 * (n + 1)), out)
+        seconds["run"].append(time.perf_counter() - start)
+        return run
+
+    def draw(vectors: WordVectors, seed: int) -> Draws:
+        run, start = Run.open(Path(vectors)), time.perf_counter()
+        draws = train_draws(run.path, run.corpus(), run.settings(config_class), arguments.draws)
+        seconds["draws"].append(time.perf_counter() - start)
+        sizes.append(sum(file.stat().st_size for file in (run.path / "resamples").iterdir()))
+        return draws
+
+    return {
+        "text": arguments.text, "tokens": words, "draws": arguments.draws,
+        **_held(folder, texts, arguments.resampled, train, draw),
+        "seconds": {name: float(np.median(each)) for name, each in seconds.items()},
+        "bytes": float(np.median(sizes)),
+    }  # fmt: skip
+
+
+def _dealt(arguments: argparse.Namespace) -> tuple[int, Iterator[list[str]]]:
+    """Deal out the articles of a text to texts of a million words; return its words, too."""
     every = articles(arguments.text, 1 << 62)
     words = sum(len(article.split()) for article in every)
     order = np.random.default_rng(arguments.seed).permutation(len(every))
     parts = np.array_split(order, words // 1_000_000)
-    texts = ([every[n] for n in part] for part in parts)
-    return {
-        "text": arguments.text,
-        "tokens": words,
-        **_held(folder, texts, arguments.resampled, arguments.groups),
-    }
+    return words, ([every[n] for n in part] for part in parts)
 
 
-def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int) -> dict[str, Any]:
+def _held_by_counts(
+    folder: Path, texts: Iterable[list[str]], arguments: argparse.Namespace
+) -> dict[str, Any]:
+    """Measure the intervals of SVD."""
+    svd = SvdConfig(threads=2)
+
+    def train(n: int, corpus: Corpus, out: Path) -> WordVectors:
+        return train_svd(corpus, svd, out)
+
+    def draw(run: WordVectors, seed: int) -> Draws:
+        return CountDraws(prepare(run), run.matrix, arguments.groups, seed)
+
+    return _held(folder, texts, arguments.resampled, train, draw)
+
+
+def _held(
+    folder: Path,
+    texts: Iterable[list[str]],
+    resampled: int,
+    train: Callable[[int, Corpus, Path], WordVectors],
+    draw: Callable[[WordVectors, int], Draws],
+) -> dict[str, Any]:
     """Train on texts, resample the first of them, and measure coverage, widths and shares.
 
     The neighbors are those that a user of a text sees, the nearest by its own run.
     """
-    svd = SvdConfig(threads=2)
     runs = [
-        train_svd(build_corpus(text, folder / f"corpus{n}"), svd, folder / f"run{n}")
+        train(n, build_corpus(text, folder / f"corpus{n}"), folder / f"run{n}")
         for n, text in enumerate(texts)
     ]
     shared = set.intersection(*(set(run.vocabulary) for run in runs))
@@ -125,7 +184,7 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
         rows = np.array([run.row(word) for word in words])
         own = np.take_along_axis(cosines[number], near, axis=1).astype(np.float64)
         scored = Scored(rows[:, None], rows[near], own)
-        draws = CountDraws(prepare(run), run.matrix, groups, number + 1)
+        draws = draw(run, number + 1)
         errors, share = errors_and_shares(draws, scored, NEAREST, number + 1)
         for kind, held in _held_of_questions(
             cosines, number, draws, rows, words, frequency
@@ -184,7 +243,7 @@ def _held(folder: Path, texts: Iterable[list[str]], resampled: int, groups: int)
 
 
 def _held_of_questions(
-    cosines: np.ndarray, number: int, draws: CountDraws, rows: np.ndarray, words: list[str],
+    cosines: np.ndarray, number: int, draws: Draws, rows: np.ndarray, words: list[str],
     frequency: np.ndarray,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return whether intervals hold, of cosines and differences that are asked for, and analogies.
@@ -378,6 +437,8 @@ def articles(name: str, most_words: int) -> list[str]:
 PARTS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
     "coverage": coverage,
     "samples": samples,
+    "trained": trained,
+    "trained_cbow": functools.partial(trained, method="cbow"),
     "retrained": retrained,
     "speed": speed,
 }
