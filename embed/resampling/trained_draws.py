@@ -24,7 +24,7 @@ from firth.corpora.artifacts.artifact import (
 )
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.cache import check_once
-from firth.corpora.common.errors import SettingError
+from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.store.corpus import Corpus
 from firth.embed.resampling.drawn_text import (
@@ -52,7 +52,13 @@ def train_draws(run: Path, corpus: Corpus, config: Any, resamples: int) -> "Trai
     vectors, method, folder = WordVectors.open(run), Run.open(run).method, run / _FOLDER
     unit, text = text_of_units(corpus)
     about = {"version": 1, "run": checksum(run / CHECKSUMS), "unit": unit}
-    if not (folder / _ABOUT).is_file() or read_json(folder / _ABOUT) != about:
+    try:
+        fits = read_json(folder / _ABOUT) == about
+        if (folder / CHECKSUMS).is_file():
+            verify(folder)
+    except ArtifactError:  # there is nothing, or it is damaged
+        fits = False
+    if not fits:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         save_array(folder / _SIZES, _sizes(corpus, vectors, unit))

@@ -139,15 +139,26 @@ def test_an_interrupted_training_resumes_with_the_draws_that_are_missing(run, co
     assert more.n_draws == N_DRAWS + 1
 
 
-def test_draws_of_an_earlier_run_are_not_used(run, corpus):
-    train_draws(run.path, corpus, CONFIG, 2)
-    about = run.path / "resamples" / "about.json"
+def _of_another_run(path):
+    about = path / "resamples" / "about.json"
     write_json(about, {**read_json(about), "run": "of another run"})
-    with pytest.raises(SettingError, match="has no draws of its text"):
+
+
+def _damage(path):
+    with open(path / "resamples" / "1.npy", "ab") as file:
+        file.write(b"\0")
+
+
+@pytest.mark.parametrize("change", [_of_another_run, _damage])
+def test_draws_of_an_earlier_run_or_damaged_ones_are_replaced(run, corpus, change):
+    train_draws(run.path, corpus, CONFIG, 2)
+    draws = trained_draws(run)
+    change(run.path)
+    with pytest.raises((SettingError, ArtifactError)):
         trained_draws(run)
-    before = (run.path / "resamples" / "1.npy").stat().st_mtime_ns
-    assert len(train_draws(run.path, corpus, CONFIG, 2)) == 2
-    assert (run.path / "resamples" / "1.npy").stat().st_mtime_ns != before
+    again = train_draws(run.path, corpus, CONFIG, 2)
+    pairs = np.array([(0, 1), (2, 3)])
+    np.testing.assert_array_equal(again.cosines(pairs), draws.cosines(pairs))
 
 
 def test_few_documents_are_resampled_by_paragraphs(tmp_path):
@@ -170,11 +181,6 @@ def test_few_documents_are_resampled_by_paragraphs(tmp_path):
 
 def _of_method(path, method):
     write_json(path / "config.json", {**read_json(path / "config.json"), "method": method})
-
-
-def _damage(path):
-    with open(path / "resamples" / "1.npy", "ab") as file:
-        file.write(b"\0")
 
 
 @pytest.mark.parametrize(
