@@ -15,7 +15,7 @@ def interval_options(excludes: Sequence[str] = (), *, corpus: bool = True) -> An
     """Return what adds ``--resamples``, ``--unit`` and perhaps ``--corpus`` to a command."""
     from firth.corpora.common.command import PATH, option
 
-    group = "Intervals, of runs of train-svd"
+    group = "Intervals, of runs of train-svd, or trained with --resamples"
     added = [
         option(
             "--resamples",

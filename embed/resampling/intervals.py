@@ -16,6 +16,7 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.resampling.draws import WIDENED, CountDraws, Draws
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import Scored, added, cosines, errors_and_shares, multiplied
+from firth.embed.resampling.trained_draws import trained_draws
 from firth.embed.vectors.neighbors import (
     METHODS,
     analogy,
@@ -103,7 +104,7 @@ class NeighborIntervals:
     unit : str
         What the text was divided into.
     resamples : int
-        Groups of units that were asked for.
+        Texts that were drawn: groups of units that were left out, or trainings.
     """
 
     words: list[str]
@@ -147,13 +148,13 @@ def neighbor_intervals(
     Parameters
     ----------
     run : WordVectors, str or Path
-        A run of ``train-svd``; its corpus is read.
+        A run of ``train-svd``, whose corpus is read, or one that was trained with ``--resamples``.
     words : str or sequence of str
         Words of the vocabulary.
     k : int
         Neighbors per word, at most 50.
     resamples : int
-        Groups, 20 or more.
+        Groups, 20 or more. Of a run that was trained with ``--resamples`` all draws are used.
     seed : int
         Seed of the groups, which are the same for all words.
     unit : {"document", "paragraph", "sentence"}, optional
@@ -170,7 +171,7 @@ def neighbor_intervals(
     Raises
     ------
     SettingError
-        If the run is of another method or has too little text.
+        If the run has no draws of its own and is of another method, or has too little text.
     ArtifactError
         If the corpus is not found, or has changed.
     UnknownWordError
@@ -302,10 +303,10 @@ class _Opened:
         if k > CANDIDATES // 2:
             raise SettingError(f"k must be at most {CANDIDATES // 2} with `resamples`, got {k}")
         self.vectors = run if isinstance(run, WordVectors) else load_vectors(run)
-        self.draws: Draws = CountDraws(
+        self.draws: Draws = trained_draws(self.vectors, unit) or CountDraws(
             prepare(self.vectors, corpora, unit), self.vectors.matrix, resamples, seed
         )
-        self._resamples, self._seed = resamples, seed
+        self._seed = seed
         self.spread = cache(self.draws.spread)
 
     def enough(self, *rows: int) -> bool:
@@ -358,7 +359,7 @@ class _Opened:
             answers.append(
                 NeighborIntervals(
                     words, near[:k], sorted(entrants, key=lambda each: -(each.share or 0)),
-                    [self.spread(row) for row in rows[n]], self.draws.unit, self._resamples,
+                    [self.spread(row) for row in rows[n]], self.draws.unit, self.draws.n_draws,
                 )
             )  # fmt: skip
         return answers

@@ -287,8 +287,9 @@ def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
     with pytest.raises(SettingError, match="pass one word or two to compare 'sea1' with, got 0"):
         similarity_intervals(run, "sea1", [])
     assert len(neighbor_intervals(run, "sea1", 50)[0].neighbors) <= 50
-    assert "only runs of train-svd have intervals" in refusal(
-        "neighbors", tmp_path / "sg", "sea1", *of
+    assert refusal("neighbors", tmp_path / "sg", "sea1", *of) == (
+        f"{tmp_path / 'sg'}: has no draws of its text; add --resamples 20 to the train-skipgram "
+        "command that made it, which keeps the run and trains them"
     )
     assert refusal("neighbors", run, "sea1", "--resamples", 3).startswith("--resamples must be at")
     assert "k must be at most 50" in refusal("neighbors", run, "sea1", "-k", 51, *of)

@@ -12,6 +12,7 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.resampling.drawn_text import DrawnCorpus, text_of_units, training_documents
+from firth.embed.resampling.intervals import neighbor_intervals, similarity_intervals
 from firth.embed.resampling.trained_draws import train_draws, trained_draws
 from firth.embed.vectors.search import unit_matrix
 from firth.embed.word2vec.config import SkipGramConfig
@@ -50,7 +51,7 @@ def build(folder, documents, **options):
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Corpus:
-    return build(tmp_path_factory.mktemp("text"), text_of(60))
+    return build(tmp_path_factory.mktemp("text"), text_of(120))
 
 
 @pytest.fixture
@@ -75,9 +76,9 @@ def test_draws_are_trainings_on_halves_of_the_documents(corpus, drawn, monkeypat
     pairs = np.array([(a, b) for a in rows for b in rows])
     cosines = draws.cosines(pairs)
     for number in range(N_DRAWS):
-        order = np.random.default_rng([CONFIG.seed, number]).permutation(60)
-        copies = np.zeros(60, np.int64)
-        copies[order[:30]] = 2
+        order = np.random.default_rng([CONFIG.seed, number]).permutation(120)
+        copies = np.zeros(120, np.int64)
+        copies[order[:60]] = 2
         half = DrawnCorpus(corpus, corpus.stored, copies, "half")
         again = train_skipgram(half, SkipGramConfig(**{**vars(CONFIG), "seed": 5 + number}))
         units = unit_matrix(again.matrix, np.array([again.row(word) for word in words]))
@@ -89,9 +90,9 @@ def test_draws_are_trainings_on_halves_of_the_documents(corpus, drawn, monkeypat
 
 def test_sizes_are_those_of_the_training_text(drawn):
     draws = trained_draws(drawn)
-    assert draws.tokens(drawn.row("the")) == 120
+    assert draws.tokens(drawn.row("the")) == 240
     assert draws.tokens(drawn.row("the"), drawn.row("alone")) == 5
-    assert draws.spread(drawn.row("the")) == pytest.approx(60)
+    assert draws.spread(drawn.row("the")) == pytest.approx(120)
     assert draws.spread(drawn.row("alone")) == pytest.approx(1)
     assert draws.spread(drawn.row("twice")) == pytest.approx(4**2 / (3**2 + 1))
 
@@ -116,6 +117,24 @@ def test_vectors_are_in_the_coordinates_of_the_run(drawn):
     unturned = np.array([unit_matrix(codes, np.array(rows)) for codes in draws._codes])
     assert np.einsum("njd,nd->nj", found, of_run).mean() > 0.6
     assert np.einsum("jnd,nd->nj", unturned, of_run).mean() < 0.3
+
+
+def test_queries_answer_with_intervals_from_draws(drawn):
+    pairs = [[drawn.row("sea1"), drawn.row(word)] for word in ("sea2", "sun1")]
+    a, b = trained_draws(drawn).cosines(np.array(pairs))
+    found = similarity_intervals(drawn, "sea1", ["sea2", "sun1"])
+    for interval, values in zip(found, (a, b, a - b), strict=True):
+        width = 1.96 * 1.25 * values.std(ddof=1, dtype=np.float64)
+        limit = 2 if interval is found[2] else 1
+        assert interval.low == pytest.approx(max(interval.value - width, -limit), abs=1e-6)
+        assert interval.high == pytest.approx(min(interval.value + width, limit), abs=1e-6)
+
+    [near] = neighbor_intervals(drawn, "sea1", 5)
+    assert (near.resamples, near.unit) == (N_DRAWS, "document")
+    assert any(each.low is not None for each in near.neighbors)
+    assert "sea" in output("analogy", drawn.path, "sea1", "sea2", "sun1", "--resamples", 20)
+    error = refusal("neighbors", drawn.path, "sea1", "--resamples", 20, "--unit", "sentence")
+    assert error.endswith("has draws of its documents; pass no other --unit")
 
 
 def test_an_interrupted_training_resumes_with_the_draws_that_are_missing(run, corpus, drawn):
