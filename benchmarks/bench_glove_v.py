@@ -22,8 +22,6 @@ from firth import build_corpus
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.reporting import SilentReporter, reporting_to
 from firth.corpora.store.corpus import Corpus
-from firth.embed.resampling.draws import WIDENED
-from firth.embed.resampling.intervals import excess
 from firth.embed.svd.train import SvdConfig, checked_view, count_words
 from firth.embed.vectors.search import unit_length
 
@@ -117,7 +115,7 @@ def described(trained: list[GloVe], n_described: int) -> dict[str, Any]:
     units = [unit_length(e.vectors[r, :-1]) for e, r in zip(trained, rows, strict=True)]
     total = sum(each @ each.T for each in units)
     frequency = np.array([tokens[word] for word in words])
-    least, around, shifted, seconds, numbers = [], [], [], 0.0, 0
+    least, around, seconds, numbers = [], [], 0.0, 0
     for n in range(n_described):
         cosines = units[n] @ units[n].T
         np.fill_diagonal(cosines, -1)
@@ -144,11 +142,9 @@ def described(trained: list[GloVe], n_described: int) -> dict[str, Any]:
                 errors[w, place] = np.sqrt(variance)
         scale = np.sqrt(1 + 1 / (len(trained) - 1))
         errors_of_top = errors[:, :NEAREST]
-        middle = own - excess(own, WIDENED * errors)
         around.append(np.abs(own[:, :NEAREST] - means) / scale / errors_of_top)
-        shifted.append(np.abs(middle[:, :NEAREST] - means) / scale / errors_of_top)
         least.append(np.minimum(frequency[:, None], frequency[top]))
-    rarer, away, away_shifted = (np.concatenate(e).ravel() for e in (least, around, shifted))
+    rarer, away = (np.concatenate(each).ravel() for each in (least, around))
     has_one = np.isfinite(away)
     return {
         "described": n_described, "words": len(words), "seconds_training":
@@ -159,7 +155,6 @@ def described(trained: list[GloVe], n_described: int) -> dict[str, Any]:
             {
                 **band, "with_interval": float(has_one[inside].mean()),
                 "coverage": float((away[inside & has_one] <= 1.96).mean()),
-                "coverage_less_selection": float((away_shifted[inside & has_one] <= 1.96).mean()),
             }
             for band, inside in bands(rarer)
         ],

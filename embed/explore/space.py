@@ -24,8 +24,8 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
 from firth.embed.resampling.chance import ONE_DOCUMENT
-from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.resampling.drawn_text import top_shares
+from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.neighbors import nearest_to, unit_queries
