@@ -12,7 +12,7 @@ from firth.embed.vectors.neighbors import multiplied as multiplied_cosines
 # of the cosines of a query's words among themselves, float32 (m, m, J), and with its candidates,
 # float32 (m, C, J): the score of each candidate in each draw, float32 (C, J)
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-_BYTES = 1 << 31  # of cosines at once
+_BYTES = 1 << 30  # of cosines at once
 _SIMULATED = 400  # other texts, in which words are ranked
 
 
