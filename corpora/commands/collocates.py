@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 @option("--versus", metavar="QUERY", help="Compare with the words near this one.", group="Compare")
 @option(
     "--versus-documents",
-    metavar="FIELD=VALUE",
-    help="Compare documents that have this kept field with the others; QUERY may be left out.",
+    metavar="FIELD=VALUE,...",
+    help="Compare documents that have these kept fields, such as year=1890-1920, with the others; "
+    "QUERY may be left out.",
     group="Compare",
 )
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from firth.corpora.store.concordance import Concordance
 
 _SIDE = 48  # columns of a terminal for the words before the occurrence
-_LABEL = 24  # columns for the document
+_LABEL, _LONGEST_LABEL = 24, 60  # columns for the document, and if `cite` says by what
 
 
 @click.command("concordance", cls=Command)
@@ -36,7 +36,10 @@ _LABEL = 24  # columns for the document
     group="Where",
 )
 @option(
-    "--documents", metavar="FIELD=VALUE", help="Only documents with this kept field.", group="Where"
+    "--documents",
+    metavar="FIELD=VALUE,...",
+    help="Only documents with these kept fields; a range is a value: year=1840-1870, year=1880-.",
+    group="Where",
 )
 @option(
     "--seed",
@@ -44,6 +47,12 @@ _LABEL = 24  # columns for the document
     default=1,
     needs="--sort sample",
     help="Seed of the sample.",
+)
+@option(
+    "--cite",
+    metavar="FIELD,...",
+    help="Kept fields that say where a line is from (default: author, title, year).",
+    group=OUTPUT,
 )
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
@@ -58,6 +67,8 @@ def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: An
         firth concordance out/wiki sea
         firth concordance out/wiki "the * of" --sort right
         firth concordance out/wiki sea --near ship --within 10 --csv > sea.csv
+        firth concordance out/novels bahn --documents author=Fontane,year=1880- \\
+            --cite author,title,year
     """
     from firth.corpora.common.console import print_json
     from firth.corpora.store.concordance import concordance
@@ -69,7 +80,7 @@ def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: An
     elif as_csv:
         _print_csv(found)
     else:
-        _print(found)
+        _print(found, _LABEL if options["cite"] is None else _LONGEST_LABEL)
 
 
 def _print_csv(found: "Concordance") -> None:
@@ -77,26 +88,28 @@ def _print_csv(found: "Concordance") -> None:
     from firth.corpora.common.console import print_csv
 
     fields = list(found.lines[0].fields) if found.lines else []
-    columns = ["document", "source", "record", "token", *fields, "left", "found", "right"]
+    columns = ["document", "source", "record", "token", *fields]
+    columns += ["left", "found", "right", "citation"]
     rows = [
         [line.document, line.source, line.record, line.token]
         + [line.fields[name] for name in fields]
-        + [line.left, line.found, line.right]
+        + [line.left, line.found, line.right, line.citation]
         for line in found.lines
     ]
     print_csv(columns, rows)
 
 
-def _print(found: "Concordance") -> None:
-    """Print the occurrences below each other."""
+def _print(found: "Concordance", longest: int) -> None:
+    """Print the occurrences below each other, with up to so many columns for the document."""
+    from rich.cells import cell_len
+
     from firth.corpora.common.console import fitted, padded
     from firth.corpora.common.reporting import note
 
-    for line in found.lines:
-        title = line.fields.get("title")
-        fields = [title] if title else [v for v in line.fields.values() if 0 < len(v) < _LABEL]
-        label = " ".join([str(line.document), *fields])
+    labels = [f"{line.document} {line.citation}" for line in found.lines]
+    width = max(_LABEL, min(longest, max(map(cell_len, labels), default=0)))
+    for line, label in zip(found.lines, labels, strict=True):
         left = fitted(line.left, _SIDE, end=True)
         marked = click.style(line.found, bold=True)
-        click.echo(f"{padded(fitted(label, _LABEL), _LABEL)} {left}  {marked}  {line.right}")
+        click.echo(f"{padded(fitted(label, width), width)} {left}  {marked}  {line.right}")
     note(f"{len(found.lines):,} of {found.n_found:,} occurrences")

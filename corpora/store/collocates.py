@@ -10,6 +10,7 @@ from scipy.special import stdtrit
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.concordance import require_at_least
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import documents_where
 from firth.corpora.store.occurrence_kernels import count_around, count_by_group
 from firth.corpora.store.search import Hits, Search
 
@@ -212,7 +213,8 @@ def collocates(
         Compare with the words near this word or phrase instead of with the rest of the corpus;
         the words of both queries are left out.
     versus_documents : str, optional
-        ``FIELD=VALUE``: compare these documents with the others.
+        ``FIELD=VALUE,...``: compare these documents with the others. A value may be a range of
+        numbers or ISO dates, as in ``year=1890-1920`` or ``year=1880-``.
 
     Returns
     -------
@@ -279,7 +281,7 @@ class _Comparison:
         self.is_word = ~vocabulary.punctuation
         if vocabulary.is_pruned:
             self.is_word[-1] = False
-        chosen = None if documents is None else search.documents_where(documents)
+        chosen = None if documents is None else documents_where(search.corpus, documents)
         hits = None if query is None else search.find(query)
         self._texts: list[tuple[Hits | None, np.ndarray | None]] = [(hits, chosen)]
         self._elsewhere = versus is None and chosen is None

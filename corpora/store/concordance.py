@@ -7,6 +7,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import citation, cited_fields, documents_where
 from firth.corpora.store.search import Hits, Search
 from firth.corpora.store.spelling import Spelling
 
@@ -26,6 +27,7 @@ class Line:
     found: str
     right: str
     fields: dict[str, str]  # kept fields of the document
+    citation: str  # where it is from, by some of the fields
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def concordance(
     within: int = 5,
     documents: str | None = None,
     seed: int = 1,
+    cite: str | None = None,
 ) -> Concordance:
     """Return occurrences of a query with ``width`` words on each side.
 
@@ -67,9 +70,13 @@ def concordance(
     near, within : str, int
         Only occurrences with this other word or phrase within so many words.
     documents : str, optional
-        Only documents with ``FIELD=VALUE``.
+        Only documents with ``FIELD=VALUE,...``; a value may be a range of numbers or ISO dates:
+        ``author=Fontane,year=1880-``.
     seed : int
         Seed of the sample.
+    cite : str, optional
+        Fields by which lines say where they are from; by default ``author, title, year``, or
+        those of them that the corpus keeps.
 
     Returns
     -------
@@ -102,15 +109,16 @@ def concordance(
     if order == "text" and near is None and documents is None:
         n_found = search.count(query)
         if n_found is not None:  # do not look for more than what is shown
-            return Concordance(lines_of(search, search.find(query, lines), width), n_found)
+            hits = search.find(query, lines)
+            return Concordance(lines_of(search, hits, width, cite), n_found)
     hits = search.find(query)
     if near is not None:
         hits = search.near(hits, search.find(near), within)
     if documents is not None:
-        chosen = search.documents_where(documents)
+        chosen = documents_where(corpus, documents)
         hits = hits[chosen[search.documents_of(hits.starts)]]
     shown = _choose(search, hits, lines, order, seed)
-    return Concordance(lines_of(search, shown, width), len(hits))
+    return Concordance(lines_of(search, shown, width, cite), len(hits))
 
 
 def require_at_least(least: int, **values: int) -> None:
@@ -120,8 +128,9 @@ def require_at_least(least: int, **values: int) -> None:
             raise SettingError(f"`{name}` must be at least {least}, got {value}")
 
 
-def lines_of(search: Search, hits: Hits, width: int) -> list[Line]:
-    """Return occurrences with up to ``width`` words on each side."""
+def lines_of(search: Search, hits: Hits, width: int, cite: str | None = None) -> list[Line]:
+    """Return occurrences with up to ``width`` words on each side, cited by some fields."""
+    cited = cited_fields(search.corpus, cite)
     documents = search.documents_of(hits.starts)
     firsts = np.maximum(search.document_starts[documents], hits.starts - width)
     lasts = np.minimum(search.document_starts[documents + 1], hits.stops + width)
@@ -133,6 +142,7 @@ def lines_of(search: Search, hits: Hits, width: int) -> list[Line]:
         strict=True,
     ):
         source, record = search.origin(number)
+        fields = search.fields(number)
         found.append(
             Line(
                 document=number + 1,
@@ -142,7 +152,8 @@ def lines_of(search: Search, hits: Hits, width: int) -> list[Line]:
                 left=left,
                 found=middle,
                 right=right,
-                fields=search.fields(number),
+                fields=fields,
+                citation=citation(fields, cited, source),
             )
         )
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import kept_fields
 from firth.corpora.store.occurrences import Occurrences
 from firth.corpora.store.shards import Shard
 from firth.corpora.text.spelling import FoldedWords, did_you_mean
@@ -160,21 +161,6 @@ class Search:
     def field_names(self) -> list[str]:
         """Names of the kept fields, in alphabetical order."""
         return kept_fields(self.corpus)
-
-    def documents_where(self, condition: str) -> np.ndarray:
-        """Return which documents have a value of a kept field, bool (n_documents,).
-
-        ``condition`` is ``FIELD=VALUE``.
-        """
-        name, equals, value = condition.partition("=")
-        if not equals:
-            raise SettingError(f"{condition!r}: expected FIELD=VALUE, for example year=1850")
-        values = kept_field(self.corpus, name)
-        chosen = np.array([each == value for each in values], dtype=bool)
-        if not chosen.any():
-            some = ", ".join(sorted(set(values))[:5])
-            raise SettingError(f"no document has {name}={value}; values are, for example, {some}")
-        return chosen
 
     def _slots(self, query: str, types_of: Callable[[str], np.ndarray] | None = None) -> list[Slot]:
         """Return the tokens of which a query may consist, in order of their last words.
@@ -344,26 +330,6 @@ def _roughly_near(hits: Hits, others: Hits, within: int) -> Hits:
     begun = np.bincount(firsts, minlength=len(hits) + 1)
     ended = np.bincount(np.maximum(firsts, lasts), minlength=len(hits) + 1)
     return hits[np.flatnonzero(np.cumsum(begun - ended)[:-1])]
-
-
-def kept_fields(corpus: Corpus) -> list[str]:
-    """Return the names of a corpus's kept fields, in alphabetical order."""
-    return sorted({name for shard in corpus.shards for name in shard.fields})
-
-
-def kept_field(corpus: Corpus, name: str) -> list[str]:
-    """Return a kept field of all documents; empty where a shard lacks it."""
-    names = kept_fields(corpus)
-    if name not in names:
-        kept = ", ".join(names) or "none"
-        raise SettingError(
-            f"{corpus.path}: keeps no field {name!r} (it keeps {kept}); build it with `keep={name}`"
-        )
-    values: list[str] = []
-    for shard in corpus.shards:
-        n_documents = len(shard.documents) - 1
-        values += shard.field(name) if name in shard.fields else [""] * n_documents
-    return values
 
 
 def _on_paths(slots: Sequence[Slot], n_words: int) -> list[Slot]:

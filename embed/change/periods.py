@@ -1,6 +1,5 @@
 """Periods: which documents belong to which part of a corpus, and the text of each."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,15 +10,12 @@ import numpy as np
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import as_range, documents_with, kept_field
 from firth.corpora.store.occurrence_kernels import count_by_group
-from firth.corpora.store.search import kept_field
 from firth.corpora.store.view import StoredText, View, choose_words
 from firth.embed.change.config import FEWEST
 from firth.embed.resampling.drawn_text import documents_of_units, joined_text
 
-_RANGE = re.compile(r"(-?\d+)\s*[-–]\s*(-?\d+)")
-_DECADE = re.compile(r"(-?\d*)0s")
-_DATE = re.compile(r"\s*(-?\d{4,})-\d\d(-\d\d([T ].*)?)?\s*")  # ISO 8601
 _NO_PERIOD = -1
 _NAMED = 5  # strata in a message
 _END = "\x1f"  # of a value, in the name of a stratum
@@ -121,8 +117,8 @@ def read_periods(
 ) -> Periods:
     """Sort the documents of a corpus into periods by a kept field.
 
-    A period is a value of the field, or a range of numbers ``A-B``, with both ends, or a decade
-    ``1840s``; it may be written with spaces or an en dash. ISO dates are of their year. Documents
+    A period is a value of the field, or a range of numbers or ISO dates ``A-B``, with both ends,
+    or open, ``A-``, or a decade ``1840s``; it may be written with spaces or an en dash. Documents
     that are alike in the fields ``within`` are a stratum; those of one period only are left out,
     and those without a value.
     """
@@ -133,10 +129,11 @@ def read_periods(
     if len(set(periods)) < len(periods):
         raise SettingError(f"`periods={','.join(periods)}`: the same period occurs twice")
     values = kept_field(corpus, by)
-    periods = [each if each in values else _RANGE.sub(r"\1-\2", each) for each in periods]
+    ranges = [None if each in values else as_range(each) for each in periods]
+    periods = [each.name if each else name for each, name in zip(ranges, periods, strict=True)]
     period_of = np.full(len(values), _NO_PERIOD, np.int64)
     for number, period in enumerate(periods):
-        inside = _documents_in(values, by, period)
+        inside = documents_with(values, by, period)
         twice = np.flatnonzero(inside & (period_of >= 0))
         if len(twice):
             first = int(twice[0])
@@ -201,45 +198,6 @@ def _listed(names: np.ndarray, table: np.ndarray, chosen: np.ndarray) -> str:
     rest = table[order[_NAMED:]].sum(axis=0)
     more = f"{len(order) - _NAMED:,} more ({', '.join(map(str, rest))})"
     return "; ".join(shown + [more] * (len(order) > _NAMED))
-
-
-def _documents_in(values: Sequence[str], by: str, period: str) -> np.ndarray:
-    """Return which documents a period has, bool (n_documents,); raise if there are none."""
-    decade = _DECADE.fullmatch(period)
-    ends = _RANGE.fullmatch(f"{decade[1]}0-{decade[1]}9" if decade else period)
-    if ends is None or period in values:
-        inside = np.array([value == period for value in values], bool)
-    else:
-        low, high = int(ends[1]), int(ends[2])
-        if low > high:
-            raise SettingError(f"`periods`: {period} ends before it begins; pass {high}-{low}")
-        numbers = np.array([_number(value, n, by, period) for n, value in enumerate(values)])
-        inside = (numbers >= low) & (numbers <= high)
-    if not inside.any():
-        known = sorted({value for value in values if value.strip()}, key=_in_order)
-        some = f"from {known[0]} to {known[-1]}" if known else "all empty"
-        raise SettingError(f"no document has {by} in {period}; values are {some}")
-    return inside
-
-
-def _number(value: str, document: int, by: str, period: str) -> float:
-    """Return a field as a number, NaN if it is empty."""
-    date = _DATE.fullmatch(value)
-    try:
-        return float(date[1] if date else value) if value.strip() else np.nan
-    except ValueError:
-        raise SettingError(
-            f"document {document + 1}: {by}={value!r} is not a number, which the range {period} "
-            "needs; pass values of the field instead"
-        ) from None
-
-
-def _in_order(value: str) -> tuple[float, str]:
-    """Sort numbers by size, before other values."""
-    try:
-        return float(value), value
-    except ValueError:
-        return np.inf, value
 
 
 def two_corpora(a: Corpus, b: Corpus) -> Periods:

@@ -148,7 +148,13 @@ class WordChanges:
         return found
 
     def describe(
-        self, words: Sequence[str] | None = None, *, top: int = 20, k: int = 5, sentences: int = 0
+        self,
+        words: Sequence[str] | None = None,
+        *,
+        top: int = 20,
+        k: int = 5,
+        sentences: int = 0,
+        cite: str | None = None,
     ) -> list[ChangedWord]:
         """Return some words with their neighbors and sentences.
 
@@ -165,6 +171,8 @@ class WordChanges:
             Neighbors in each period.
         sentences : int
             Occurrences in each period, a random sample.
+        cite : str, optional
+            Fields by which they say where they are from, as in ``concordance``.
 
         Returns
         -------
@@ -180,7 +188,7 @@ class WordChanges:
         found = [self._found(word) for word in asked]
         names = [word.word for word in found if word.word in self._index]
         near = dict(zip(names, self.neighbors(names, k), strict=True))
-        lines = sentences_of(self.periods, names, sentences, self.config.seed)
+        lines = sentences_of(self.periods, names, sentences, self.config.seed, cite)
         sampled = dict(zip(names, lines, strict=True))
         nothing: list[Any] = [[] for _ in self.names]
         return [

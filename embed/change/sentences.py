@@ -11,7 +11,7 @@ _WIDTH = 8  # words on each side
 
 
 def sentences_of(
-    periods: Periods, words: Sequence[str], n: int, seed: int
+    periods: Periods, words: Sequence[str], n: int, seed: int, cite: str | None = None
 ) -> list[list[list[Line]]]:
     """Return up to ``n`` random occurrences of each word in each period."""
     if not n:
@@ -22,7 +22,7 @@ def sentences_of(
     numbers = range(len(periods.names))
     return [
         [
-            lines_of(searches[corpus], hits.sample(n, seed), _WIDTH)
+            lines_of(searches[corpus], hits.sample(n, seed), _WIDTH, cite)
             for corpus, hits in (hits_in(periods, searches, word, each) for each in numbers)
         ]
         for word in words

@@ -24,7 +24,7 @@ _PICTURES = 6  # of asked words, on a page
 @option(
     "--periods",
     metavar="A-B,...",
-    help="Two or more ranges of numbers or of years of dates, decades (1840s), or values.",
+    help="Two or more ranges of numbers or dates (1840-1869, 1890-), decades (1840s), or values.",
     group="Periods",
 )
 @option(
@@ -60,6 +60,13 @@ _PICTURES = 6  # of asked words, on a page
     help="Occurrences to show of each word in each period, a random sample.",
     group="Shown words",
 )
+@option(
+    "--cite",
+    metavar="FIELD,...",
+    help="Kept fields that say where these are from (default: author, title, year).",
+    group="Shown words",
+    needs="--sentences",
+)
 @click_options(ChangeConfig)
 @option(
     "--out",
@@ -94,6 +101,7 @@ def command(
     top: int,
     k: int,
     sentences: int,
+    cite: str | None,
     out: Path | None,
     plot: tuple[Path, str] | None,
     report: Path | None,
@@ -138,6 +146,8 @@ def command(
     from firth.corpora.common.console import print_csv, print_json
     from firth.corpora.common.options import split_list, take
     from firth.corpora.common.reporting import note
+    from firth.corpora.store.corpus import Corpus, is_corpus
+    from firth.corpora.store.fields import cited_fields
     from firth.embed.change.path_picture import draw_path
     from firth.embed.change.report import write_change_report
     from firth.embed.change.words import word_changes
@@ -150,6 +160,9 @@ def command(
         refuse_overwrite(plot[0], force)
     if report is not None:
         refuse_overwrite(report, force)
+    if cite is not None:
+        for each in filter(is_corpus, filter(None, (corpus, other))):
+            cited_fields(Corpus.open(each), cite)
     config = take(ChangeConfig, options)
     if plot is not None and config.route == "contextual" and asked and {*asked} == {plot[1]}:
         raise click.UsageError(
@@ -164,7 +177,9 @@ def command(
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
-    shown = changes.describe(asked, top=top or len(changes.table), k=k, sentences=sentences)
+    shown = changes.describe(
+        asked, top=top or len(changes.table), k=k, sentences=sentences, cite=cite
+    )
     if report is not None:
         named = [word.word for word in shown if asked and word.missing is None]
         write_change_report(changes, shown, report, paths_of=_drawn(changes, named), force=force)
@@ -246,7 +261,9 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     for word in shown:
         for name, lines in zip(names, word.sentences, strict=True):
             for line in lines:
-                click.echo(f"{word.word} {name}: {line.left} [{line.found}] {line.right}")
+                click.echo(
+                    f"{word.word} {name}: {line.left} [{line.found}] {line.right} ({line.citation})"
+                )
     within = " and ".join(changes.periods.within)
     click.echo(
         f"{len(changes.table):,} words compared; {changes.n_untested:,} are rarer in a period"

@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     "--corpus", type=PATH, help="The corpus of the run, or a folder of corpora, if it was moved."
 )
 @option("-n", "--contexts", default=10, help="Contexts to show.")
+@option(
+    "--cite",
+    metavar="FIELD,...",
+    help="Kept fields that say where a sentence is from (default: author, title, year).",
+)
 @interval_options(corpus=False)
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path, first: str, second: str, corpus: Path | None, contexts: int,
-    resamples: int | None, unit: str | None, as_json: bool,
+    resamples: int | None, unit: str | None, cite: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show what makes two words near: the contexts they share, with sentences.
 
@@ -47,7 +52,7 @@ def command(
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
-    found = why_near(run, *words, corpus=corpus, contexts=contexts)
+    found = why_near(run, *words, corpus=corpus, contexts=contexts, cite=cite)
     ends: dict[str, float | None] = {}
     if resamples is not None:
         from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
@@ -71,7 +76,7 @@ def _print(found: "Why", ends: dict[str, float | None]) -> None:
     for each in found.contexts:
         for line in filter(None, each.lines):
             parts = line.left, click.style(line.found, bold=True), line.right
-            click.echo(f"{each.context}: {' '.join(parts).strip()}")
+            click.echo(f"{each.context}: {' '.join(parts).strip()} ({line.citation})")
     shown = sum(each.share for each in found.contexts)
     numbers = [f"{end:.3f}" for end in ends.values() if end is not None]
     interval = f" ({' to '.join(numbers) or 'no interval: too few documents'})" if ends else ""

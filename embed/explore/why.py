@@ -71,6 +71,7 @@ def why_near(
     corpus: Corpus | str | Path | None = None,
     contexts: int = 10,
     seed: int = 1,
+    cite: str | None = None,
 ) -> Why:
     """Return the contexts that make two words similar.
 
@@ -93,6 +94,8 @@ def why_near(
         Contexts to return.
     seed : int
         Seed of the choice of sentences.
+    cite : str, optional
+        Fields by which sentences say where they are from, as in ``concordance``.
 
     Returns
     -------
@@ -108,7 +111,8 @@ def why_near(
     ArtifactError
         The run has no contexts to show, or its corpus is needed and not found.
     """
-    return Explainer(run, corpus).why(first, second, contexts=contexts, seed=seed)
+    explainer = Explainer(run, corpus, cite=cite)
+    return explainer.why(first, second, contexts=contexts, seed=seed)
 
 
 class Explainer:
@@ -124,10 +128,12 @@ class Explainer:
         corpus: Corpus | str | Path | None = None,
         *,
         tried: int = _TRIED,
+        cite: str | None = None,
     ) -> None:
         self._run = Path(run)
         self._given = corpus
         self._tried = tried
+        self._cite = cite
 
     def why(self, first: str, second: str, *, contexts: int = 10, seed: int = 1) -> Why:
         """Do what :func:`why_near` does."""
@@ -139,7 +145,7 @@ class Explainer:
         total = float(found.products.sum())
         best = np.argsort(-found.products, kind="stable")[:contexts]
         best = best[found.products[best] > 0]
-        lines = _lines(self._search, words, found, best, self._tried, seed)
+        lines = _lines(self._search, words, found, best, self._tried, seed, self._cite)
         shared = [
             SharedContext(
                 context=found.names[each],
@@ -289,6 +295,7 @@ def _lines(
     contexts: np.ndarray,
     tried: int,
     seed: int,
+    cite: str | None,
 ) -> list[tuple[Line | None, Line | None]]:
     """Return a line of each word for each context: with it near, or where it is predicted most."""
     if search is None:
@@ -300,9 +307,8 @@ def _lines(
             hits = _near(search, word, names, tried, seed)
         else:
             hits = [Hits(at, at + 1) for at in found.hits[number, contexts, None]]
-        columns.append(
-            [next(iter(lines_of(search, each.sample(1, seed), _WIDTH)), None) for each in hits]
-        )
+        samples = [lines_of(search, each.sample(1, seed), _WIDTH, cite) for each in hits]
+        columns.append([next(iter(sample), None) for sample in samples])
     return list(zip(*columns, strict=True))
 
 

@@ -42,6 +42,7 @@ def test_the_page_has_numbers_neighbors_and_sentences(found, tmp_path):
         assert all(f'data-value="{count}"' in page for count in word.counts)
         assert all(f'data-word="{near}"' in page for part in word.neighbors for near in part)
         assert page.count(f"<mark>{word.word}</mark>") == 6
+    assert page.count("<cite><bdi>1900</bdi></cite>") == 4
     assert page.count('class="word"') == 2
     assert "Step to" in page
     write_change_report(found, shown, tmp_path / "again.html")

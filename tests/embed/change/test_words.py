@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -312,7 +313,10 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert max(map(len, shown.splitlines())) <= 120
     assert "<bdi>solo</bdi>" in (tmp_path / "page.html").read_text()
     assert "1 document" in shown
-    assert "solo 1890-1901:" in shown
+    cited = re.search(r"^solo 1890-1901: .* \((\d+)\)$", shown, re.MULTILINE)
+    assert 1890 <= int(cited[1]) <= 1901
+    refused = command(*line, "--sentences", 1, "--cite", "year,author")
+    assert "keeps no field 'author'" in refused.stderr
     assert "22 words compared; 0 are rarer in a period" in shown
     assert (tmp_path / "run" / "change.tsv").is_file()
     assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"

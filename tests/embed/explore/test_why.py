@@ -193,6 +193,10 @@ def test_the_command_prints_a_table_with_sentences_and_json(corpus, svd):
     assert len(answer["contexts"]) == 3
     [first, *_] = answer["contexts"]
     assert first["context"] in shown
+    cited = [line["fields"]["year"] for line in first["lines"]]
+    assert [line["citation"] for line in first["lines"]] != cited
+    shown = output(*words, "--cite", "year")
+    assert all(f"({year})" in shown for year in cited)
     assert Search(corpus).find(first["context"])
 
 
