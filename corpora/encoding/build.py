@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
 from firth.corpora.common.cache import cache_folder
@@ -15,7 +16,6 @@ from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.in_memory import TextSource, as_files
-from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.text.segment import TextSettings
@@ -27,6 +27,7 @@ def build_corpus(
     *,
     text: str | None = None,
     keep: Iterable[str] = (),
+    metadata: Any = None,
     read: ReadOptions | None = None,
     words: TextSettings | None = None,
     options: BuildOptions | None = None,
@@ -52,6 +53,10 @@ def build_corpus(
     keep : sequence of str
         Columns or fields to keep with each document, for ``change`` and others; of pairs of a
         text and fields, by default all.
+    metadata : path or data frame, optional
+        A table (TSV, CSV, XLSX) with a row of fields for each document, all of which are kept.
+        Rows are found by a column with the names of the files, or by one that the documents keep,
+        or else there are as many as documents, in their order.
     read : ReadOptions, optional
         Format and encoding of the sources; detected, UTF-8 by default.
     words : TextSettings, optional
@@ -88,7 +93,9 @@ def build_corpus(
     (2, 8, ['.', 'cat', 'the'])
     """
     with as_files(source, read, text, keep) as (files, read):
-        request = make_request(files, read=read, text=words, options=options, phrases=phrases)
+        request = make_request(
+            files, read=read, text=words, options=options, phrases=phrases, metadata=metadata
+        )
         path = _in_cache(request) if out is None else Path(out)
         if force or not up_to_date(path, request):
             if out is None:
@@ -126,7 +133,7 @@ def open_or_build(source: Corpus | TextSource) -> Corpus:
 
 def _in_cache(request: Request) -> Path:
     """Return the path of a corpus in the cache, by its sources and settings."""
-    files = source_files(request.sources)
+    files = request.files()
     marks = [file.url or file.etag or str(file.path and file.path.resolve()) for file in files]
     name = Path(str(request.sources[0])).stem.strip("<>") if len(request.sources) == 1 else "corpus"
     return cache_folder("corpora") / f"{file_name(name)}-{fingerprint([marks, request.settings()])}"

@@ -17,7 +17,6 @@ from firth.corpora.encoding.request import BuildOptions, Request
 from firth.corpora.encoding.table_pool import most_at_once
 from firth.corpora.encoding.up_to_date import up_to_date
 from firth.corpora.reading.sample import sample_blocks, stored_bytes
-from firth.corpora.reading.sources import source_files
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import type_token_curve
@@ -44,7 +43,7 @@ def estimate_corpus(
 
     Raises what the build would raise before it reads the sources, and for pipes.
     """
-    files = source_files(request.sources, exclude=out)
+    files = request.files(out)
     if out is not None:
         if not force and up_to_date(out, request):
             return _NOTHING

@@ -80,7 +80,8 @@ def _divide(
         replace(file, path=file.path and file.path.absolute(), named=file.named and len(files) == 1)
         for file in files
     ]
-    request = replace(request, options=replace(request.options, threads=1))
+    options = replace(request.options, threads=1)
+    request = replace(request, options=options, metadata=None)  # it is joined with their blocks
     tasks = []
     for number, (first, stop) in enumerate(itertools.pairwise([*first_of_part, len(files)])):
         part = files[first:stop]

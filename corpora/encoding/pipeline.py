@@ -36,6 +36,7 @@ from firth.corpora.common.threads import worker_threads
 from firth.corpora.encoding.encode_kernels import count_documents, renumber
 from firth.corpora.encoding.held_out import hold_out
 from firth.corpora.encoding.language import with_language
+from firth.corpora.encoding.metadata import MetadataJoin
 from firth.corpora.encoding.parts import PART_BYTES, encode_parts, refuse_pipes
 from firth.corpora.encoding.phrases import find_phrases, join_phrases, write_joined
 from firth.corpora.encoding.processes import worker_processes
@@ -45,7 +46,7 @@ from firth.corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
 from firth.corpora.encoding.table_pool import Encoded, encode_blocks, most_at_once
 from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
 from firth.corpora.reading.readers import read
-from firth.corpora.reading.sources import SourceFile, source_files
+from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
 from firth.corpora.store.corpus import FORMAT, MANIFEST, Corpus
 from firth.corpora.store.shards import FORMS, Shard
@@ -72,7 +73,7 @@ def encode_corpus(
     """
     started = now()
     maker = {"command": "build-corpus", "settings": request.settings()}
-    all_files = source_files(request.sources, exclude=out)
+    all_files = request.files(out)
     refuse_existing(out, force)  # before all files are read
     most = most_at_once(request.options, block_bytes)
     unreadable = check_readable(all_files, request.read, most_bytes=most, progress=progress)
@@ -98,6 +99,7 @@ def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Cor
     """Encode some blocks of the sources of a request as :func:`encode_corpus` does."""
     started = now()
     with new_artifact(out, {"command": "build-corpus"}) as directory:
+        request = replace(request, metadata=None)  # a part of the documents fits no table
         builder = _Builder(directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks)
         _write_about(directory, builder.run(), started, request)
     return Corpus.open(out)
@@ -125,6 +127,8 @@ class _Builder:
         block_bytes: int,
         blocks: Iterable[RawBlock] | None = None,
     ) -> None:
+        table = request.metadata
+        self.join = MetadataJoin(table, [file.name for file in files]) if table else None
         self.directory = directory
         self.request = request
         self.options = request.options
@@ -205,6 +209,8 @@ class _Builder:
     def _write(self, encoded: Encoded) -> None:
         """Append one block to the current shard; a full shard ends at the next document start."""
         text = encoded.text
+        if self.join:
+            encoded = encoded._replace(text=replace(text, fields=self.join.fields(text)))
         full = self.shards and self.shards[-1].n_tokens >= self.shard_tokens
         if not self.shards or (full and not text.continues):
             self._close_shard()
@@ -332,6 +338,7 @@ class _Builder:
             "types": len(open_array(self.directory / "vocabulary", "counts")),
             **self.held_out,
             **({"phrases": self.phrases} if self.phrases else {}),
+            **({"metadata": self.join.record()} if self.join else {}),
             "tally": dict(sorted(self.tally.items())),
             "settings": settings,
             "sources": sources,

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
@@ -12,8 +13,9 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.memory import available_threads, parse_memory
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.datasets.named import NAMED_CORPORA, named_files
+from firth.corpora.encoding.metadata import Table, read_table
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
-from firth.corpora.reading.sources import SourceFile
+from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings, lemmatizer
 
@@ -70,6 +72,16 @@ class Request:
     text: TextSettings
     options: BuildOptions
     phrases: PhraseRules | None = None
+    metadata: Table | None = None
+
+    def files(self, exclude: Path | None = None) -> list[SourceFile]:
+        """List the files of the sources, without a table of metadata among them."""
+        files = source_files(self.sources, exclude=exclude)
+        if self.metadata is None or (table := self.metadata.path) is None:
+            return files
+        inside = [file.path for file in files if file.path and file.path.name == table.name]
+        same = [path for path in inside if os.path.samefile(path, table)]
+        return [file for file in files if file.path not in same]
 
     @property
     def n_phrase_passes(self) -> int:
@@ -84,6 +96,7 @@ class Request:
         # corpora without phrases have the settings of versions without the option
         phrases = {"phrases": self.phrases.settings()} if self.phrases else {}
         read = asdict(self.read)
+        del read["metadata"]
         if not self.read.unescape:
             del read["unescape"]  # so have those of versions without it
         settings = {
@@ -92,6 +105,7 @@ class Request:
             "held_out": self.options.held_out,
             "max_types": self.options.max_types,
             **phrases,
+            **({"metadata": self.metadata.fingerprint} if self.metadata else {}),
         }
         as_json: dict[str, Any] = json.loads(json.dumps(settings))
         return as_json
@@ -104,9 +118,11 @@ def make_request(
     text: TextSettings | None = None,
     options: BuildOptions | None = None,
     phrases: PhraseOptions | None = None,
+    metadata: Any = None,
 ) -> Request:
     """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
 
+    ``metadata`` is a path or a data frame, in place of that of ``read``.
     Raises SourceError for a name among other sources, options that the named corpus excludes,
     sources that are corpora or runs, and lists of words that cannot be read.
     """
@@ -134,6 +150,7 @@ def make_request(
         text=text,
         options=options or BuildOptions(),
         phrases=rules,
+        metadata=read_table(read.metadata if metadata is None else metadata),
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from firth.corpora.artifacts.artifact import checksum
 from firth.corpora.common.errors import ArtifactError
 from firth.corpora.encoding.request import Request
-from firth.corpora.reading.sources import SourceFile, source_files
+from firth.corpora.reading.sources import SourceFile
 from firth.corpora.store.corpus import Corpus, is_corpus
 from firth.corpora.store.manifest import read_manifest
 
@@ -26,7 +26,7 @@ def up_to_date(out: Path, request: Request) -> bool:
         return False
     if request.options.keep_text and not Corpus(out, manifest).keeps_text:
         return False
-    files = source_files(request.sources, exclude=out)
+    files = request.files(out)
     known = manifest["sources"]
     return len(files) == len(known) and all(map(_is_unchanged, files, known))
 

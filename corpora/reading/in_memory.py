@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import datetime
 import itertools
 import json
 import os
@@ -172,7 +173,7 @@ def _write(
             if isinstance(item, tuple):
                 of_pairs.update(dict.fromkeys(fields))
             wanted = fields if isinstance(item, tuple) and not keep else keep
-            record = {key: _plain(fields[key]) for key in wanted if key in fields}
+            record = {key: plain(fields[key]) for key in wanted if key in fields}
             file.write(_line({**record, field: _text(text, where)}, where))
     if not path.stat().st_size:
         raise SourceError(f"{name}: has no texts; an iterator can be read only once")
@@ -237,7 +238,7 @@ def _divided(item: Any, where: str, field: str) -> tuple[Any, dict[str, Any]]:
 
 def _text(text: Any, where: str) -> str | list[str] | None:
     """Return text as a string, tokens as a list; None if it is missing."""
-    text = _plain(text)
+    text = plain(text)
     if text is None or isinstance(text, str):
         return text
     if not isinstance(text, list):
@@ -261,7 +262,7 @@ def _line(record: dict[str, Any], where: str) -> bytes:
     return line.encode() + b"\n"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value of NumPy or pandas as one of Python; None if it is missing."""
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     is_nan = isinstance(value, float) and value != value
@@ -270,5 +271,12 @@ def _plain(value: Any) -> Any:
 
 def _serializable(value: Any) -> Any:
     """Return a value that JSON lacks as one that it has."""
-    plain = _plain(value)
-    return str(value) if plain is value else plain
+    known = plain(value)
+    return as_iso(value) if known is value else known
+
+
+def as_iso(value: Any) -> str:
+    """Return a value as text, a date in ISO 8601, without a time of day if it is midnight."""
+    if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+        value = value.date()
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)

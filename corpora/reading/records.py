@@ -80,7 +80,8 @@ def choose_columns(
     """Return the indices of the text column and the kept columns; raise if one is missing."""
     for field in (options.field or DEFAULT_FIELD, *options.keep):
         if field not in names:
-            raise SourceError(no_field(source, field, names))
+            about = "; pass a table about other files as `metadata`" * (field not in options.keep)
+            raise SourceError(no_field(source, field, names) + about)
     text = names.index(options.field or DEFAULT_FIELD)
     return text, {field: names.index(field) for field in options.keep}
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -113,6 +114,28 @@ def parse_tsv(raw: RawBlock) -> TextBlock:
         values = {field: _unquoted(row[index]) for field, index in kept.items()}
         rows.add(_unquoted(row[text]), number, values)
     return records_block(raw, rows.texts, rows.positions, rows.kept, counts)
+
+
+def table_rows(text: str, name: str) -> Iterator[list[str]]:
+    """Yield the rows of a whole table, CSV or TSV, first that of the names; raise if one differs.
+
+    Quotes in TSV are those of cells unless they are paired as in CSV.
+    """
+    header = text.partition("\n")[0]
+    delimiter = "\t" if "\t" in header else max(_DELIMITERS, key=header.count)
+    rows: Iterator[tuple[int, list[str]]]
+    if delimiter == "\t" and not _has_quoted_line_ends(text):
+        lines = enumerate(text.split("\n"), 1)
+        rows = ((n, list(map(_unquoted, line.split("\t")))) for n, line in lines if line)
+    else:
+        lined = io.StringIO(text, newline="\n")
+        reader = csv.reader(lined, delimiter=delimiter, strict=True)
+        rows = _csv_rows(reader, BlockLimit(name, math.inf))
+    names: list[str] | None = None
+    for line, row in rows:
+        names = names or row
+        _check_width(row, names, f"{name}:{line}")
+        yield row
 
 
 def _has_quoted_line_ends(text: str) -> bool:

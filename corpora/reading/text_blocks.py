@@ -74,6 +74,12 @@ class ReadOptions:
     keep: tuple[str, ...] = setting(
         (), "Fields to keep with each document, comma-separated; repeatable.", metavar="NAMES"
     )
+    metadata: str | None = setting(
+        None,
+        "TSV, CSV or XLSX table of fields to keep with the documents: a row for each, found by the "
+        "name of its file, by a field that is kept, or else in order.",
+        metavar="FILE",
+    )
     unescape: bool = setting(
         False, "Replace entities such as &amp; in plain text and records by characters."
     )

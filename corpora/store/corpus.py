@@ -281,9 +281,15 @@ class Corpus:
     def advice(self) -> list[str]:
         """Return a line for each problem, such as what was replaced, or a better segmenter."""
         tally = self.manifest["tally"]
-        lines = self._notes_on_files() + [
-            f"{tally[name]:,} {words}" for name, words in _TALLY_NOTES.items() if tally.get(name)
-        ]
+        lines = (
+            self._notes_on_metadata()
+            + self._notes_on_files()
+            + [
+                f"{tally[name]:,} {words}"
+                for name, words in _TALLY_NOTES.items()
+                if tally.get(name)
+            ]
+        )
         if self.vocabulary.is_pruned:
             pruned = self.vocabulary.counts[-1]
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")
@@ -304,6 +310,20 @@ class Corpus:
             self.n_tokens, tally["characters"], tally["unspaced_characters"], self.text.segmenter
         )
         return lines + ([better] if better else [])
+
+    def _notes_on_metadata(self) -> list[str]:
+        """Return a line about the table of metadata: how it was joined, and what did not match."""
+        if (joined := self.manifest.get("metadata")) is None:
+            return []
+        n_joined = self.n_documents - joined["documents_without"]
+        by = f"by the column {joined['by']!r}" if joined["by"] else "in order"
+        line = f"{joined['table']}: {n_joined:,} of {self.n_documents:,} documents joined {by}"
+        for what, other in (("documents", "row"), ("rows", "document")):
+            if n := joined[f"{what}_without"]:
+                names = ", ".join(joined[f"{what}_named"])
+                more = f" and {n - _NAMED:,} more" if n > _NAMED else ""
+                line += f"; {n:,} {what[: None if n > 1 else -1]} without a {other}: {names}{more}"
+        return [line]
 
     def _notes_on_files(self) -> list[str]:
         """Return a line for each finding of the reader, with the names of up to three files."""

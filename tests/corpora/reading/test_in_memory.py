@@ -1,6 +1,5 @@
 """Text in memory: what is taken for text, for tokens, for fields and for paths."""
 
-import datetime
 import json
 import os
 import re
@@ -118,7 +117,8 @@ def test_named_fields_are_kept_with_each_document(make, tmp_path):
 
 
 def test_all_fields_of_pairs_are_kept_by_default(tmp_path):
-    fields = [{"year": 1999}, {"day": datetime.date(2001, 2, 3), "none": float("nan")}]
+    day = pandas.Timestamp(2001, 2, 3)
+    fields = [{"year": 1999}, {"day": day, "none": float("nan")}]
     corpus = build_corpus(list(zip(TEXTS, fields, strict=True)), tmp_path / "corpus")
     assert fields_of(corpus) == {"year": ["1999", ""], "day": ["", "2001-02-03"], "none": ["", ""]}
 
