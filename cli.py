@@ -59,6 +59,7 @@ COMMANDS = {
     "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),
     "attend": ("embed", "Show how much each word of a sentence contributes to its label."),
     "export": ("embed", "Write a run's vectors or model in another program's format."),
+    "publish": ("embed", "Copy a run without text, paths and URLs, to share it."),
     "caches": ("corpora", "Show what is cached, and remove it with --empty."),
 }
 

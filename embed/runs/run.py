@@ -124,16 +124,18 @@ class Run:
         from firth.corpora.store.corpus import is_corpus
 
         made, checksum = self.provenance, self.corpus_checksum
-        path = made.get("corpus_path")
-        if checksum is None or not isinstance(path, str):
+        if checksum is None:
             raise ArtifactError(f"{self.path}: does not record its training corpus; {remedy}")
-        last = self.moved(Path(path))
-        for corpus in _corpora([*places, *([last] if is_corpus(last) else [])]):
+        place = made.get("corpus_path")  # a published run has none
+        last = self.moved(Path(place)) if isinstance(place, str) else None
+        recorded = last is not None and is_corpus(last)
+        for corpus in _corpora([*places, *([last] if last and recorded else [])]):
             if corpus.fingerprint == checksum:
                 return corpus.restore_sample(made["sample"]) if "sample" in made else corpus
-        problem = "has changed" if is_corpus(last) else "was not found"
+        problem = "has changed" if recorded else "was not found"
+        where = f" {place}" if last else ""
         raise ArtifactError(
-            f"{self.path}: its corpus {path} (checksum {checksum}) {problem}; {remedy}"
+            f"{self.path}: its corpus{where} (checksum {checksum}) {problem}; {remedy}"
         )
 
 

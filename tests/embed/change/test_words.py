@@ -19,6 +19,7 @@ from firth.embed.change.path_picture import draw_path
 from firth.embed.change.report import write_change_report
 from firth.embed.change.table import ChangeTable
 from firth.embed.change.words import word_changes
+from firth.embed.formats.published_run import publish_run
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import command, output
 from tests.embed.change.planted_changes import company_pairs, frequency_pairs, write_changing
@@ -320,6 +321,9 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert "22 words compared; 0 are rarer in a period" in shown
     assert (tmp_path / "run" / "change.tsv").is_file()
     assert json.loads((tmp_path / "run" / "config.json").read_text())["by"] == "year"
+    publish_run(tmp_path / "run", tmp_path / "shared")
+    assert output("change", tmp_path / "shared", "--words", "solo").count("1902-1913") == 1
+    assert str(small.path) not in (tmp_path / "shared" / "provenance.json").read_text()
     refused = command(*line, "--csv", "--sentences", 1)
     assert "--csv has no room for --sentences; use --json" in refused.stderr
     found = json.loads(output(*line, "--top", 3, "--json"))
