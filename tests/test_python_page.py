@@ -36,6 +36,7 @@ def examples_of(page):
 def test_every_block_gives_the_output_shown(page, n_lines, tmp_path, monkeypatch):
     pytest.importorskip("gensim")  # the pages read its texts and sets
     pytest.importorskip("matplotlib")
+    pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
     # shorter measurements and trainings, whose results the pages do not show
     monkeypatch.setattr(MaskedPieces, "held_out_targets", 400)
