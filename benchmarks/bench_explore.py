@@ -121,7 +121,7 @@ def browse(folder: Path, repeats: int) -> dict[str, Any]:
     run = folder / "random"
     run.mkdir()
     vectors = rng.normal(size=(SHOWN, 50)).astype(np.float32)
-    WordVectors([f"word{n}" for n in range(SHOWN)], vectors).save(run)
+    WordVectors([f"word{n}" for n in range(SHOWN)], vectors).write(run)
     options = Options()
     options.binary_location = shutil.which("chromium") or ""
     for flag in FLAGS:

@@ -265,5 +265,5 @@ def _write_vectors(
         del untrained, matrix, states  # before as many are made
     with progress("pooling", "tokens") as show:
         pooled = pool(read_model(partial / WEIGHTS, shape, device), show)
-    pooled.vectors.save(partial)
+    pooled.vectors.write(partial)
     return pooled.info | {"dtype": str(dtype).removeprefix("torch.")}

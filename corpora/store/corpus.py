@@ -82,6 +82,10 @@ class Corpus:
         self.manifest = manifest
         self.sampled = sampled
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        sample, whole = self.manifest.get("sample"), self.fingerprint.partition(":")[0]
+        return _opened_again, (str(self.path.absolute()), whole, sample)
+
     def __repr__(self) -> str:
         sample = "" if self.sampled is None else " (a sample)"
         return (
@@ -468,3 +472,11 @@ class Corpus:
 def is_corpus(path: Path) -> bool:
     """Return whether a path is a finished corpus, with manifest and checksums."""
     return os.path.isfile(path / MANIFEST) and os.path.isfile(path / CHECKSUMS)
+
+
+def _opened_again(path: str, fingerprint: str, sample: dict[str, Any] | None) -> Corpus:
+    """Unpickle a corpus, or a sample of it; raise if it has changed."""
+    corpus = Corpus.open(path)
+    if corpus.fingerprint != fingerprint:
+        raise ArtifactError(f"{path}: has changed since it was pickled; pickle it again")
+    return corpus.restore_sample(sample) if sample else corpus

@@ -135,7 +135,7 @@ class Aligned:
         stored = self.both(marks) if marks else self.a
         maker = {"command": METHOD, **self.about, "suffixes": marks}
         with new_run(out, maker, force=force) as run:
-            stored.save(run.path)
+            stored.write(run.path)
             text = None if marks else stored.text
             run.describe(METHOD, {**self.to_json(), "suffixes": marks}, text)
         return out

@@ -91,7 +91,7 @@ def make_autoencoder_run(
         if n_alone := int((np.diff(matrix.indptr) == 0).sum()):
             have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
             note(f"{corpus.path}: {have} no context words and a zero vector")
-        WordVectors(words, vectors, counts=open_words(corpus, config).counts).save(run.path)
+        WordVectors(words, vectors, counts=open_words(corpus, config).counts).write(run.path)
         threads = thread_count(config.threads)
         run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out

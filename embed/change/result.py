@@ -269,7 +269,7 @@ class WordChanges:
         corpora = [corpus.reference for corpus in self.periods.corpora]
         maker = {"command": METHOD, "periods": self.names, **options}
         with new_run(Path(out), maker, force=force) as run:
-            self.word_vectors().save(run.path)
+            self.word_vectors().write(run.path)
             self.table.write(run.path / CHANGE)
             options |= {
                 "by": self.periods.by,

@@ -120,7 +120,7 @@ def pool_run(
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
             pooled = pool_words(encoder, corpus, config, show, scratch=large, tasks=tasks)
-        pooled.vectors.save(writer.path)
+        pooled.vectors.write(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
         options["pooling"] = pooled.info
         made = {**corpus.trained_on, **(tasks.finish() if tasks else {})}

@@ -7,6 +7,7 @@ single piece have a row; any other word is the mean of its pieces. Pickles are n
 import math
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ class HuggingFaceVectors(WordVectors):
         composed = PieceTable(pieces, table[: len(pieces)], name=name)
         super().__init__(words, table[ids], name=name, pieces=composed)
         self._tokenizer = pieces
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        assert isinstance(self.pieces, PieceTable)
+        return partial(HuggingFaceVectors, name=self.name), (self._tokenizer, self.pieces.rows)
 
     def words(self, text: str) -> list[str]:
         """Split text into words by the tokenizer's own normalizer and pre-tokenizer."""

@@ -99,7 +99,7 @@ def make_nplm_run(
         network = make_network(text, config, device)
         train_network(network, text, config, run.path, tuning)
         vectors = network.arrays()["words"][:-1]
-        WordVectors(text.words, vectors, counts=text.counts).save(run.path)
+        WordVectors(text.words, vectors, counts=text.counts).write(run.path)
         threads = thread_count(config.threads)
         run.describe_training(METHOD, config, corpus, threads=threads, device=device)
     return out

@@ -57,6 +57,9 @@ class NeighborIndex:
     about: dict[str, Any]
     graph: Graph
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_index, (self.vectors,)
+
     @property
     def recall(self) -> float:
         """Share of the 10 nearest words that are found, measured when the index was made."""

@@ -111,7 +111,7 @@ def refine_vectors(
         return refined
     recipe = {"source": describe_source(source), "steps": steps}
     with new_run(Path(out), {"command": METHOD, **recipe}, force=force, started=started) as run:
-        refined.save(run.path)
+        refined.write(run.path)
         run.describe(METHOD, {**recipe, "settings": asdict(config)}, source.text)
     return WordVectors.open(out)
 

@@ -40,6 +40,7 @@ class Run:
 
     def __init__(self, path: Path, config: Mapping[str, Any]) -> None:
         self.path = path
+        self.config = config
         self.options = dict(config)  # as JSON
         self.options.pop("format", None)
         self.method: str | None = self.options.pop("method", None)

@@ -283,7 +283,7 @@ def make_svd_run(
             assert config.dim is not None
             vectors, grams = with_ngram_means(vectors, words, config.dim, str(out))
             grams.save(run.path)
-        WordVectors(words, vectors, counts=tokens).save(run.path)
+        WordVectors(words, vectors, counts=tokens).write(run.path)
         made: dict[str, Any] = {"threads": thread_count(config.threads)}
         if tasks:
             made["cluster"] = sorted(tasks.cpus)

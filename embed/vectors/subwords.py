@@ -9,12 +9,16 @@ those of the fastText program.
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
+from firth.corpora.artifacts.arrays import save_array
 from firth.corpora.common.errors import ArtifactError, SettingError
 
+INPUTS = "inputs.npy"
+BUCKETS = "buckets.npy"
 END_OF_SENTENCE = "</s>"  # fastText's end-of-sentence token, which has no n-grams
 _SETTING = re.compile(r"([0-9]{1,3})-([0-9]{1,3})")
 _FIRST_HASH = 2166136261
@@ -138,10 +142,7 @@ class SubwordTable:
 
     def compose(self, word: str) -> np.ndarray:
         """Return the mean of the rows of a word's n-grams, float32 (D,); 0 if none is known."""
-        found = np.array(
-            ngram_buckets(word, self.shortest, self.longest, self.n_buckets), dtype=np.int64
-        )
-        places = found if self.buckets is None else self._places(found)
+        places = self._places(word)
         if not len(places):
             return np.zeros(self.rows.shape[1], np.float32)
         mean: np.ndarray = np.asarray(self.rows[places]).mean(axis=0, dtype=np.float64)
@@ -157,9 +158,26 @@ class SubwordTable:
         rows = np.array(self.rows)
         return replace(self, rows=rows, buckets=buckets, name=name or self.name)
 
-    def _places(self, found: np.ndarray) -> np.ndarray:
-        """Return the rows of buckets, leaving out buckets without a row."""
-        assert self.buckets is not None
+    @property
+    def options(self) -> dict[str, Any]:
+        """What config.json says of them."""
+        return {"subwords": f"{self.shortest}-{self.longest}", "buckets": self.n_buckets}
+
+    def save(self, run: Path, words: Sequence[str], vectors: np.ndarray) -> None:
+        """Write words' own rows, of which and of n-grams their vectors are means, and n-grams."""
+        # vectors: float32 (V, D)
+        sizes = np.array([[len(self._places(word))] for word in words])
+        own = (sizes + 1.0) * vectors - sizes * self.compose_all(words)
+        save_array(run / INPUTS, np.concatenate([own.astype(np.float32), self.rows]))
+        known = np.arange(len(self.rows)) if self.buckets is None else self.buckets
+        save_array(run / BUCKETS, known)
+
+    def _places(self, word: str) -> np.ndarray:
+        """Return the rows of a word's n-grams, leaving out those without a row."""
+        buckets = ngram_buckets(word, self.shortest, self.longest, self.n_buckets)
+        found = np.array(buckets, dtype=np.int64)
+        if self.buckets is None:
+            return found
         places = np.searchsorted(self.buckets, found)
         places[places == len(self.buckets)] = 0
         return places[self.buckets[places] == found] if len(self.buckets) else places[:0]

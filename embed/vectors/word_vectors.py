@@ -1,6 +1,7 @@
 """WordVectors: a vocabulary and a matrix, from any source."""
 
 import os
+import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -10,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from firth.corpora.artifacts.arrays import save_array
-from firth.corpora.artifacts.artifact import MAKER
+from firth.corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
+from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, imported
 from firth.corpora.common.reporting import note
 from firth.corpora.text.spelling import FoldedWords
+from firth.embed.registry import ENCODERS
 from firth.embed.runs.run import Run
+from firth.embed.runs.writer import CONFIG, RunWriter, new_run
 from firth.embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, save_int8
 from firth.embed.vectors.neighbors import (
     Neighbors,
@@ -34,13 +38,13 @@ from firth.embed.vectors.piece_table import (
 )
 from firth.embed.vectors.run_files import open_array
 from firth.embed.vectors.search import nonzero_rows, unit_length
+from firth.embed.vectors.subwords import BUCKETS as BUCKETS
+from firth.embed.vectors.subwords import INPUTS as INPUTS
 from firth.embed.vectors.subwords import SubwordTable, parse_subwords
 from firth.embed.vectors.wordlist import VOCABULARY, StoredVocabulary, index_words, write_words
 
 MATRIX = "vectors.npy"
 SPARSE_MATRIX = "vectors.npz"
-INPUTS = "inputs.npy"
-BUCKETS = "buckets.npy"
 CONTEXTS = "contexts.npy"
 CENTERS = "centers.npy"  # of joined vectors, see firth.embed.contextual.joined
 UNTRAINED = "untrained.npy"  # last columns of what an encoder pools before its training
@@ -53,6 +57,9 @@ class WordVectors:
     ``len``, iteration and ``in`` refer to the vocabulary. ``vectors["king"]`` also composes
     vectors of unseen words from n-grams or pieces if there are any. Where a function takes a run,
     it also takes the vectors opened from that run. Do not change the arrays.
+
+    Vectors of a run are pickled and copied by its path, as long as the run is there and unchanged;
+    all others, and those of :meth:`in_memory`, by value.
 
     Parameters
     ----------
@@ -128,6 +135,8 @@ class WordVectors:
         self._contexts = contexts
         self.pieces = pieces
         self._centers = centers
+        self._checksums: bytes | None = None  # of the run when it was opened
+        self._described: dict[str, Any] = {}  # files of the run that they were read from, as JSON
 
     @classmethod
     def open(cls, run: str | os.PathLike[str]) -> "WordVectors":
@@ -157,7 +166,7 @@ class WordVectors:
         matrix = _open_matrix(run)
         vocabulary = StoredVocabulary(run / VOCABULARY)
         settings = Run.open(run)
-        return cls(
+        vectors = cls(
             vocabulary,
             matrix,
             text=settings.text,
@@ -166,8 +175,61 @@ class WordVectors:
             path=run.absolute(),
             pieces=PieceTable.open(run, PIECE_VECTORS) or NgramMeans.open(run, matrix.shape[1]),
         )
+        vectors._checksums = _checksums(run)
+        return vectors
 
-    def save(self, directory: Path) -> None:
+    def save(self, out: str | os.PathLike[str], *, force: bool = False) -> "WordVectors":
+        """Write a run: a copy of the run that they were opened from, or what is in memory.
+
+        Vectors that were trained without ``out`` keep the settings of their training, and where its
+        corpus is.
+
+        Parameters
+        ----------
+        out : str or path
+            The directory to make.
+        force : bool
+            Overwrite a run at ``out``.
+
+        Returns
+        -------
+        WordVectors
+            Opened from the run.
+
+        Raises
+        ------
+        ArtifactError
+            If ``out`` exists or cannot be written.
+        SettingError
+            If ``out`` is the run that they were opened from.
+        """
+        if self.path is not None and Path(out).resolve() == self.path.resolve():
+            raise SettingError(f"{out}: is the run of these vectors; choose another `out`")
+        maker = {"command": "save", "source": str(self.path or self.name)}
+        with new_run(Path(out), maker, force=force) as run:
+            if self._is_stored:
+                without = shutil.ignore_patterns(CHECKSUMS, MAKER)
+                shutil.copytree(str(self.path), run.path, ignore=without, dirs_exist_ok=True)
+            else:
+                self._write_run(run)
+        return WordVectors.open(out)
+
+    def _write_run(self, run: RunWriter) -> None:
+        """Write all that is in memory."""
+        self.write(run.path)
+        if self.contexts is not None:
+            save_array(run.path / CONTEXTS, np.asarray(self.contexts))
+        options: dict[str, Any] = {}
+        if self.pieces is not None:
+            self.pieces.save(run.path)
+        if self.subwords is not None:
+            self.subwords.save(run.path, self.vocabulary, np.asarray(self.matrix))
+            options = self.subwords.options
+        run.describe("vectors", options, self.text)
+        for name, content in self._described.items():
+            write_json(run.path / name, content)
+
+    def write(self, directory: Path) -> None:
         """Write ``vocabulary.tsv`` and ``vectors.npy`` (or what sparse and 8-bit vectors have).
 
         N-grams and context vectors are not written; trainers write them.
@@ -211,6 +273,11 @@ class WordVectors:
                 "path of a run"
             )
         return str(self.path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._is_stored:
+            return _opened_again, (str(self.path), self.name, self._checksums)
+        return _made, (self._arguments(), self._described)
 
     def __repr__(self) -> str:
         return f"<WordVectors {self.name}: {len(self):,} words, {self.dim} dimensions>"
@@ -479,18 +546,40 @@ class WordVectors:
         WordVectors
             Without a path.
         """
-        matrix, contexts = self.matrix, self.contexts
-        return WordVectors(
-            list(self.vocabulary),
-            np.array(matrix) if is_dense(matrix) else matrix,
-            counts=self.counts,
-            text=self._text,
-            name=name or self.name,
-            subwords=None if self.subwords is None else self.subwords.in_memory(name),
-            contexts=None if contexts is None else np.array(contexts),
-            pieces=None if self.pieces is None else self.pieces.in_memory(name),
-            centers=None if self.centers is None else np.array(self.centers),
-        )
+        given = self._arguments()
+        for part in ("contexts", "centers"):
+            given[part] = None if given[part] is None else np.array(given[part])
+        for part in ("subwords", "pieces"):
+            given[part] = None if given[part] is None else given[part].in_memory(name)
+        if is_dense(self.matrix):
+            given["matrix"] = np.array(self.matrix)
+        described = self._described
+        if self.path is not None:
+            run = Run.open(self.path)  # what has an encoder is no such run without it
+            files = {CONFIG: run.config, PROVENANCE: run.provenance}
+            described = {} if run.method in ENCODERS else files
+        return _made({**given, "name": name or self.name}, described)
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return what the constructor takes to make them again, without their run."""
+        return {
+            "vocabulary": list(self.vocabulary),
+            "matrix": self.matrix,
+            "counts": self.counts,
+            "text": self._text,
+            "name": self.name,
+            "subwords": self.subwords,
+            "contexts": self.contexts,
+            "pieces": self.pieces,
+            "centers": self.centers,
+        }
+
+    @property
+    def _is_stored(self) -> bool:
+        """Whether the run that they were opened from is there and has not changed."""
+        if self.path is None or not (self.path / VOCABULARY).is_file():
+            return False
+        return _checksums(self.path) == self._checksums
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -514,6 +603,29 @@ class WordVectors:
     def _folded(self) -> FoldedWords:
         """The words by what their spellings share."""
         return FoldedWords(self.vocabulary)
+
+
+def _checksums(run: Path) -> bytes | None:
+    """Return the checksums of a run as they are written; None if it has none."""
+    return (run / CHECKSUMS).read_bytes() if (run / CHECKSUMS).is_file() else None
+
+
+def _opened_again(run: str, name: str, checksums: bytes | None) -> WordVectors:
+    """Unpickle vectors of a run; raise if it has changed."""
+    vectors = WordVectors.open(run)
+    if vectors._checksums != checksums:
+        raise ArtifactError(
+            f"{run}: has changed since its vectors were pickled; pickle them again"
+        )
+    vectors.name = name
+    return vectors
+
+
+def _made(arguments: dict[str, Any], described: dict[str, Any]) -> WordVectors:
+    """Make vectors that were pickled by value, or copied."""
+    vectors = WordVectors(**arguments)
+    vectors._described = described
+    return vectors
 
 
 def with_matrix(vectors: WordVectors, matrix: np.ndarray, name: str) -> WordVectors:

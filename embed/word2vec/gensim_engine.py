@@ -40,7 +40,7 @@ def train_gensim(trainer: Trainer, run: Path) -> None:
         )
     if sentences.error is not None:
         raise sentences.error
-    WordVectors(text.words, model.wv.vectors, counts=text.counts).save(run)
+    WordVectors(text.words, model.wv.vectors, counts=text.counts).write(run)
     save_array(run / CONTEXTS, model.syn1neg)
 
 

@@ -111,7 +111,7 @@ def _save_words(
 ) -> None:
     """Write words and their pieces, of which unseen words have the mean."""
     # rows: float32 (P, D)
-    words.save(start)
+    words.write(start)
     save_pieces(pieces, start / TOKENIZER, text)
     save_array(start / PIECE_VECTORS, rows)
 

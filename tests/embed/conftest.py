@@ -30,7 +30,7 @@ def run(vectors, tmp_path):
     """The ``vectors`` fixture saved as a run directory."""
     folder = tmp_path / "run"
     folder.mkdir()
-    vectors.save(folder)
+    vectors.write(folder)
     return folder
 
 

@@ -69,7 +69,7 @@ def write_run(folder, words, *, dim=5, n_buckets=5000, subwords="3-4", config=No
     _, buckets = word_buckets(words, shortest, longest, n_buckets)
     kept = np.unique(buckets)
     folder.mkdir(parents=True, exist_ok=True)
-    WordVectors(words, composed(words, inputs, n_buckets, shortest, longest)).save(folder)
+    WordVectors(words, composed(words, inputs, n_buckets, shortest, longest)).write(folder)
     np.save(folder / "inputs.npy", np.vstack([inputs[: len(words)], inputs[len(words) + kept]]))
     np.save(folder / "buckets.npy", kept)
     options = {"text": None, "subwords": subwords, "buckets": n_buckets, **(config or {})}

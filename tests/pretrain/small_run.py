@@ -71,7 +71,7 @@ def write_run(out: Path, encoder: TrainedEncoder, corpus: Corpus, **pooling) -> 
     """Write an encoder as train-mlm does, with vectors pooled over a corpus."""
     pooled = pool_words(encoder, corpus, PoolConfig(**{"min_count": 1, **pooling}))
     with new_run(out, {"command": "train-mlm"}) as run:
-        pooled.vectors.save(run.path)
+        pooled.vectors.write(run.path)
         save_model(encoder.model, run.path / WEIGHTS)
         save_pieces(encoder.pieces, run.path / TOKENIZER, corpus.text)
         options = {"encoder": encoder.model.config.to_json(), "pooling": pooled.info}

@@ -18,7 +18,7 @@ def runs(tmp_path):
     """Two runs with the same word vectors; the first also has context vectors."""
     for name in ("both", "words"):
         (tmp_path / name).mkdir()
-        WordVectors(WORDS, MATRIX).save(tmp_path / name)
+        WordVectors(WORDS, MATRIX).write(tmp_path / name)
     np.save(tmp_path / "both" / "contexts.npy", SUMS - MATRIX)
     return [str(tmp_path / name) for name in ("both", "words")]
 

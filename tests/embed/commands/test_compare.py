@@ -16,7 +16,7 @@ from tests.calls import command, output
 def finished(folder, vectors, *, method="planted", losses=None):
     """Save vectors as a run of a method, with the held-out losses of units of 10 pairs."""
     folder.mkdir(parents=True)
-    vectors.save(folder)
+    vectors.write(folder)
     write_json(folder / "config.json", {"method": method, "seed": 1, "dim": len(folder.name)})
     write_json(folder / "provenance.json", {"corpus": "c0"})
     if losses is not None:
@@ -109,7 +109,7 @@ def test_a_fingerprint_names_the_content_of_a_run(run, pairs, tmp_path, tiny):
 
 
 def test_a_folder_of_vectors_without_checksums_is_compared_too(tmp_path, pairs, tiny):
-    tiny.save(tmp_path)
+    tiny.write(tmp_path)
 
     assert str(tmp_path) in runs_of(tmp_path, pairs)
 
@@ -154,7 +154,7 @@ def test_a_missing_set_or_run_prints_one_line(run, tmp_path):
 def test_vectors_that_are_not_finite_print_one_line_and_keep_other_scores(tmp_path, run, pairs):
     folder = tmp_path / "broken"
     folder.mkdir()
-    WordVectors(["man", "king"], np.full((2, 2), np.nan, dtype=np.float32)).save(folder)
+    WordVectors(["man", "king"], np.full((2, 2), np.nan, dtype=np.float32)).write(folder)
 
     done = firth(folder, run, pairs, "--json")
 

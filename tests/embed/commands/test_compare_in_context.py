@@ -126,7 +126,7 @@ def test_joined_vectors_and_those_before_training_are_called_so(run, words, sets
     shutil.copytree(run, trained)
     (trained / "start").mkdir()
     counted = random_vectors(words, 4, 5)
-    counted.save(trained / "start")
+    counted.write(trained / "start")
     write_json(trained / "start" / "config.json", {"format": 1, "method": "svd"})
     states = random_vectors(words, 16, 6).matrix
     np.save(trained / "untrained.npy", states)

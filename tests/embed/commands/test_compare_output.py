@@ -25,7 +25,7 @@ def runs(tmp_path):
         matrix = np.random.default_rng(seed).normal(size=(40, 5)).astype(np.float32)
         folder = tmp_path / name
         folder.mkdir()
-        WordVectors(WORDS, matrix, counts=np.arange(40, 0, -1)).save(folder)
+        WordVectors(WORDS, matrix, counts=np.arange(40, 0, -1)).write(folder)
         write_json(folder / "config.json", {"method": "svd", "dim": 5, "seed": seed})
         write_json(folder / "checksums.json", checksums(folder))
         made.append(str(folder))
@@ -208,7 +208,7 @@ def test_own_words_are_shown_in_the_report(runs, pairs, tmp_path):
     words.write_text("w01\tone\nw02\tone\nw03\ttwo\nzzz\ttwo\nW00\ttwo\nqqq\ttwo\n")
     fewer.mkdir()
     rows = np.random.default_rng(3).normal(size=(39, 5)).astype(np.float32)
-    WordVectors([word for word in WORDS if word != "w03"], rows).save(fewer)
+    WordVectors([word for word in WORDS if word != "w03"], rows).write(fewer)
 
     done = ask(*runs, fewer, pairs, "--report", page, "--words", words)
 

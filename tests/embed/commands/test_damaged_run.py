@@ -75,7 +75,7 @@ def test_a_path_that_is_not_a_run_of_an_encoder_is_refused_before_any_work(tmp_p
     (tmp_path / "file").write_text("")
     (tmp_path / "begun.partial").mkdir()
     (tmp_path / "static").mkdir()
-    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).save(tmp_path / "static")
+    WordVectors(["a", "b"], np.eye(2, dtype=np.float32)).write(tmp_path / "static")
     (tmp_path / "static" / "config.json").write_text('{"method": "svd", "text": null}')
     messages = {
         "none": "no such run",

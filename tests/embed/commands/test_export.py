@@ -16,7 +16,7 @@ def run(tmp_path):
     """A run of two words."""
     folder = tmp_path / "run"
     folder.mkdir()
-    WordVectors(["a", "é"], np.array([[1, 2, 3], [4, 5, 6]], np.float32)).save(folder)
+    WordVectors(["a", "é"], np.array([[1, 2, 3], [4, 5, 6]], np.float32)).write(folder)
     return folder
 
 
@@ -65,7 +65,7 @@ def test_words_with_zero_vectors_are_named(tmp_path, name):
     words = [f"w{row}" for row in range(14)]
     run, out = tmp_path / "run", tmp_path / "out"
     run.mkdir()
-    WordVectors(words, matrix).save(run)
+    WordVectors(words, matrix).write(run)
 
     done = invoke(run, "--format", name, out)
 

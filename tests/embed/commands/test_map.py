@@ -28,7 +28,7 @@ def run(tmp_path):
     matrix = np.array([[4, 0], [0, 1], [-2, 0], [0, -3], [1, 1]], np.float32)
     folder = tmp_path / "run"
     folder.mkdir()
-    WordVectors([*WORDS, "fox"], matrix).save(folder)
+    WordVectors([*WORDS, "fox"], matrix).write(folder)
     return folder
 
 

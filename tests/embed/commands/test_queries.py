@@ -23,7 +23,7 @@ MATRIX = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [3, 0, 4]], np.fl
 def run(tmp_path):
     """A run with simple cosines whose text settings lowercase words."""
     vectors = WordVectors([word.lower() for word in WORDS], MATRIX)
-    vectors.save(tmp_path)
+    vectors.write(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"text": TextSettings().to_json()}))
     return str(tmp_path)
 
@@ -53,7 +53,7 @@ def test_neighbors_are_printed_one_per_line_or_as_json(run, tmp_path):
     piped = output("neighbors", run, "--json", "-k", 1, input="king\n\n man woman\nking\n")
     assert list(json.loads(piped)) == ["king", "man", "woman"]
     (tmp_path / "other").mkdir()
-    WordVectors(["naïve", "図書館"], np.eye(2, dtype=np.float32)).save(tmp_path / "other")
+    WordVectors(["naïve", "図書館"], np.eye(2, dtype=np.float32)).write(tmp_path / "other")
     assert '"図書館"' in output("neighbors", tmp_path / "other", "naïve", "--json")
 
 

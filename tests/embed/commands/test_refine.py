@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch):
     rows = np.random.default_rng(5).standard_normal((5, 4)).astype(np.float32)
     run = WordVectors(words, rows, counts=np.arange(5, 0, -1), name="run")
     (tmp_path / "run").mkdir()
-    run.save(tmp_path / "run")
+    run.write(tmp_path / "run")
     write_json(
         tmp_path / "run" / "config.json", {"method": "svd", "text": TextSettings().to_json()}
     )

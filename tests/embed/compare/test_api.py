@@ -32,7 +32,7 @@ def compared(tmp_path, config):
     for name in ("a", "b"):
         vectors = rng.normal(size=(len(WORDS), 4)).astype(np.float32)
         with new_artifact(tmp_path / name, {"command": name}) as partial:
-            WordVectors(WORDS, vectors).save(partial)
+            WordVectors(WORDS, vectors).write(partial)
             write_json(partial / "config.json", {"method": name})
     sets = (*config.sets, f"similarity={tmp_path / 'gone.tsv'}")
     return compare([tmp_path / "a", str(tmp_path / "b")], CompareConfig(sets=sets, intrinsic=True))
@@ -117,7 +117,7 @@ def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, caps
 def test_vectors_of_a_run_that_was_replaced_are_refused(config, tmp_path):
     a = WordVectors.open(tmp_path / "a")
     with new_artifact(tmp_path / "a", {"command": "a"}, force=True) as partial:
-        WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).save(partial)
+        WordVectors(WORDS, np.ones((len(WORDS), 4), dtype=np.float32)).write(partial)
     assert message_of(ArtifactError, compare, [a], config) == (
         f"{tmp_path / 'a'}: was replaced after these vectors were opened; reopen it"
     )

@@ -166,7 +166,7 @@ def test_a_task_is_a_class_and_a_line(compare_again, tmp_path, monkeypatch):
     compare_again()
     assert "--synonyms (questions and" in output("compare", "--help")
     (tmp_path / "run").mkdir()
-    WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path / "run")
+    WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).write(tmp_path / "run")
     (tmp_path / "set.txt").write_text("? a b\n? b c\n")
     page = tmp_path / "page.html"
     printed = partial(output, "compare", tmp_path / "run", tmp_path / "set.txt")

@@ -365,7 +365,7 @@ def saved(tmp_path):
     """The two spaces of the hand-worked example as runs without a corpus."""
     for vectors in (FIRST, SECOND):
         (tmp_path / vectors.name).mkdir()
-        vectors.save(tmp_path / vectors.name)
+        vectors.write(tmp_path / vectors.name)
     return tmp_path / "first", tmp_path / "second"
 
 

@@ -134,7 +134,7 @@ def runs(corpus, tmp_path_factory):
     rng = np.random.default_rng(1)
     for name, each in words.items():
         (folder / name).mkdir()
-        WordVectors(each, rng.normal(size=(len(each), 4)).astype(np.float32)).save(folder / name)
+        WordVectors(each, rng.normal(size=(len(each), 4)).astype(np.float32)).write(folder / name)
     return [*(folder / name for name in ("svd", "mlm", *words)), themed_run(folder)]
 
 

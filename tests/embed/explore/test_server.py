@@ -267,7 +267,7 @@ def test_differ_sorts_the_words_of_two_runs(runs, tmp_path):
     words = [f"w{n}" for n in range(40)]
     for name in "ab":
         (tmp_path / name).mkdir()
-        WordVectors(words, rng.normal(size=(40, 5)).astype(np.float32)).save(tmp_path / name)
+        WordVectors(words, rng.normal(size=(40, 5)).astype(np.float32)).write(tmp_path / name)
     client = client_of(Space(tmp_path / "a", 100), Space(tmp_path / "b", 100))
     found = get(client, "/api/differ", a=0, b=1)["words"]
     distances = [each["distance"] for each in found]
@@ -363,7 +363,7 @@ def test_every_response_has_the_headers(client):
 
 def test_hostile_words_are_data(tmp_path):
     words = ["<script>alert(1)</script>", "x" * 5000, "\u2028", '"', "\\", "&amp;", "a/b?c#d%00"]
-    WordVectors(words, np.eye(7, 4, dtype=np.float32) + 0.1).save(tmp_path)
+    WordVectors(words, np.eye(7, 4, dtype=np.float32) + 0.1).write(tmp_path)
     client = client_of(Space(tmp_path, 100))
     found = client.get("/api/words/0")
     assert found.headers["content-type"] == "application/json"
@@ -406,7 +406,7 @@ def test_bad_questions_are_refused_in_one_line(client, path, parameters, status,
 
 
 def test_without_a_corpus_there_are_no_sentences(runs, tmp_path):
-    WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).save(tmp_path)
+    WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).write(tmp_path)
     client = client_of(Space(tmp_path, 10))
     found = get(client, "/api/info")
     assert found["corpus"] is None

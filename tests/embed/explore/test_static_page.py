@@ -27,7 +27,7 @@ def save_run(folder, n_words, dim=6):
     folder.mkdir()
     counts = np.sort(rng.zipf(1.5, n_words).clip(max=10**6))[::-1]
     matrix = rng.normal(size=(n_words, dim)).astype(np.float32)
-    WordVectors(list(words)[:n_words], matrix, counts=counts).save(folder)
+    WordVectors(list(words)[:n_words], matrix, counts=counts).write(folder)
     return folder
 
 
@@ -43,7 +43,7 @@ def test_the_data_of_runs_come_back(tmp_path):
     words = list(WordVectors.open(runs[0]).vocabulary)
     runs[1].mkdir()
     other = np.random.default_rng(2).normal(size=(60, 4)).astype(np.float32)
-    WordVectors(words, other).save(runs[1])
+    WordVectors(words, other).write(runs[1])
     out = tmp_path / "page.html"
     asked = ["explore", *runs, "--html", out]
     output(*asked)

@@ -157,7 +157,7 @@ def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
     other = searched_corpus(tmp_path, seed=2)
     plain = tmp_path / "plain"
     plain.mkdir()
-    WordVectors(["sea", "ship"], np.eye(2, dtype=np.float32)).save(plain)
+    WordVectors(["sea", "ship"], np.eye(2, dtype=np.float32)).write(plain)
     pieces = shutil.copytree(svd, tmp_path / "pieces")
     config = json.loads((pieces / "config.json").read_text())
     (pieces / "config.json").write_text(json.dumps({**config, "pieces": 100}))

@@ -40,7 +40,7 @@ def test_vectors_read_into_memory_keep_their_contexts(vectors, run, contexts):
 
 def test_vectors_without_a_run_have_no_contexts(vectors, run, contexts, tmp_path):
     (tmp_path / "sparse").mkdir()
-    one_hot(["a"]).save(tmp_path / "sparse")
+    one_hot(["a"]).write(tmp_path / "sparse")
     for other in (vectors, load_vectors(tmp_path / "sparse"), with_contexts(load_vectors(run))):
         assert other.contexts is None
     assert load_vectors(run).path == run
@@ -71,6 +71,6 @@ def test_damaged_contexts_are_refused(run, contexts):
 
 
 def test_contexts_are_added_in_a_single_dimension(tmp_path):
-    WordVectors(["a"], np.array([[1]], np.float32)).save(tmp_path)
+    WordVectors(["a"], np.array([[1]], np.float32)).write(tmp_path)
     np.save(tmp_path / "contexts.npy", np.array([[2]], np.float32))
     assert with_contexts(load_vectors(tmp_path)).matrix.tolist() == [[3.0]]

@@ -126,7 +126,7 @@ def test_a_run_in_8_bits_is_read_wherever_a_run_is(run, tmp_path):
     write_vectors(vectors, tmp_path / "text", "glove")
     assert np.array_equal(load_vectors(tmp_path / "text").matrix, dense.matrix)
     (tmp_path / "saved").mkdir()
-    vectors.save(tmp_path / "saved")
+    vectors.write(tmp_path / "saved")
     assert isinstance(load_vectors(tmp_path / "saved").matrix, Int8Rows)
 
 

@@ -57,7 +57,7 @@ def test_the_best_vectors_of_a_run_answer_words_that_it_lacks(tmp_path):
 def test_n_grams_that_are_wider_than_the_words_allow_are_refused(tmp_path):
     vectors = np.random.default_rng(2).normal(size=(len(WORDS), 5)).astype(np.float32)
     matrix, table = with_ngram_means(vectors, WORDS, 5, "run")
-    WordVectors(WORDS, matrix[:, 1:]).save(tmp_path)
+    WordVectors(WORDS, matrix[:, 1:]).write(tmp_path)
     (tmp_path / "config.json").write_text("{}")
     table.save(tmp_path)
     with pytest.raises(ArtifactError, match="n-grams of 5 dimensions do not fit vectors of 9"):

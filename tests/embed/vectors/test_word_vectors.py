@@ -49,7 +49,7 @@ def test_a_relative_path_outlives_a_change_of_directory(run, monkeypatch):
 
 
 def test_a_sparse_run_opens_sparse(tmp_path):
-    one_hot(["a", "b", "c"]).save(tmp_path)
+    one_hot(["a", "b", "c"]).write(tmp_path)
     opened = load_vectors(tmp_path)
     assert scipy.sparse.issparse(opened.matrix)
     assert np.array_equal(opened.matrix.toarray(), np.eye(3))

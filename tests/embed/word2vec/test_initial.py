@@ -35,7 +35,7 @@ def buckets_of(words, ngrams=NGRAMS):
 @pytest.fixture
 def old(tmp_path):
     """A run of four words with contexts."""
-    WordVectors(OLD, normal(4, 6)).save(tmp_path)
+    WordVectors(OLD, normal(4, 6)).write(tmp_path)
     np.save(tmp_path / "contexts.npy", normal(4, 6) + 1)
     return load_vectors(tmp_path)
 
@@ -47,7 +47,7 @@ def old_ngrams(tmp_path):
     inputs = normal(4 + len(buckets), 6)
     starts, found = word_buckets(OLD, *NGRAMS)
     places = np.searchsorted(buckets, found)
-    WordVectors(OLD, composed_rows(inputs[:4], inputs[4:], starts, places)).save(tmp_path)
+    WordVectors(OLD, composed_rows(inputs[:4], inputs[4:], starts, places)).write(tmp_path)
     np.save(tmp_path / "inputs.npy", inputs)
     np.save(tmp_path / "buckets.npy", buckets)
     np.save(tmp_path / "contexts.npy", normal(4, 6))

@@ -54,7 +54,7 @@ def pretend(corpus: Corpus, options: Options, out: Path) -> Path:
     with new_artifact(out, maker, resume="work") as partial:
         chance = np.random.default_rng([options.seed, len(view.words)])
         matrix = chance.normal(size=(len(view.words), options.width)).astype(np.float32)
-        WordVectors(view.words, matrix, counts=view.counts).save(partial)
+        WordVectors(view.words, matrix, counts=view.counts).write(partial)
         settled = {**asdict(options), "epochs": 5}
         write_json(
             partial / "config.json", {"method": method, **settled, "text": corpus.text.to_json()}

@@ -143,7 +143,7 @@ def runs(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         matrix = np.random.default_rng(number).normal(size=(8, 4)).astype(np.float32)
-        WordVectors(words, matrix).save(folder)
+        WordVectors(words, matrix).write(folder)
         write_json(folder / "config.json", options_of("skipgram", **changed))
         write_json(folder / "provenance.json", {"corpus": "abc"})
     return [str(tmp_path / name) for name in made]
@@ -184,7 +184,7 @@ def test_english_sets_are_said_to_be_wrong_for_a_run_of_another_language(runs, t
     matrix = np.random.default_rng(1).normal(size=(308, 4)).astype(np.float32)
     (tmp_path / "fremd").mkdir()
     WordVectors([*words, "tiger", "cat", "king", "queen", "book", "library", "stock", "market"],
-                matrix, counts=np.arange(308, 0, -1)).save(tmp_path / "fremd")  # fmt: skip
+                matrix, counts=np.arange(308, 0, -1)).write(tmp_path / "fremd")  # fmt: skip
 
     done = command("compare", runs[0], tmp_path / "fremd", *named)
 
@@ -203,7 +203,7 @@ def test_words_without_counts_may_be_in_any_order_so_no_language_is_told(runs, t
         {"tiger", "cat", *(f"a{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300))}
     )
     (tmp_path / "listed").mkdir()
-    WordVectors(words, np.eye(len(words), 4, dtype=np.float32)).save(tmp_path / "listed")
+    WordVectors(words, np.eye(len(words), 4, dtype=np.float32)).write(tmp_path / "listed")
 
     done = command("compare", runs[0], tmp_path / "listed", "wordsim353")
 

@@ -32,7 +32,7 @@ def run(tmp_path):
     lines += ["\t".join(map(str, [w, d, "", "", *n])) for w, (d, *n) in CHANGES.items()]
     folder = tmp_path / "change"
     folder.mkdir()
-    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).save(folder)
+    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).write(folder)
     (folder / "change.tsv").write_text("\n".join(lines) + "\n")
     return WordVectors.open(folder)
 
@@ -61,7 +61,7 @@ def test_distances_and_frequencies_are_correlated_with_judgments(run, gold):
 def test_prototypes_and_pairs_are_both_scored(gold, tmp_path):
     folder = tmp_path / "contextual"
     folder.mkdir()
-    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).save(folder)
+    WordVectors(["a@1810"], np.ones((1, 2), np.float32)).write(folder)
     lines = ["word\tdistance\tpairs\tcount@1810\tcount@1960"]
     lines += ["plane_nn\t.9\t.2\t9\t9", "tree\t.1\t.4\t9\t8", "rag\t.3\t.3\t9\t9"]
     (folder / "change.tsv").write_text("\n".join(lines) + "\n")
@@ -99,7 +99,7 @@ def test_other_runs_are_not_scored(tiny, gold, tmp_path):
 def test_compare_scores_a_run_beside_one_that_has_none(run, gold, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    WordVectors(["plane", "tree"], np.eye(2, dtype=np.float32)).save(other)
+    WordVectors(["plane", "tree"], np.eye(2, dtype=np.float32)).write(other)
     results = json.loads(output("compare", run.path, other, gold, "--json"))["results"]
     found = {(Path(each["run"]).name, each["metric"]): each["score"] for each in results}
     assert found["change", "spearman"] == pytest.approx(0.8)
