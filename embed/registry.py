@@ -91,6 +91,9 @@ ESTIMATE_MLM = "firth.pretrain.training.dry_run:estimate_mlm"
 # ``module:name`` of the function ``(vectors, words, k)`` that finds neighbors with intervals
 NEIGHBOR_INTERVALS = "firth.embed.resampling.intervals:neighbor_intervals"
 
+# ``module:name`` of the function that opens vectors of any format, for modules that it imports
+LOAD_VECTORS = "firth.embed.formats.vector_files:load_vectors"
+
 # The "method" of a run (or "huggingface" for a Hugging Face folder) to a function
 # (run, device) -> ContextualEncoder.
 ENCODERS = {

@@ -1,6 +1,7 @@
 """Collocates: words that stand near a word, or in some documents, more often than elsewhere."""
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -176,7 +177,7 @@ class Collocates:
 
 
 def collocates(
-    corpus: Corpus,
+    corpus: Corpus | str | os.PathLike[str],
     query: str | None,
     *,
     measure: str = "log-odds",
@@ -197,7 +198,7 @@ def collocates(
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : Corpus, str or path
         All of its documents count. The first use indexes it.
     query : str, optional
         A word or phrase; None with ``versus_documents`` compares all of the text.
@@ -230,7 +231,7 @@ def collocates(
     """
     _check(query, measure, versus, versus_documents)
     require_at_least(1, window=window, words=words, min_count=min_count)
-    comparison = _Comparison(Search(corpus), query, window, versus, versus_documents)
+    comparison = _Comparison(Search(Corpus.open(corpus)), query, window, versus, versus_documents)
     every = comparison.totals()
     counts = comparison.counts(every)
     two = versus is not None or versus_documents is not None

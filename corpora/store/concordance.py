@@ -1,5 +1,6 @@
 """Concordances: occurrences of a word or phrase with the text around them."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class Concordance:
 
 
 def concordance(
-    corpus: Corpus,
+    corpus: Corpus | str | os.PathLike[str],
     query: str,
     *,
     lines: int = 100,
@@ -55,7 +56,7 @@ def concordance(
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : Corpus, str or path
         All of its documents are searched. The first use indexes it.
     query : str
         A word or phrase, normalized as the text was. ``*`` stands for any characters of a word,
@@ -105,7 +106,7 @@ def concordance(
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
     require_at_least(1, lines=lines, width=width, within=within)
     require_at_least(0, seed=seed)
-    search = Search(corpus)
+    search = Search(Corpus.open(corpus))
     if order == "text" and near is None and documents is None:
         n_found = search.count(query)
         if n_found is not None:  # do not look for more than what is shown

@@ -105,13 +105,14 @@ class Corpus:
         return html_table(["", ""], rows, f"Corpus {self.path}")
 
     @classmethod
-    def open(cls, path: str | Path) -> "Corpus":
+    def open(cls, path: "str | os.PathLike[str] | Corpus") -> "Corpus":
         """Open a corpus directory.
 
         Parameters
         ----------
-        path : str or Path
-            A directory made by ``build-corpus`` or :func:`build_corpus`.
+        path : str, path or Corpus
+            A directory made by ``build-corpus`` or :func:`build_corpus`. A corpus is returned as
+            it is.
 
         Returns
         -------
@@ -123,6 +124,8 @@ class Corpus:
         ArtifactError
             The directory is not a finished corpus, or has another format version.
         """
+        if isinstance(path, Corpus):
+            return path
         path = Path(path)
         if not is_corpus(path):
             missing = f"{path}: not a finished corpus; build one with `build_corpus()`"

@@ -1,5 +1,6 @@
 """Corpus statistics: sizes, frequent words, vocabulary growth, duplicates."""
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,12 @@ _PARTS = {  # of the bytes on disk, by the start of a file's name
 }
 
 
-def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
+def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -> dict[str, Any]:
     """Compute statistics of a corpus.
 
     Parameters
     ----------
-    corpus : Corpus
+    corpus : Corpus, str or path
         All documents are counted, held-out ones included.
     n_frequent : int
         Number of most frequent words to list.
@@ -41,6 +42,7 @@ def describe(corpus: Corpus, *, n_frequent: int = 20) -> dict[str, Any]:
         the same tokens as an earlier one), ``most_frequent`` and ``type_token_curve``, among
         others.
     """
+    corpus = Corpus.open(corpus)
     manifest = corpus.manifest
     tally = manifest["tally"]
     vocabulary = corpus.vocabulary

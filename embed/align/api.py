@@ -21,9 +21,9 @@ from firth.embed.align.pairs import (
     shared_pairs,
 )
 from firth.embed.align.retrieval import Precision, precision
-from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import nonzero_rows, unit_matrix
 from firth.embed.vectors.source import describe_source, refuse_not_finite
 from firth.embed.vectors.word_vectors import WordVectors, with_matrix
@@ -204,9 +204,7 @@ def align_vectors(
         raise SettingError("`words` cannot be combined with `dictionary`, whose pairs are all used")
     if test is not None and config.held_out is not None:
         raise SettingError("`held_out` cannot be combined with `test`, which is held out instead")
-    first, second = (
-        v if isinstance(v, WordVectors) else load_vectors(v, verified=True) for v in (a, b)
-    )
+    first, second = (opened(v, verified=True) for v in (a, b))
     _check_spaces(first, second, config.method)
     among = config.among or len(second)
     read: dict[str, DictionaryCounts] = {}

@@ -227,7 +227,7 @@ def _choose(
 ) -> Periods:
     """Open one or two corpora, and choose the documents of the periods."""
     present = [each for each in given if each is not None]
-    opened = [each if isinstance(each, Corpus) else Corpus.open(each) for each in present]
+    opened = [Corpus.open(each) for each in present]
     for each in opened:
         if each.sampled is not None:
             raise SettingError(f"{each.path}: is a sample; pass the whole corpus")

@@ -18,6 +18,7 @@ from firth.embed.contextual.pooling import MASKING, parse_layers
 from firth.embed.protocols import ContextualEncoder, JoinableEncoder, StaticVectors
 from firth.embed.runs.run import Run
 from firth.embed.vectors.neighbors import Neighbor, nearest_to
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -50,7 +51,7 @@ class ContextAnswer:
 
 def nearest_in_context(
     run: str | os.PathLike[str],
-    vectors: WordVectors,
+    vectors: WordVectors | str | os.PathLike[str],
     contexts: Sequence[str],
     k: int = 10,
     *,
@@ -63,7 +64,7 @@ def nearest_in_context(
     ----------
     run : str or Path
         A run with an encoder, or pooled from one.
-    vectors : WordVectors
+    vectors : WordVectors, str or path
         The vectors of that run.
     contexts : sequence of str
         Sentences with one or more words in square brackets.
@@ -87,7 +88,8 @@ def nearest_in_context(
     SettingError
         If a context has no bracketed word, or the encoder has no such layer.
     """
-    return nearest_in_space(open_encoder(run, device), run, vectors, contexts, k, layers=layers)
+    encoder, static = open_encoder(run, device), opened(vectors)
+    return nearest_in_space(encoder, run, static, contexts, k, layers=layers)
 
 
 def nearest_in_space(

@@ -40,7 +40,7 @@ def pool_run(
     config: PoolConfig,
     out: str | Path,
     *,
-    corpus: "Corpus | None" = None,
+    corpus: "Corpus | str | Path | None" = None,
     device: str = "auto",
     memory: str | None = None,
     force: bool = False,
@@ -57,7 +57,7 @@ def pool_run(
         Source, layers and vocabulary.
     out : str or Path
         The run to make.
-    corpus : Corpus, optional
+    corpus : Corpus, str or Path, optional
         Its words get vectors and its sentences are read; by default the encoder's training
         corpus. Required for a Hugging Face folder.
     device : {'auto', 'cpu', 'cuda', 'mps'}
@@ -100,6 +100,10 @@ def pool_run(
     if corpus is None:
         corpus = Run.open(source).corpus()
         corpus.verify()
+    elif isinstance(corpus, str | Path):
+        from firth.corpora.store.corpus import Corpus  # imports numba
+
+        corpus = Corpus.open(corpus)
     _refuse_other_text(corpus, source)
     large = pooling_scratch(source, corpus, config, memory, out.absolute().parent)
     options, mark = dataclasses.asdict(config), encoder_fingerprint(source)

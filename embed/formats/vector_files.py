@@ -31,6 +31,7 @@ from firth.embed.formats.reading import open_source
 from firth.embed.formats.text import is_number, not_a_number, read_text, write_text
 from firth.embed.formats.word2vec_binary import read_binary, write_binary
 from firth.embed.vectors.int8_rows import CODES
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
 
 FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
@@ -171,7 +172,7 @@ def detect(start: bytes, path: Path) -> tuple[str, int | None, int]:
 
 
 def write_vectors(
-    vectors: WordVectors,
+    vectors: WordVectors | str | os.PathLike[str],
     out: str | Path,
     format: str,
     *,
@@ -184,7 +185,7 @@ def write_vectors(
 
     Parameters
     ----------
-    vectors : WordVectors
+    vectors : WordVectors, str or path
         The vectors to write.
     out : str or Path
         A file; a folder for ``projector`` and ``int8``.
@@ -211,20 +212,21 @@ def write_vectors(
     >>> file.read_text()
     'king 1 1 1\\n'
     """
+    source: WordVectors = opened(vectors)
     out = Path(out)
     formats = FORMATS + RUN_FORMATS
     if format not in formats:
         raise SettingError(f"format must be one of {', '.join(formats)}, got {format!r}")
-    note_zeros(vectors, str(out))
+    note_zeros(source, str(out))
     if format == "gensim":
-        write_gensim(vectors, out, force)
+        write_gensim(source, out, force)
     elif format == "int8":
-        write_int8_run(vectors, out, force)
+        write_int8_run(source, out, force)
     else:
         files = (VECTORS, METADATA) if format == "projector" else ()
         with atomic_output(out, force, files) as partial:
-            _WRITERS[format](vectors, partial)
-    note(f"{out}: {len(vectors)} vectors of {vectors.dim} dimensions, {format}")
+            _WRITERS[format](source, partial)
+    note(f"{out}: {len(source)} vectors of {source.dim} dimensions, {format}")
 
 
 _READERS: dict[str, Callable[[Path], WordVectors]] = {

@@ -20,10 +20,10 @@ from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.cache import cache_folder, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
-from firth.embed.formats.vector_files import load_vectors
 from firth.embed.query.graph import Graph, is_graph, require_usearch
 from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
 from firth.embed.vectors.neighbors import Neighbors, named, unit_queries
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import best_rows, top_rows, unit_rows
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
@@ -216,7 +216,7 @@ def _check_graph(path: Path, vectors: WordVectors, about: dict[str, Any]) -> Non
 
 def _opened(run: str | Path | WordVectors) -> WordVectors:
     """Return the vectors of a run; raise if they cannot have an index."""
-    vectors = run if isinstance(run, WordVectors) else load_vectors(run)
+    vectors = opened(run)
     if not is_dense(vectors.matrix):
         raise SettingError(f"{vectors.name}: has sparse vectors, which are not indexed")
     if vectors.path is None or not (vectors.path / CHECKSUMS).is_file():

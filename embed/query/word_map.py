@@ -1,6 +1,7 @@
 """Words on a plane: the two principal components of their vectors."""
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.neighbors import unit_queries
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import WordVectors
 
 LEAST = 3  # words; any two lie on a line
@@ -62,7 +64,7 @@ class WordMap:
 
 
 def map_words(
-    vectors: StaticVectors,
+    vectors: StaticVectors | str | os.PathLike[str],
     words: Sequence[str],
     groups: Sequence[str | None] | None = None,
     *,
@@ -80,8 +82,8 @@ def map_words(
 
     Parameters
     ----------
-    vectors : StaticVectors
-        Dense or sparse.
+    vectors : StaticVectors, str or path
+        Dense or sparse; a path is that of a run or of a file of vectors.
     words : sequence of str
         At least :data:`LEAST` words with a vector, composed vectors included.
     groups : sequence of str or None, optional
@@ -119,7 +121,8 @@ def map_words(
     distinct = list(dict.fromkeys(words))
     if len(distinct) < LEAST:
         raise SettingError(f"a map needs at least {LEAST} words, got {len(distinct)}; pass more")
-    units, _ = unit_queries(vectors, distinct)
+    static = opened(vectors)
+    units, _ = unit_queries(static, distinct)
     if not isinstance(units, np.ndarray):
         units = units[:, units.getnnz(axis=0) > 0].toarray()  # all other dimensions are zero
     zero = [word for word, unit in zip(distinct, units, strict=True) if not unit.any()]
@@ -140,12 +143,12 @@ def map_words(
     if resamples is not None:
         from firth.embed.resampling.intervals import covariances  # compiles kernels
 
-        if not isinstance(vectors, WordVectors):
+        if not isinstance(static, WordVectors):
             raise SettingError("`resamples` needs a run; pass the vectors of one")
         axes = np.zeros((right.shape[1], 2))
         axes[:, :n_axes] = (right[:n_axes] * signs[:n_axes, None]).T
         found = covariances(
-            vectors, distinct, axes, resamples=resamples, unit=unit, corpora=corpora
+            static, distinct, axes, resamples=resamples, unit=unit, corpora=corpora
         )
         ellipses = [None if each is None else Ellipse.of(each) for each in found]
     first, second = [*(variance / variance.sum()), 0.0][:2]

@@ -12,7 +12,6 @@ from firth.corpora.artifacts.provenance import now
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
-from firth.embed.formats.vector_files import load_vectors
 from firth.embed.refine.config import RefineConfig
 from firth.embed.refine.retrofit import ROUNDS, read_related, retrofit
 from firth.embed.refine.steps import (
@@ -25,6 +24,7 @@ from firth.embed.refine.steps import (
 )
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import nonzero_rows, unit_matrix
 from firth.embed.vectors.source import describe_source, refuse_not_finite
 from firth.embed.vectors.word_vectors import WordVectors, with_matrix
@@ -102,7 +102,7 @@ def refine_vectors(
     config, started = config_of(config, RefineConfig), now()
     if out is not None:
         refuse_existing(Path(out), force)
-    source = vectors if isinstance(vectors, WordVectors) else load_vectors(vectors, verified=True)
+    source = opened(vectors, verified=True)
     _check(source, config, related is not None, out)
     made, steps = _refined(source, config, related)
     _note_left_out(source)

@@ -136,12 +136,12 @@ def parse_budget(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: str | Path) -> Study:
     """Read a settings file.
 
     Parameters
     ----------
-    path : Path
+    path : str or Path
         TOML with ``sources``, ``methods``, ``budget``, ``words`` and a table of options per
         command. Paths in it are relative to the current directory.
 
@@ -164,7 +164,7 @@ def read_study(path: Path) -> Study:
     '2h'
     """
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        read = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # bad TOML or UTF-8, huge integers, deep nesting

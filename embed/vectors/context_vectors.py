@@ -5,20 +5,23 @@ Learned from Word Embeddings", section 3.3: cosines of the sums combine first-or
 similarity (words that occur together) with second-order similarity (words in similar contexts).
 """
 
+import os
+
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import require_room
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors, with_matrix
 
 
-def with_contexts(vectors: WordVectors) -> WordVectors:
+def with_contexts(vectors: WordVectors | str | os.PathLike[str]) -> WordVectors:
     """Add the context vector of each word to its word vector.
 
     Parameters
     ----------
-    vectors : WordVectors
-        Vectors of skip-gram or CBOW with negative sampling, from a run or just trained.
+    vectors : WordVectors, str or path
+        Vectors of skip-gram or CBOW with negative sampling: their run, or just trained.
 
     Returns
     -------
@@ -32,14 +35,15 @@ def with_contexts(vectors: WordVectors) -> WordVectors:
     ArtifactError
         If they are damaged.
     """
-    contexts = vectors.contexts
+    source: WordVectors = opened(vectors)
+    contexts = source.contexts
     if contexts is None:
         raise SettingError(
-            f"`add_contexts`: {vectors.name} has no context vectors ({CONTEXTS}); only runs of "
+            f"`add_contexts`: {source.name} has no context vectors ({CONTEXTS}); only runs of "
             "skip-gram and CBOW with negative sampling have them"
         )
-    what = f"{vectors.name}: the sum with context vectors"
-    require_room(4 * len(vectors) * vectors.dim, what, "leave out `add_contexts`")
+    what = f"{source.name}: the sum with context vectors"
+    require_room(4 * len(source) * source.dim, what, "leave out `add_contexts`")
     # np.add reads both mapped files once and allocates only the sums
-    sums = np.add(np.asarray(vectors.matrix), np.asarray(contexts))
-    return with_matrix(vectors, sums, vectors.name)
+    sums = np.add(np.asarray(source.matrix), np.asarray(contexts))
+    return with_matrix(source, sums, source.name)

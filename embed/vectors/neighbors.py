@@ -1,5 +1,6 @@
 """Nearest words, similarities and analogies of dense or sparse vectors; exact, not approximate."""
 
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.text.spelling import did_you_mean
 from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
 
 METHODS = ("3cosadd", "3cosmul")
@@ -34,13 +36,15 @@ class Neighbors(list[Neighbor]):
         return html_table(Neighbor._fields, self)
 
 
-def nearest(vectors: StaticVectors, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
+def nearest(
+    vectors: StaticVectors | str | os.PathLike[str], words: str | Sequence[str], k: int = 10
+) -> list[Neighbors]:
     """Find the words nearest to each of some words by cosine.
 
     Parameters
     ----------
-    vectors : StaticVectors
-        Dense or sparse.
+    vectors : StaticVectors, str or path
+        Dense or sparse; a path is that of a run or of a file of vectors.
     words : str or sequence of str
         One or several words that have a vector, possibly composed of n-grams. Several are
         answered in one pass over the matrix.
@@ -64,8 +68,9 @@ def nearest(vectors: StaticVectors, words: str | Sequence[str], k: int = 10) -> 
     >>> nearest(vectors, ["a"], k=1)
     [[Neighbor(word='b', score=0.6)]]
     """
+    source: StaticVectors = opened(vectors)
     words = [words] if isinstance(words, str) else words
-    return nearest_to(vectors, *unit_queries(vectors, words), k)
+    return nearest_to(source, *unit_queries(source, words), k)
 
 
 def nearest_to(
@@ -78,13 +83,13 @@ def nearest_to(
     return [named(vectors, rows, scores) for rows, scores in found]
 
 
-def similarity(vectors: StaticVectors, a: str, b: str) -> float:
+def similarity(vectors: StaticVectors | str | os.PathLike[str], a: str, b: str) -> float:
     """Compute the cosine of two words.
 
     Parameters
     ----------
-    vectors : StaticVectors
-        Dense or sparse.
+    vectors : StaticVectors, str or path
+        Dense or sparse; a path is that of a run or of a file of vectors.
     a, b : str
         Words that have a vector.
 
@@ -98,12 +103,17 @@ def similarity(vectors: StaticVectors, a: str, b: str) -> float:
     UnknownWordError
         If a word has no vector; the message suggests close spellings.
     """
-    units, _ = unit_queries(vectors, [a, b])
+    units, _ = unit_queries(opened(vectors), [a, b])
     return float(np.clip(exact_products(units[:1], units[1:])[0, 0], -1.0, 1.0))
 
 
 def analogy(
-    vectors: StaticVectors, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd"
+    vectors: StaticVectors | str | os.PathLike[str],
+    a: str,
+    b: str,
+    c: str,
+    k: int = 10,
+    method: str = "3cosadd",
 ) -> Neighbors:
     """Answer "a is to b as c is to which word?".
 
@@ -115,8 +125,8 @@ def analogy(
 
     Parameters
     ----------
-    vectors : StaticVectors
-        Dense or sparse.
+    vectors : StaticVectors, str or path
+        Dense or sparse; a path is that of a run or of a file of vectors.
     a, b, c : str
         Words that have a vector; they are excluded from the answers.
     k : int
@@ -138,14 +148,15 @@ def analogy(
     """
     if method not in METHODS:
         raise SettingError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    units, rows = unit_queries(vectors, [a, b, c])
+    source: StaticVectors = opened(vectors)
+    units, rows = unit_queries(source, [a, b, c])
     without = [[row for row in rows if row is not None]]
     if method == "3cosadd":
         target = unit_length(units[1:2] - units[:1] + units[2:])
-        [found] = top_rows(vectors.matrix, target, k, exclude=without)
+        [found] = top_rows(source.matrix, target, k, exclude=without)
     else:
-        [found] = top_rows(vectors.matrix, units, k, exclude=without, combine=multiplied)
-    return named(vectors, *found)
+        [found] = top_rows(source.matrix, units, k, exclude=without, combine=multiplied)
+    return named(source, *found)
 
 
 def unit_queries(vectors: StaticVectors, words: Sequence[str]) -> tuple[Any, list[int | None]]:

@@ -24,6 +24,7 @@ from firth.embed.vectors.int8_rows import CODES, Int8Rows, is_dense, open_int8, 
 from firth.embed.vectors.neighbors import (
     Neighbors,
     analogy,
+    known_word,
     nearest,
     nearest_to,
     similarity,
@@ -57,6 +58,11 @@ class WordVectors:
     ``len``, iteration and ``in`` refer to the vocabulary. ``vectors["king"]`` also composes
     vectors of unseen words from n-grams or pieces if there are any. Where a function takes a run,
     it also takes the vectors opened from that run. Do not change the arrays.
+
+    ``vectors["King"]``, ``in``, ``nearest``, ``similarity`` and ``analogy`` take a word as the
+    vocabulary spells it; only if there is none, they read it as the command line does, by
+    :meth:`words`: split and normalized like the corpus, or in another case. :meth:`row`,
+    :meth:`vector`, :meth:`rows` and ``word in vectors.vocabulary`` are for exact words.
 
     Vectors of a run are pickled and copied by its path, as long as the run is there and unchanged;
     all others, and those of :meth:`in_memory`, by value.
@@ -258,7 +264,7 @@ class WordVectors:
         return iter(self.vocabulary)
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self.row(word) is not None
+        return isinstance(word, str) and self.row(known_word(self, word)) is not None
 
     def __getitem__(self, word: str | Sequence[str]) -> np.ndarray:
         # returns float32 (D,) for a word, (n, D) for several
@@ -614,9 +620,7 @@ def _opened_again(run: str, name: str, checksums: bytes | None) -> WordVectors:
     """Unpickle vectors of a run; raise if it has changed."""
     vectors = WordVectors.open(run)
     if vectors._checksums != checksums:
-        raise ArtifactError(
-            f"{run}: has changed since its vectors were pickled; pickle them again"
-        )
+        raise ArtifactError(f"{run}: has changed since its vectors were pickled; pickle them again")
     vectors.name = name
     return vectors
 
