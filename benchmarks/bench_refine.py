@@ -37,7 +37,12 @@ from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.statistics.significance import paired
 from firth.embed.compare.tasks.sentences.pooling_probes import train_mean_probe
-from firth.embed.contextual.sif import sif_weights, weighted, without_common
+from firth.embed.contextual.sif import (
+    common_direction,
+    sif_weights,
+    weighted,
+    without_direction,
+)
 from firth.embed.refine.steps import Moments, apply, moments
 from firth.embed.vectors.search import unit_length, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
@@ -323,7 +328,8 @@ def sentence_means(vectors: WordVectors, texts: Sequence[str]) -> dict[str, np.n
     for name, of_words in (("mean", np.ones_like(weights)), ("weighted mean", weights)):
         known = [weighted(vectors, of_words, each) for each in words]
         found[name] = np.array([k.sum(axis=0) / max(len(k), 1) for k in known], np.float32)
-    found["SIF"] = without_common(found["weighted mean"])
+    means = found["weighted mean"]
+    found["SIF"] = without_direction(means, common_direction(means))
     return found
 
 

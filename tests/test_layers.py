@@ -59,6 +59,7 @@ pretrain.training pretrain.inference
 pretrain.huggingface
 pretrain.train
 pretrain.commands
+sklearn
 cli
 __main__
 """

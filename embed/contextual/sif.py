@@ -73,7 +73,7 @@ def sif_file(
             )
         form = Form(out.suffix, "sentence")
         with Writer(partial, form, vectors.dim) as writer:
-            rows = without_common(found)[:, None]
+            rows = without_direction(found, common_direction(found))[:, None]
             for first in range(0, len(texts), words_at_once):
                 some = slice(first, first + words_at_once)
                 writer.add(texts[some], rows_of(texts[some], list(rows[some]), form))
@@ -105,9 +105,14 @@ def weighted(vectors: WordVectors, weights: np.ndarray, words: Sequence[str]) ->
     return np.array(found).reshape(-1, vectors.dim)
 
 
-def without_common(lines: np.ndarray) -> np.ndarray:
-    """Subtract from each line its projection on the first right singular vector of all."""
-    # lines: float32 (n, D), not centered; returns float32 (n, D)
+def common_direction(lines: np.ndarray) -> np.ndarray:
+    """Return the first right singular vector of all lines, not centered, float64 (D,)."""
+    # lines: float32 (n, D)
     exact = lines.astype(np.float64)
-    common = np.linalg.eigh(exact.T @ exact)[1][:, -1]
+    return np.asarray(np.linalg.eigh(exact.T @ exact)[1][:, -1])
+
+
+def without_direction(lines: np.ndarray, common: np.ndarray) -> np.ndarray:
+    """Subtract from each line its projection on a direction, float32 (n, D)."""
+    exact = lines.astype(np.float64)
     return np.asarray(exact - np.outer(exact @ common, common), np.float32)

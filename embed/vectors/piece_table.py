@@ -106,8 +106,8 @@ class PieceTable:
 
         if not isinstance(self.pieces, Pieces):
             raise SettingError(
-                f"{self.name}: pieces of other programs are not stored in runs; write_vectors writes "
-                "the words"
+                f"{self.name}: pieces of other programs are not stored in runs; write_vectors "
+                "writes the words"
             )
         save_pieces(self.pieces, run / TOKENIZER)
         save_array(run / PIECE_VECTORS, self.rows)

@@ -3,8 +3,8 @@
 import os
 import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ CONTEXTS = "contexts.npy"
 CENTERS = "centers.npy"  # of joined vectors, see firth.embed.contextual.joined
 UNTRAINED = "untrained.npy"  # last columns of what an encoder pools before its training
 _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
+_REMEMBERED = 1 << 16  # spellings
 
 
 class WordVectors:
@@ -463,7 +464,7 @@ class WordVectors:
         for whole in (text, "_".join(parts))[: 2 if len(parts) > 1 else 1]:
             if (word := self._as_spelled(whole)) is not None:
                 return [word]
-        return [self._as_spelled(word) or word for word in words]
+        return [self._spelling(word) or word for word in words]
 
     def nearest(self, word: str | np.ndarray, k: int = 10) -> Neighbors:
         """Find the words nearest to a word or a vector by cosine.
@@ -604,6 +605,11 @@ class WordVectors:
                 return form
         row = self._folded.row(text)
         return None if row is None else self.vocabulary[row]
+
+    @cached_property
+    def _spelling(self) -> Callable[[str], str | None]:
+        """:meth:`_as_spelled`, which remembers words, as texts repeat them."""
+        return lru_cache(_REMEMBERED)(self._as_spelled)
 
     @cached_property
     def _folded(self) -> FoldedWords:
