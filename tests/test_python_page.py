@@ -70,6 +70,16 @@ def test_only_public_names_are_listed_and_all_are_importable_by_star():
         firth.train_glove  # noqa: B018
 
 
+def test_functions_that_take_vectors_or_a_corpus_take_a_path():
+    for name in PUBLIC:
+        function = getattr(firth, name)
+        spec = inspect.signature(function).parameters if inspect.isfunction(function) else {}
+        for parameter in spec.values():
+            kind = str(parameter.annotation)
+            if re.search("WordVectors|StaticVectors|Corpus", kind):
+                assert re.search(r"\bstr\b|TextSource", kind), f"{name}({parameter})"
+
+
 @pytest.mark.process
 def test_importing_firth_imports_nothing_slow():
     slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}

@@ -5,6 +5,7 @@ import fnmatch
 import io
 import json
 import os
+import pickle
 import unicodedata
 
 import numpy as np
@@ -18,10 +19,12 @@ from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
+from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.occurrences import INDEX, Occurrences
 from firth.corpora.store.search import Hits, Search
+from firth.corpora.store.statistics import describe
 from tests.corpora.store.searched import documents_of, occurrences_of, searched_corpus
 
 
@@ -46,6 +49,20 @@ def found_by(corpus, query):
     owners = search.documents_of(hits.starts)
     return list(zip(owners.tolist(), (hits.starts - search.document_starts[owners]).tolist(),
                     strict=True))  # fmt: skip
+
+
+def test_a_corpus_is_taken_by_its_path_and_pickled_by_it(corpus):
+    word = corpus.vocabulary[0]
+    corpus.shards  # noqa: B018 - which are not pickled
+    again = pickle.loads(pickle.dumps(corpus))  # noqa: S301
+    for given in (str(corpus.path), corpus.path, again):
+        assert concordance(given, word) == concordance(corpus, word)
+        assert collocates(given, word) == collocates(corpus, word)
+        assert describe(given) == describe(corpus)
+    assert len(pickle.dumps(corpus)) < 1000
+    sample = corpus.sample(corpus.training_tokens // 2, seed=2)
+    fingerprints = [pickle.loads(pickle.dumps(sample)).fingerprint, sample.fingerprint]  # noqa: S301
+    assert len(set(fingerprints)) == 1
 
 
 def test_the_index_has_the_positions_of_every_type_in_order(corpus):

@@ -1,7 +1,9 @@
 """WordVectors: round trips, and errors for damaged runs."""
 
+import copy
 import json
 import os
+import pickle
 import sys
 import unicodedata
 from types import SimpleNamespace
@@ -444,3 +446,78 @@ def test_a_query_of_several_words_is_answered_with_close_spellings():
         find_word(vectors, "xã hộ")
     with pytest.raises(UnknownWordError, match="pass single words"):
         find_word(vectors, "a sentence of other words")
+
+
+def again(pickled):
+    return pickle.loads(pickle.dumps(pickled))  # noqa: S301
+
+
+def test_vectors_of_a_run_are_pickled_and_copied_by_its_path(with_subwords):
+    opened = WordVectors.open(with_subwords)
+    opened.row("sea")
+    for copied in (again(opened), copy.deepcopy(opened)):
+        assert (copied.path, copied.name) == (opened.path, opened.name)
+        assert isinstance(copied.matrix, np.memmap)
+        np.testing.assert_array_equal(copied["riv"], opened["riv"])
+    assert len(pickle.dumps(opened)) < 1000
+
+
+def test_vectors_that_are_in_no_run_any_more_are_pickled_by_value(with_subwords):
+    opened = WordVectors.open(with_subwords)
+    write_json(with_subwords / "checksums.json", {"changed": ""})  # another run in its place
+    copied = again(opened)
+    assert (copied.path, list(copied)) == (None, list(opened))
+    np.testing.assert_array_equal(copied["riv"], opened["riv"])
+    alone = copy.deepcopy(copied)
+    alone.matrix[0] = 0
+    assert copied.matrix[0].any()
+
+
+def test_a_run_that_changed_after_pickling_is_refused(run):
+    pickled = pickle.dumps(WordVectors.open(run))
+    write_json(run / "checksums.json", {"changed": ""})
+    with pytest.raises(ArtifactError) as refusal:
+        pickle.loads(pickled)  # noqa: S301
+    message = f"{run}: has changed since its vectors were pickled; pickle them again"
+    assert str(refusal.value) == message
+
+
+def test_saved_vectors_are_a_run_with_all_that_they_had(with_subwords, tmp_path):
+    np.save(with_subwords / CONTEXTS, np.ones((3, 5), np.float32))
+    opened = WordVectors.open(with_subwords)
+    for number, vectors in enumerate((opened, opened.in_memory())):
+        saved = vectors.save(str(tmp_path / f"saved{number}"))
+        assert (tmp_path / f"saved{number}" / "checksums.json").is_file()
+        assert list(saved) == list(opened)
+        np.testing.assert_array_equal(saved.matrix, opened.matrix)
+        np.testing.assert_array_equal(saved["riv"], opened["riv"])
+        np.testing.assert_array_equal(saved.contexts, opened.contexts)
+        # own rows are differences of float32 sums
+        written = np.load(tmp_path / f"saved{number}" / "inputs.npy")
+        np.testing.assert_allclose(written, np.load(with_subwords / "inputs.npy"), atol=1e-5)
+
+
+def test_saved_vectors_keep_the_text_settings(vectors, tmp_path):
+    settings = TextSettings(keep_case=True)
+    made = WordVectors(list(vectors), vectors.matrix, text=settings, counts=vectors.counts)
+    saved = made.save(tmp_path / "saved")
+    assert saved.text == settings
+    np.testing.assert_array_equal(saved.counts, vectors.counts)
+    for place, error, message in (
+        (tmp_path / "saved", ArtifactError, "already exists"),
+        (saved.path, SettingError, "is the run of these vectors; choose another `out`"),
+    ):
+        with pytest.raises(error, match=message):
+            (made if error is ArtifactError else saved).save(place)
+
+
+def test_words_are_found_exactly_first_then_as_they_are_read():
+    vectors = WordVectors(["us", "US", "virus"], np.eye(3, dtype=np.float32))
+    assert [vectors[word].argmax() for word in ("us", "US", "Virus", "VIRUS")] == [0, 1, 2, 2]
+    assert [word in vectors for word in ("US", "Virus", "viruses", 1)] == [True, True, False, False]
+    assert vectors.similarity("Virus", "virus") == 1.0
+    assert [near.word for near in vectors.nearest("Us", 1)] == ["US"]
+    # exact words only
+    assert [vectors.row(word) for word in ("US", "Virus")] == [1, None]
+    assert vectors.vector("Virus") is None
+    assert "Virus" not in vectors.vocabulary
