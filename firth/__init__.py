@@ -20,6 +20,7 @@ if not os.path.isdir(os.path.join(__path__[0], "corpora")):  # Git on Windows wr
     )
 
 from firth.corpora.common.errors import needed_packages
+from firth.corpora.common.keywords import with_suggestions
 from firth.corpora.common.openmp import set_wait_policy
 
 set_wait_policy()  # before anything imports torch
@@ -30,4 +31,5 @@ _lazy_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> object:
     with needed_packages(f"firth.{name}"):
-        return _lazy_name(name)
+        globals()[name] = found = with_suggestions(_lazy_name(name), name)
+    return found
