@@ -163,7 +163,7 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if self.weighting == "tfidf":
             return np.log((1 + self._size) / (1 + counts)) + 1
         size = self._size
-        if self.vectors_.counts is not None:
+        if self.vectors_.counts is not None and self.vectors_.counts.any():
             numbers = [self.vectors_.row(word) for word in words]
             counts = np.array([0 if row is None else self.vectors_.counts[row] for row in numbers])
             size = self.vectors_.counts.sum()

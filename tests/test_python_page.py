@@ -80,6 +80,23 @@ def test_functions_that_take_vectors_or_a_corpus_take_a_path():
                 assert re.search(r"\bstr\b|TextSource", kind), f"{name}({parameter})"
 
 
+NO_TABLES = {  # they show a picture, one line or a number
+    "ContextualEncoder", "NeighborIndex", "Path", "Picture", "SentenceAttention", "Study",
+    "TrainedEncoder", "float", "list", "str",
+}  # fmt: skip
+
+
+def test_results_are_shown_as_tables():
+    for name in PUBLIC:
+        if inspect.isfunction(function := getattr(firth, name)):
+            kind = inspect.signature(function).return_annotation
+            if kind is not None and kind.__name__ not in NO_TABLES:
+                assert hasattr(kind, "_repr_html_"), name
+                assert hasattr(kind, "to_pandas") or kind.__name__ in ("Corpus", "StudyResult"), (
+                    name
+                )
+
+
 @pytest.mark.process
 def test_importing_firth_imports_nothing_slow():
     slow = {"numpy", "scipy", "torch", "gensim", "numba", "sklearn", "tokenizers", "rich", "click"}

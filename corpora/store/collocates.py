@@ -4,10 +4,12 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
+from firth.corpora.common.display import Table, record_of
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.concordance import require_at_least
 from firth.corpora.store.corpus import Corpus
@@ -163,8 +165,8 @@ class Collocate:
     high: float
 
 
-@dataclass(frozen=True)
-class Collocates:
+@dataclass(frozen=True, repr=False)
+class Collocates(Table):
     """The words of the highest scores, and of the lowest if two texts are compared."""
 
     measure: str
@@ -174,6 +176,11 @@ class Collocates:
     n_other: int
     unit: str  # of text, by which intervals are made
     interval_of: str  # log odds ratio, log-dice or ppmi
+
+    _columns = tuple(Collocate.__dataclass_fields__)
+
+    def _records(self) -> list[dict[str, Any]]:
+        return list(map(record_of, self.rows + self.lowest))
 
 
 def collocates(

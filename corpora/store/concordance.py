@@ -3,9 +3,11 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.fields import citation, cited_fields, documents_where
@@ -30,13 +32,28 @@ class Line:
     fields: dict[str, str]  # kept fields of the document
     citation: str  # where it is from, by some of the fields
 
+    def __str__(self) -> str:
+        return f"{self.left} {self.found} {self.right}".strip()
 
-@dataclass(frozen=True)
-class Concordance:
+
+@dataclass(frozen=True, repr=False)
+class Concordance(Table):
     """Some lines of all that were found."""
 
     lines: list[Line]
     n_found: int
+
+    _columns = ("left", "found", "right", "document", "source", "record", "token")
+    _right = ("left",)
+
+    def __repr__(self) -> str:
+        return f"<Concordance: {len(self.lines):,} of {self.n_found:,} lines>"
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {name: getattr(line, name) for name in self._columns} | line.fields
+            for line in self.lines
+        ]
 
 
 def concordance(
@@ -106,7 +123,8 @@ def concordance(
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
     require_at_least(1, lines=lines, width=width, within=within)
     require_at_least(0, seed=seed)
-    search = Search(Corpus.open(corpus))
+    opened = Corpus.open(corpus)
+    search = Search(opened)
     if order == "text" and near is None and documents is None:
         n_found = search.count(query)
         if n_found is not None:  # do not look for more than what is shown
@@ -116,7 +134,7 @@ def concordance(
     if near is not None:
         hits = search.near(hits, search.find(near), within)
     if documents is not None:
-        chosen = documents_where(corpus, documents)
+        chosen = documents_where(opened, documents)
         hits = hits[chosen[search.documents_of(hits.starts)]]
     shown = _choose(search, hits, lines, order, seed)
     return Concordance(lines_of(search, shown, width, cite), len(hits))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.corpora.common.display import Table
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.view_kernels import count_new_types, hash_parts
 from firth.corpora.store.vocabulary import PRUNED, Vocabulary
@@ -22,7 +23,17 @@ _PARTS = {  # of the bytes on disk, by the start of a file's name
 }
 
 
-def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -> dict[str, Any]:
+class Described(Table, dict[str, Any]):
+    """Statistics of a corpus: JSON, whose numbers and texts are shown as a table."""
+
+    __repr__ = dict.__repr__
+
+    def _records(self) -> list[dict[str, Any]]:
+        plain = {name: value for name, value in self.items() if not isinstance(value, dict | list)}
+        return [{"statistic": name, "value": value} for name, value in plain.items()]
+
+
+def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -> Described:
     """Compute statistics of a corpus.
 
     Parameters
@@ -34,8 +45,8 @@ def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -
 
     Returns
     -------
-    dict
-        JSON with ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``,
+    Described
+        A dict, JSON with ``documents``, ``paragraphs``, ``sentences``, ``tokens``, ``types``,
         ``hapaxes`` (types that occur once), ``type_token_ratio``, ``on_disk`` (bytes by part,
         ``ids`` for one), ``bytes`` (those that were read), ``unknown_bytes`` (share of
         bytes dropped, including U+FFFD from replacement), ``duplicate_lines`` (paragraphs with
@@ -48,7 +59,7 @@ def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -
     vocabulary = corpus.vocabulary
     n_frequent = min(n_frequent, len(vocabulary))
     sizes = ("documents", "paragraphs", "sentences", "tokens", "types")
-    return {
+    found = {
         "path": str(corpus.path),
         "fingerprint": corpus.fingerprint,
         **{name: manifest[name] for name in sizes},
@@ -69,6 +80,7 @@ def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -
         "most_frequent": [_word(vocabulary, each) for each in range(n_frequent)],
         "type_token_curve": type_token_curve(corpus),
     }
+    return Described(found)
 
 
 def bytes_by_part(directory: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import html_table
+from firth.corpora.common.display import Table, record_of
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
@@ -33,7 +33,7 @@ _HELD_OUT = 0.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Aligned:
+class Aligned(Table):
     """Two spaces in one, made by :func:`align_vectors`; notebooks show its precision.
 
     Attributes
@@ -55,10 +55,8 @@ class Aligned:
     def __repr__(self) -> str:
         return f"<Aligned {self.about['a']['path']} in the space of {self.about['b']['path']}>"
 
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        rows = [list(asdict(each).values()) for each in self.precision]
-        return html_table(("retrieval", "at", "precision", "low", "high"), rows, repr(self)[1:-1])
+    def _records(self) -> list[dict[str, Any]]:
+        return list(map(record_of, self.precision))
 
     def to_json(self) -> dict[str, Any]:
         """Return all but the vectors: ``about``, with the list ``precision``."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.corpora.common.display import Table, TableList
 from firth.corpora.common.errors import UnknownWordError
 from firth.corpora.store.concordance import Line
 from firth.corpora.text.spelling import spelled_row
@@ -79,8 +80,8 @@ class ChangedWord:
     missing: str | None = None  # why it was not compared
 
 
-@dataclass(frozen=True, eq=False)
-class WordChanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class WordChanges(Table):
     """The change of words between periods, made by :func:`firth.word_changes`.
 
     Attributes
@@ -115,6 +116,17 @@ class WordChanges:
     config: ChangeConfig
     periods: Periods
     recipe: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<WordChanges: {len(self.table):,} words in {', '.join(self.names)}>"
+
+    def _records(self) -> list[dict[str, Any]]:
+        columns = {
+            name: [float(c or "nan") if name != "word" and isinstance(c, str) else c for c in cells]
+            for name, cells in self.table.columns().items()
+        }
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     @property
     def names(self) -> list[str]:
@@ -191,13 +203,13 @@ class WordChanges:
         lines = sentences_of(self.periods, names, sentences, self.config.seed, cite)
         sampled = dict(zip(names, lines, strict=True))
         nothing: list[Any] = [[] for _ in self.names]
-        return [
+        return TableList(
             dataclasses.replace(
                 word, neighbors=near.get(word.word, nothing),
                 sentences=sampled.get(word.word, nothing),
             )
             for word in found
-        ]  # fmt: skip
+        )  # fmt: skip
 
     def neighbors(self, words: Sequence[str], k: int) -> list[list[list[str]]]:
         """Return the nearest words of each word in each period.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from firth.corpora.common.display import html_table
+from firth.corpora.common.display import TableList, html_table
 from firth.corpora.common.errors import FirthError
 from firth.embed.compare.datasets.word_pairs import frequent_words, looks_like
 from firth.embed.registry import find_method
@@ -83,7 +83,7 @@ class Recommendation:
     differs: str = ""  # how yours differs from it in script or language, if that was found out
 
 
-class Recommendations(list[Recommendation]):
+class Recommendations(TableList):
     """What is recommended for a corpus: a list shown as a table."""
 
     def _repr_html_(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.display import TableList
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.text.joining import joined_parts
 from firth.embed.contextual.encoders import open_encoder
@@ -151,10 +152,10 @@ def nearest_by_encoder(
         )
     rows = [vectors.row(name) for _, name in owners]
     answers = nearest_to(vectors, units, rows, k)
-    return [
+    return TableList(
         ContextAnswer(text, name, neighbors)
         for (text, name), neighbors in zip(owners, answers, strict=True)
-    ]
+    )
 
 
 def masked_states(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from firth.corpora.common.display import Table, record_of
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
@@ -44,8 +45,8 @@ class DifferingWord:
     only_b: list[str]
 
 
-@dataclass(frozen=True)
-class Differing:
+@dataclass(frozen=True, repr=False)
+class Differing(Table):
     """The words of two runs, those that differ most first."""
 
     words: list[DifferingWord]
@@ -53,6 +54,9 @@ class Differing:
     k: int
     resamples: int
     no_chance: str | None  # why there is no p
+
+    def _records(self) -> list[dict[str, Any]]:
+        return list(map(record_of, self.words))
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""

@@ -22,7 +22,7 @@ from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note
 from firth.embed.query.graph import Graph, is_graph, require_usearch
 from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
-from firth.embed.vectors.neighbors import Neighbors, named, unit_queries
+from firth.embed.vectors.neighbors import NeighborLists, Neighbors, named, unit_queries
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.search import best_rows, top_rows, unit_rows
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
@@ -102,7 +102,7 @@ class NeighborIndex:
             return []
         units, rows = unit_queries(self.vectors, words)
         found = _near(self.graph, self.vectors, units, rows, k, self.about["effort"])
-        return [named(self.vectors, *each) for each in found]
+        return NeighborLists(words, [named(self.vectors, *each) for each in found])
 
 
 def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> NeighborIndex:

@@ -1,7 +1,6 @@
 """Words on a plane: the two principal components of their vectors."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from firth.corpora.common.display import Table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
-from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.neighbors import unit_queries
-from firth.embed.vectors.opened import opened
+from firth.embed.vectors.opened import VectorSource, opened
 from firth.embed.vectors.word_vectors import WordVectors
 
 LEAST = 3  # words; any two lie on a line
@@ -37,8 +36,8 @@ class Ellipse(NamedTuple):
         return cls(halves, math.degrees(math.atan2(axes[1, 1], axes[0, 1])) % 180)
 
 
-@dataclass(frozen=True)
-class WordMap:
+@dataclass(frozen=True, repr=False)
+class WordMap(Table):
     """Coordinates of words on the plane of the first two principal components."""
 
     words: tuple[str, ...]  # distinct
@@ -50,6 +49,10 @@ class WordMap:
     share: tuple[float, float]
     # of each word, None if it occurs in too few documents; empty unless they were asked for
     ellipses: tuple[Ellipse | None, ...] = ()
+
+    def _records(self) -> list[dict[str, Any]]:
+        words: list[dict[str, Any]] = self.to_json("")["words"]
+        return words
 
     def to_json(self, run: str) -> dict[str, Any]:
         """Return the object that ``firth map --json`` prints."""
@@ -64,7 +67,7 @@ class WordMap:
 
 
 def map_words(
-    vectors: StaticVectors | str | os.PathLike[str],
+    vectors: VectorSource,
     words: Sequence[str],
     groups: Sequence[str | None] | None = None,
     *,
@@ -147,9 +150,7 @@ def map_words(
             raise SettingError("`resamples` needs a run; pass the vectors of one")
         axes = np.zeros((right.shape[1], 2))
         axes[:, :n_axes] = (right[:n_axes] * signs[:n_axes, None]).T
-        found = covariances(
-            static, distinct, axes, resamples=resamples, unit=unit, corpora=corpora
-        )
+        found = covariances(static, distinct, axes, resamples=resamples, unit=unit, corpora=corpora)
         ellipses = [None if each is None else Ellipse.of(each) for each in found]
     first, second = [*(variance / variance.sum()), 0.0][:2]
     return WordMap(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.common.display import html_table
+from firth.corpora.common.display import Table, TableList, record_of
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
@@ -19,6 +19,7 @@ from firth.embed.resampling.scores import Scored, added, cosines, errors_and_sha
 from firth.embed.resampling.trained_draws import trained_draws
 from firth.embed.vectors.neighbors import (
     METHODS,
+    NeighborLists,
     analogy,
     known_word,
     nearest,
@@ -87,8 +88,8 @@ class NeighborInterval:
         return self.share is not None and self.share >= STABLE
 
 
-@dataclass(frozen=True)
-class NeighborIntervals:
+@dataclass(frozen=True, repr=False)
+class NeighborIntervals(Table):
     """The nearest words of a word, or the answers to an analogy, and those that may be among them.
 
     Attributes
@@ -114,17 +115,12 @@ class NeighborIntervals:
     unit: str
     resamples: int
 
+    def _records(self) -> list[dict[str, Any]]:
+        return [record_of(each) for each in (*self.neighbors, *self.entrants)]
+
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
         return asdict(self)
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        found = [*self.neighbors, *self.entrants]
-        rows = [
-            (each.rank, each.word, each.score, each.low, each.high, each.share) for each in found
-        ]
-        return html_table(["", "word", "score", "low", "high", f"in {len(self.neighbors)}"], rows)
 
 
 def neighbor_intervals(
@@ -180,10 +176,10 @@ def neighbor_intervals(
     words = many(words)
     opened = _Opened(run, k, resamples, seed, unit, corpora)
     if not words:
-        return []
+        return NeighborLists([], [])
     queries = [[known_word(opened.vectors, word)] for word in words]
     best = nearest(opened.vectors, [word for [word] in queries], max(k, CANDIDATES))
-    return opened.described(queries, best, k, cosines)
+    return NeighborLists(words, opened.described(queries, best, k, cosines))
 
 
 def analogy_intervals(
@@ -264,10 +260,10 @@ def similarity_intervals(
         for n, pair in enumerate(pairs.tolist())
     ]
     found = [similarity(opened.vectors, words[0], word) for word in words[1:]]
-    answers = [
+    answers = TableList(
         CosineInterval(value, *_bounds(value, error, 1.0))
         for value, error in zip(found, errors, strict=True)
-    ]
+    )
     if len(found) == 2:
         error = opened.error(drawn[0] - drawn[1]) if opened.enough(*rows) else None
         difference = found[0] - found[1]

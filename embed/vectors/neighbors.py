@@ -1,16 +1,15 @@
 """Nearest words, similarities and analogies of dense or sparse vectors; exact, not approximate."""
 
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from firth.corpora.common.display import data_frame, html_table
+from firth.corpora.common.display import Table, TableList
 from firth.corpora.common.errors import SettingError, UnknownWordError
 from firth.corpora.text.spelling import did_you_mean
 from firth.embed.protocols import StaticVectors
-from firth.embed.vectors.opened import opened
+from firth.embed.vectors.opened import VectorSource, opened
 from firth.embed.vectors.search import exact_products, top_rows, unit_length, unit_rows
 
 METHODS = ("3cosadd", "3cosmul")
@@ -24,21 +23,25 @@ class Neighbor(NamedTuple):
     score: float
 
 
-class Neighbors(list[Neighbor]):
+class Neighbors(TableList):
     """Neighbors of one word or answers to one analogy, best first: a list shown as a table."""
 
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with the columns ``word`` and ``score``."""
-        return data_frame(list(self), columns=list(Neighbor._fields))
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return html_table(Neighbor._fields, self)
+    _columns = Neighbor._fields
 
 
-def nearest(
-    vectors: StaticVectors | str | os.PathLike[str], words: str | Sequence[str], k: int = 10
-) -> list[Neighbors]:
+class NeighborLists(TableList):
+    """The neighbors of each of some words: a list of lists shown as one table."""
+
+    def __init__(self, words: Sequence[str], found: Sequence[Table]) -> None:
+        super().__init__(found)
+        self.words = list(words)
+
+    def _records(self) -> list[dict[str, Any]]:
+        pairs = zip(self.words, self, strict=True)
+        return [{"of": word, **row} for word, found in pairs for row in found._records()]
+
+
+def nearest(vectors: VectorSource, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
     """Find the words nearest to each of some words by cosine.
 
     Parameters
@@ -70,7 +73,7 @@ def nearest(
     """
     source: StaticVectors = opened(vectors)
     words = [words] if isinstance(words, str) else words
-    return nearest_to(source, *unit_queries(source, words), k)
+    return NeighborLists(words, nearest_to(source, *unit_queries(source, words), k))
 
 
 def nearest_to(
@@ -83,7 +86,7 @@ def nearest_to(
     return [named(vectors, rows, scores) for rows, scores in found]
 
 
-def similarity(vectors: StaticVectors | str | os.PathLike[str], a: str, b: str) -> float:
+def similarity(vectors: VectorSource, a: str, b: str) -> float:
     """Compute the cosine of two words.
 
     Parameters
@@ -108,12 +111,7 @@ def similarity(vectors: StaticVectors | str | os.PathLike[str], a: str, b: str) 
 
 
 def analogy(
-    vectors: StaticVectors | str | os.PathLike[str],
-    a: str,
-    b: str,
-    c: str,
-    k: int = 10,
-    method: str = "3cosadd",
+    vectors: VectorSource, a: str, b: str, c: str, k: int = 10, method: str = "3cosadd"
 ) -> Neighbors:
     """Answer "a is to b as c is to which word?".
 

@@ -6,6 +6,8 @@ from typing import Any
 from firth.embed.protocols import StaticVectors
 from firth.embed.registry import LOAD_VECTORS, resolve
 
+VectorSource = StaticVectors | str | os.PathLike[str]  # a run, or a file of vectors
+
 
 def opened(vectors: Any, **options: Any) -> Any:
     """Return vectors as they are, or what ``load_vectors`` opens with options at a path."""

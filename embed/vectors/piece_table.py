@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import save_array
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.errors import ArtifactError
 from firth.embed.vectors.run_files import open_array
 
 if TYPE_CHECKING:  # numba comes with it
@@ -98,19 +97,6 @@ class PieceTable:
         found = self.means(words)
         found[~self.pieces.covers(words)] = 0
         return found
-
-    def save(self, run: Path) -> None:
-        """Write the pieces and their vectors; raise if they are of another program."""
-        from firth.corpora.tokenizer.json_format import save_pieces
-        from firth.corpora.tokenizer.pieces import Pieces
-
-        if not isinstance(self.pieces, Pieces):
-            raise SettingError(
-                f"{self.name}: pieces of other programs are not stored in runs; write_vectors "
-                "writes the words"
-            )
-        save_pieces(self.pieces, run / TOKENIZER)
-        save_array(run / PIECE_VECTORS, self.rows)
 
     def in_memory(self, name: str | None = None) -> "PieceTable":
         """Read the rows into memory."""

@@ -215,7 +215,7 @@ class WordVectors:
         maker = {"command": "save", "source": str(self.path or self.name)}
         with new_run(Path(out), maker, force=force) as run:
             if self._is_stored:
-                without = shutil.ignore_patterns(CHECKSUMS, MAKER)
+                without = shutil.ignore_patterns(CHECKSUMS, MAKER, "index")
                 shutil.copytree(str(self.path), run.path, ignore=without, dirs_exist_ok=True)
             else:
                 self._write_run(run)
@@ -227,8 +227,10 @@ class WordVectors:
         if self.contexts is not None:
             save_array(run.path / CONTEXTS, np.asarray(self.contexts))
         options: dict[str, Any] = {}
-        if self.pieces is not None:
+        if isinstance(self.pieces, NgramMeans):
             self.pieces.save(run.path)
+        elif self.pieces is not None:
+            note(f"{self.name}: its pieces are not saved, so unseen words will have no vector")
         if self.subwords is not None:
             self.subwords.save(run.path, self.vocabulary, np.asarray(self.matrix))
             options = self.subwords.options
