@@ -24,7 +24,7 @@ _NAMED = 3  # documents and rows that are named
 
 
 @dataclass(frozen=True)
-class Table:
+class MetadataTable:
     """Columns of text cells."""
 
     name: str  # for messages
@@ -37,7 +37,7 @@ class Table:
         return fingerprint(list(self.columns.items()))
 
 
-def read_table(source: Any) -> Table | None:
+def read_table(source: Any) -> MetadataTable | None:
     """Read a table from a path or a data frame."""
     if source is None:
         return None
@@ -58,7 +58,7 @@ def read_table(source: Any) -> Table | None:
         if header.count(column) > 1 or {",", "="} & {*column}:
             problem = "twice" if header.count(column) > 1 else "with a comma or ="
             raise SourceError(f"{name}: has a column {column!r} {problem}; rename it")
-    return Table(name, path, columns)
+    return MetadataTable(name, path, columns)
 
 
 def _file_rows(path: Path) -> Iterable[Sequence[Any]]:
@@ -108,7 +108,7 @@ class MetadataJoin:
     value of a field, or to the document of its number.
     """
 
-    def __init__(self, table: Table, sources: Sequence[str]) -> None:
+    def __init__(self, table: MetadataTable, sources: Sequence[str]) -> None:
         self._table = table
         self._sources = sources
         self._by, self._row_of = _rows_of_files(table, sources)  # the column; row of a key
@@ -165,7 +165,9 @@ class MetadataJoin:
         }
 
 
-def _rows_of_files(table: Table, sources: Sequence[str]) -> tuple[str | None, dict[str, int]]:
+def _rows_of_files(
+    table: MetadataTable, sources: Sequence[str]
+) -> tuple[str | None, dict[str, int]]:
     """Return the column that names most of the files, and the row of each file it names.
 
     Names may lack folders, or have others, and their endings; the fullest that fits decides.
@@ -203,7 +205,7 @@ def _rows_of_files(table: Table, sources: Sequence[str]) -> tuple[str | None, di
 
 
 def _rows_of_values(
-    table: Table, fields: dict[str, list[str]]
+    table: MetadataTable, fields: dict[str, list[str]]
 ) -> tuple[str | None, dict[str, int]]:
     """Return the column, of those without equal cells, that has most values of a kept field."""
     best, by, row_of = 0, None, {}

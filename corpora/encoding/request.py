@@ -13,7 +13,7 @@ from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.memory import available_threads, parse_memory
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
 from firth.corpora.datasets.named import NAMED_CORPORA, named_files
-from firth.corpora.encoding.metadata import Table, read_table
+from firth.corpora.encoding.metadata import MetadataTable, read_table
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
 from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.reading.text_blocks import ReadOptions
@@ -72,7 +72,7 @@ class Request:
     text: TextSettings
     options: BuildOptions
     phrases: PhraseRules | None = None
-    metadata: Table | None = None
+    metadata: MetadataTable | None = None
 
     def files(self, exclude: Path | None = None) -> list[SourceFile]:
         """List the files of the sources, without a table of metadata among them."""

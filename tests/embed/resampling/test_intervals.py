@@ -307,4 +307,4 @@ def test_a_notebook_shows_neighbors_with_intervals(run):
     table = answer._repr_html_()
     assert table.count("<tr>") == 1 + 5 + len(answer.entrants)
     assert f"{answer.neighbors[0].low:.4f}" in table
-    assert "in 5" in table
+    assert "<th>share</th>" in table
