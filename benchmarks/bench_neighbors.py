@@ -33,8 +33,8 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.questions import read_questions
 from firth.embed.registry import METHODS
 from firth.embed.resampling.drawn_text import DrawnCorpus, count_documents
-from firth.embed.resampling.draws import WIDENED, CountDraws, Draws
-from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, excess
+from firth.embed.resampling.draws import WIDENED, CountDraws, Draws, errors_of
+from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, FEWEST_UNITS, excess
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import Scored, added, errors_and_shares
 from firth.embed.resampling.trained_draws import train_draws
@@ -162,7 +162,9 @@ def _held(
 ) -> dict[str, Any]:
     """Train on texts, resample the first of them, and measure coverage, widths and shares.
 
-    The neighbors are those that a user of a text sees, the nearest by its own run.
+    The neighbors are the nearest by the own run of a text, among words that all texts have, and at
+    least 20 times in the median text. Pairs are left out where a user would get no interval but for
+    their tokens.
     """
     runs = [
         train(n, build_corpus(text, folder / f"corpus{n}"), folder / f"run{n}")
@@ -177,6 +179,7 @@ def _held(
     listed = np.array([np.argsort(np.argsort(-each, axis=1), axis=1) < NEAREST for each in cosines])
     frequency = np.array([counts[word] for word in words])
     distances, before, higher, ratios, least, shares, found, beyond = ([] for _ in range(8))
+    shown_pairs: list[np.ndarray] = []
     asked: dict[str, list[np.ndarray]] = {"similarity": [], "difference": [], "analogy": []}
     for number, run in enumerate(runs[:resampled]):
         others = np.arange(len(runs)) != number
@@ -195,7 +198,11 @@ def _held(
         spread = np.take_along_axis(cosines.std(axis=0, ddof=1), top, axis=1)
         # of the difference from a mean of so many
         scale = np.sqrt(1 + 1 / others.sum())
-        middle = own - excess(own, errors)
+        shift = excess(own, errors)
+        middle = own - shift
+        spread_enough = np.array([draws.spread(row) >= FEWEST_UNITS for row in rows.tolist()])
+        sure = spread_enough[:, None] & spread_enough[top] & (errors > 1e-6)[:, :NEAREST]
+        shown_pairs.append(sure & (shift < 1.96 * errors)[:, :NEAREST])
         distances.append(np.abs(middle[:, :NEAREST] - means) / scale / errors[:, :NEAREST])
         before.append(np.abs(own[:, :NEAREST] - means) / scale / errors[:, :NEAREST])
         higher.append(own[:, :NEAREST] - means)
@@ -204,22 +211,25 @@ def _held(
         often = np.take_along_axis(listed[others].mean(axis=0), near, axis=1)
         printed = frequency >= FEWEST_TOKENS
         beyond.append(1 - often[printed].sum(axis=1) / NEAREST)
-        both = printed[:, None] & printed[near]
+        both = printed[:, None] & printed[near] & np.isfinite(errors)
         shares.append(share[both])
         found.append(often[both])
     away, around, above, widths, rarer, share, often = (
         np.concatenate(each).ravel()
         for each in (distances, before, higher, ratios, least, shares, found)
     )
-    shown = rarer >= FEWEST_TOKENS
+    has_one = np.concatenate(shown_pairs).ravel()
+    shown = (rarer >= FEWEST_TOKENS) & has_one
     limits = [*SHARES, 2.0]
     return {
         "fresh": len(runs), "resampled": resampled, "words": len(words), "widened": WIDENED,
         "bands": [
             {
-                **band, "coverage": float((away[inside] <= 1.96).mean()),
-                "coverage_around_cosine": float((around[inside] <= 1.96).mean()),
-                "above": float(above[inside].mean()), "width": float(np.median(widths[inside])),
+                **band, "with_interval": float(has_one[inside].mean()),
+                "coverage": float((away[inside & has_one] <= 1.96).mean()),
+                "coverage_around_cosine": float((around[inside & has_one] <= 1.96).mean()),
+                "above": float(above[inside & has_one].mean()),
+                "width": float(np.median(widths[inside & has_one])),
             }
             for band, inside in bands(rarer)
         ],
@@ -262,8 +272,8 @@ def _held_of_questions(
     away = cosines[number][pairs[..., 0], pairs[..., 1]] - means[pairs[..., 0], pairs[..., 1]]
 
     def held(drawn: np.ndarray, away: np.ndarray) -> np.ndarray:
-        errors = draws.scale * np.sqrt(drawn.shape[-1]) * drawn.std(axis=-1, dtype=np.float64)
-        return np.abs(away) <= scale * errors
+        errors = errors_of(draws, draws.deviations(drawn))
+        return (np.abs(away) <= scale * errors)[np.isfinite(errors)]
 
     found = {
         "similarity": held(drawn, away).ravel(),
@@ -286,7 +296,8 @@ def _held_of_questions(
         scored = Scored(rows[triples], rows[frequent[answers]], own.astype(np.float64))
         errors, _ = errors_and_shares(draws, scored, NEAREST, 1, score=added)
         away = np.abs(own - excess(own, errors) - np.mean(rest, axis=0))
-        found["analogy"] = (away <= scale * errors)[:, :NEAREST].ravel()
+        sure = np.isfinite(errors) & (excess(own, errors) < 1.96 * errors)
+        found["analogy"] = (away <= scale * errors)[:, :NEAREST][sure[:, :NEAREST]]
     return found
 
 
@@ -311,7 +322,7 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     draws = CountDraws(prepare(run), run.matrix, arguments.groups, 1)
     drawn = draws.cosines(pairs)
-    fixed = draws.scale * np.sqrt(draws.n_draws) * drawn.std(axis=1)
+    fixed = errors_of(draws, draws.deviations(drawn))
     seconds = {"fixed": time.perf_counter() - start}
     shape = count_documents(corpus.stored), arguments.retrained
     copies = np.random.default_rng(2).poisson(1, shape)
@@ -338,7 +349,7 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         "seconds": seconds,
         "bands": [
             {**band, **_quartiles(fixed[inside] / free[inside], groups[inside])}
-            for band, inside in bands(np.where(known & (free > 0), least, 0))
+            for band, inside in bands(np.where(known & (free > 0) & np.isfinite(fixed), least, 0))
         ],
     }  # fmt: skip
 

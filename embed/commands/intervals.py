@@ -1,6 +1,6 @@
 """The options of intervals, and the tables and bars in which they are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,10 +50,18 @@ def interval_options(excludes: Sequence[str] = (), *, corpus: bool = True) -> An
     return add
 
 
+def interval_text(value: Mapping[str, Any]) -> str:
+    """Return an interval, or why there is none, to stand after a cosine; empty if nobody asked."""
+    if "reason" not in value:
+        return ""
+    reason, low, high = (value[name] for name in ("reason", "low", "high"))
+    return f" (no interval: {reason})" if reason else f" (95 %: {low:.3f} to {high:.3f})"
+
+
 def print_intervals(answer: "NeighborIntervals", question: str) -> None:
     """Print a row with a bar for each neighbor, and what is sure of them."""
     from firth.corpora.common.console import print_table
-    from firth.embed.resampling.intervals import FEWEST_TOKENS
+    from firth.embed.resampling.intervals import FEWEST_TOKENS, FEWEST_UNITS
 
     near = answer.neighbors
     low, high = _span(near)
@@ -66,9 +74,10 @@ def print_intervals(answer: "NeighborIntervals", question: str) -> None:
     ]  # fmt: skip
     columns = ["", question, "score" if len(answer.words) > 1 else "cosine"]
     ends = f"{low:.2f}".ljust(_BAR - 4) + f"{high:.2f}"
-    print_table([*columns, "95 %", f"in {len(near)}", "", ends], rows)
-    without = [each.word for each in near if each.low is None]
-    if len(without) < len(near):
+    print_table([*columns, "95 %", f"in top {len(near)}", "", ends], rows)
+    without = dict.fromkeys(each.reason for each in near if each.reason is not None)
+    if any(each.reason is None for each in near):
+        click.echo("an interval is lower than its cosine, since words are listed for high ones")
         click.echo(
             f"stable: {sum(each.stable for each in near)} of {len(near)} (each among the nearest "
             f"{len(near)} in 90 % of simulated texts of as many {answer.unit}s)"
@@ -77,10 +86,9 @@ def print_intervals(answer: "NeighborIntervals", question: str) -> None:
         named = ", ".join(f"{each.word} ({each.share:.0%})" for each in answer.entrants)
         click.echo(f"often among them, too: {named}")
     if without:
-        which = "all" if len(without) == len(near) else ", ".join(without)
         click.echo(
-            f"no interval: {which} ({FEWEST_TOKENS} tokens in 5 {answer.unit}s that do not differ "
-            "too much are needed, of the query, too)"
+            f"no interval ({FEWEST_TOKENS} tokens in {FEWEST_UNITS} {answer.unit}s are needed): "
+            + "; ".join(without)
         )
 
 

@@ -8,7 +8,7 @@ import click
 
 from firth.corpora.common.command import PATH, Command, option
 from firth.corpora.common.memory import memory_option
-from firth.embed.commands.intervals import interval_options
+from firth.embed.commands.intervals import interval_options, interval_text
 
 
 @click.command("similarity", cls=Command)
@@ -52,7 +52,7 @@ def command(
         raise click.UsageError(f"expected two or three words, got {len(words)}")
     vectors = open_queried(run, add_contexts=add_contexts, memory=memory)
 
-    def cosines(words: list[str]) -> list[dict[str, float | None]]:
+    def cosines(words: list[str]) -> list[dict[str, Any]]:
         """Return the cosines of the first word with the others, and the difference of two."""
         if resamples is None:
             found = [similarity(vectors, words[0], other) for other in words[1:]]
@@ -64,7 +64,10 @@ def command(
         intervals = similarity_intervals(
             vectors, words[0], words[1:], resamples=resamples, unit=unit, corpora=corpora
         )
-        return [{"cosine": each.value, "low": each.low, "high": each.high} for each in intervals]
+        return [
+            {"cosine": each.value, "low": each.low, "high": each.high, "reason": each.reason}
+            for each in intervals
+        ]
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         found = find_words(vectors, query, skip_unknown=skip_unknown)
@@ -77,7 +80,7 @@ def command(
             return
         for other, value in zip([*known[1:], ""], values, strict=False):
             first = known[0] if other else "difference"
-            numbers = " ".join(f"{each:7.4f}" for each in value.values() if each is not None)
+            numbers = f"{value['cosine']:7.4f}{interval_text(value)}"
             click.echo(f"{padded(first, 16)} {padded(other, 16)} {numbers}")
 
     if words:
@@ -86,9 +89,9 @@ def command(
         answer_each("two words> ", 2, answer)
 
 
-def _as_object(names: list[str], values: list[dict[str, float | None]]) -> dict[str, Any]:
+def _as_object(names: list[str], values: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the cosines as a JSON object; null if a word was skipped."""
-    missing: dict[str, float | None] = {"cosine": None}
+    missing: dict[str, Any] = {"cosine": None}
     first, second, difference = [*values, missing, missing, missing][:3]
     a, b, *c = names
     result: dict[str, Any] = {"a": a, "b": b, **first}

@@ -1,12 +1,12 @@
 """``firth why``: show what makes two words near."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from firth.corpora.common.command import PATH, Command, option
-from firth.embed.commands.intervals import interval_options
+from firth.embed.commands.intervals import interval_options, interval_text
 
 if TYPE_CHECKING:
     from firth.embed.explore.why import Why
@@ -53,18 +53,18 @@ def command(
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
     found = why_near(run, *words, corpus=corpus, contexts=contexts, cite=cite)
-    ends: dict[str, float | None] = {}
+    ends: dict[str, Any] = {}
     if resamples is not None:
         from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
 
         [interval] = similarity_intervals(
             vectors, *words, resamples=resamples, unit=unit, corpora=[corpus] if corpus else []
         )
-        ends = {"low": interval.low, "high": interval.high}
+        ends = {"low": interval.low, "high": interval.high, "reason": interval.reason}
     print_json(asdict(found) | ends) if as_json else _print(found, ends)
 
 
-def _print(found: "Why", ends: dict[str, float | None]) -> None:
+def _print(found: "Why", ends: dict[str, Any]) -> None:
     """Print a row per context, then its sentences."""
     from firth.corpora.common.console import print_table
 
@@ -78,9 +78,7 @@ def _print(found: "Why", ends: dict[str, float | None]) -> None:
             parts = line.left, click.style(line.found, bold=True), line.right
             click.echo(f"{each.context}: {' '.join(parts).strip()} ({line.citation})")
     shown = sum(each.share for each in found.contexts)
-    numbers = [f"{end:.3f}" for end in ends.values() if end is not None]
-    interval = f" ({' to '.join(numbers) or 'no interval: too few documents'})" if ends else ""
+    cosine = f"cosine {found.cosine:.3f}{interval_text(ends)}"
     click.echo(
-        f"cosine {found.cosine:.3f}{interval}; by contexts alone {found.by_contexts:.3f}, of which "
-        f"these make {shown:.1%}"
+        f"{cosine}; by contexts alone {found.by_contexts:.3f}, of which these make {shown:.1%}"
     )

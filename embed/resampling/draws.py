@@ -13,6 +13,7 @@ from firth.embed.resampling.jackknife import groups_of_units
 from firth.embed.resampling.prepared import Prepared
 from firth.embed.vectors.search import unit_matrix
 
+_FEWEST_GROUPS = 5  # that a value must vary over
 _TOKENS = 1 << 15  # of words that a thread counts between two reports of progress
 # Holding the contexts fixed leaves something out: docs/intervals.md has how much.
 WIDENED = 1.25
@@ -23,7 +24,7 @@ class Draws(Protocol):
 
     unit: str  # of text, in which it is drawn
     n_draws: int
-    scale: float  # makes the root of a sum of squared deviations a standard deviation
+    fewest: int  # draws that a value must vary over; a single document may decide over fewer
 
     def spread(self, row: int) -> float:
         """Return the number of units with a word, as if all had equally many of its tokens."""
@@ -32,11 +33,30 @@ class Draws(Protocol):
         """Return the tokens of the rarest of some words."""
 
     def cosines(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the cosine of each pair of words in each draw, float32 (n, J)."""
+        """Return the cosine of each pair of words in each draw, float32 (n, J); NaN without one."""
         # pairs: int64 (n, 2), rows
 
     def vectors(self, row: int) -> np.ndarray:
         """Return a word's vectors in the draws at unit length, as in the run, float32 (J, D)."""
+
+    def deviations(self, values: np.ndarray) -> np.ndarray:
+        """Return how far values in the draws are from their mean, scaled to chance.
+
+        The root of the sum of their squares is the standard deviation over other texts.
+        """
+        # values: (..., J); returns the same shape, without NaN
+
+
+def errors_of(draws: Draws, away: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of values, from their deviations; NaN if few draws decide it.
+
+    Draws count by how evenly the squares are divided among them.
+    """
+    # away: (..., J); returns float64 (...)
+    squares = away.astype(np.float64) ** 2
+    total = squares.sum(axis=-1)
+    few = total**2 < draws.fewest * (squares**2).sum(axis=-1)
+    return np.where(few, np.nan, np.sqrt(total))
 
 
 class CountDraws:
@@ -50,8 +70,7 @@ class CountDraws:
         self._matrix, self._threads = matrix, thread_count(None)
         self._rows = DrawnRows(self._text, prepared.space, prepared.config, self._threads)
         self._copies = 1 - np.eye(self.n_draws, dtype=self._rows.kind)
-        self.unit, self.spread = prepared.unit, prepared.spread
-        self.scale = WIDENED * float(np.sqrt((self.n_draws - 1) / self.n_draws))
+        self.unit, self.spread, self.fewest = prepared.unit, prepared.spread, _FEWEST_GROUPS
 
     def tokens(self, *rows: int) -> int:
         """Return the tokens of the rarest of some words."""
@@ -60,6 +79,11 @@ class CountDraws:
     def vectors(self, row: int) -> np.ndarray:
         """Return the vectors of a word without each group at unit length, float32 (G, D)."""
         return unit_matrix(self._rows.vectors(row, self._copies))
+
+    def deviations(self, values: np.ndarray) -> np.ndarray:
+        """Return how far values are from their mean, scaled to chance."""
+        scale = WIDENED * np.sqrt((self.n_draws - 1) / self.n_draws)
+        return np.asarray(scale * (values - values.mean(axis=-1, keepdims=True)))
 
     def cosines(self, pairs: np.ndarray) -> np.ndarray:
         """Return the cosine of each pair of words without each group, float32 (n, G).

@@ -13,9 +13,16 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.resampling.draws import WIDENED, CountDraws, Draws
+from firth.embed.resampling.draws import WIDENED, CountDraws, Draws, errors_of
 from firth.embed.resampling.prepared import prepare
-from firth.embed.resampling.scores import Scored, added, cosines, errors_and_shares, multiplied
+from firth.embed.resampling.scores import (
+    Score,
+    Scored,
+    added,
+    cosines,
+    errors_and_shares,
+    multiplied,
+)
 from firth.embed.resampling.trained_draws import trained_draws
 from firth.embed.vectors.neighbors import (
     METHODS,
@@ -32,8 +39,8 @@ CANDIDATES = 100  # best words of a run, of which others may be among the k best
 STABLE = 0.9  # share of other texts from which on a neighbor is stable
 ENTERS = 0.25  # share of other texts from which on a word outside the list is named
 FEWEST_TOKENS = 100  # of a word and its neighbor, below which the nearest are mostly chance
-_FEWEST = 5  # units with a word, below which they say too little of it
-_FEWEST_GROUPS = 20
+FEWEST_UNITS = 5  # with a word, below which they say too little of it
+_FEWEST_GROUPS, _MOST_GROUPS = 20, 1000
 _NORMAL = 1.96  # standard deviations of a 95 % interval
 _ROUNDING = 1e-6  # errors of float32: a zero vector is one without any group, too
 
@@ -47,12 +54,15 @@ class CosineInterval:
     value : float
         The cosine of the run, or a difference of two.
     low, high : float or None
-        The ends of the 95 % interval; None if a word occurs in too few units.
+        The ends of the 95 % interval; None without one.
+    reason : str or None
+        Why there is no interval.
     """
 
     value: float
     low: float | None
     high: float | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,12 +77,13 @@ class NeighborInterval:
         The cosine, or the score of the analogy method.
     low, high : float or None
         The ends of the 95 % interval, which is lower than around the score, since words are listed
-        for high scores; None if a word has fewer than 100 tokens or too few units, or if the
-        documents differ so much that the score would be outside its interval.
+        for high scores; None without one.
     share : float or None
         Of simulated other texts in which it is among the k best.
     rank : int
         By the score, from 1.
+    reason : str or None
+        Why there is no interval.
     """
 
     word: str
@@ -81,6 +92,7 @@ class NeighborInterval:
     high: float | None
     share: float | None
     rank: int
+    reason: str | None = None
 
     @property
     def stable(self) -> bool:
@@ -254,20 +266,18 @@ def similarity_intervals(
         raise SettingError(f"pass one word or two to compare {a!r} with, got {len(words) - 1}")
     [rows] = opened.rows([words])
     pairs = np.array([(rows[0], row) for row in rows[1:]])
-    drawn = opened.draws.cosines(pairs)
-    errors = [
-        opened.error(drawn[n]) if opened.enough(*pair) else None
-        for n, pair in enumerate(pairs.tolist())
-    ]
     found = [similarity(opened.vectors, words[0], word) for word in words[1:]]
-    answers = TableList(
-        CosineInterval(value, *_bounds(value, error, 1.0))
-        for value, error in zip(found, errors, strict=True)
-    )
+    away = opened.draws.deviations(opened.draws.cosines(pairs))
+    asked = [(found[n], away[n], pair) for n, pair in enumerate(pairs.tolist())]
     if len(found) == 2:
-        error = opened.error(drawn[0] - drawn[1]) if opened.enough(*rows) else None
-        difference = found[0] - found[1]
-        answers.append(CosineInterval(difference, *_bounds(difference, error, 2.0)))
+        asked.append((found[0] - found[1], away[0] - away[1], rows))
+    answers = TableList()
+    for value, deviations, occurring in asked:
+        error = float(errors_of(opened.draws, deviations))
+        reason = opened.reason(error, *occurring)
+        limit = 2.0 if occurring is rows else 1.0
+        low, high = (None, None) if reason else _bounds(value, error, limit)
+        answers.append(CosineInterval(value, low, high, reason))
     return answers
 
 
@@ -280,9 +290,9 @@ def covariances(
     opened = _Opened(run, 1, resamples, 1, unit, corpora)
     answers: list[np.ndarray | None] = []
     for [row] in opened.rows([[word] for word in words]):
-        drawn = opened.draws.scale * (opened.draws.vectors(row) @ axes)
-        away = drawn - drawn.mean(axis=0)
-        answers.append(away.T @ away if opened.enough(row) else None)
+        away = opened.draws.deviations((opened.draws.vectors(row) @ axes).T)
+        error = float(errors_of(opened.draws, away.ravel()))
+        answers.append(None if opened.reason(error, row) else away @ away.T)
     return answers
 
 
@@ -295,6 +305,8 @@ class _Opened:
     ) -> None:  # fmt: skip
         require_at_least(1, k=k)
         require_at_least(_FEWEST_GROUPS, resamples=resamples)
+        if resamples > _MOST_GROUPS:
+            raise SettingError(f"`resamples` must be at most {_MOST_GROUPS:,}, got {resamples:,}")
         require_at_least(0, seed=seed)
         if k > CANDIDATES // 2:
             raise SettingError(f"k must be at most {CANDIDATES // 2} with `resamples`, got {k}")
@@ -305,13 +317,18 @@ class _Opened:
         self._seed = seed
         self.spread = cache(self.draws.spread)
 
-    def enough(self, *rows: int) -> bool:
-        """Return whether words occur in enough units."""
-        return all(self.spread(row) >= _FEWEST for row in rows)
-
-    def error(self, drawn: np.ndarray) -> float:
-        """Return the standard deviation of a value, from those in the draws."""
-        return self.draws.scale * float(np.sqrt(len(drawn)) * drawn.std(dtype=np.float64))
+    def reason(self, error: float, *rows: int) -> str | None:
+        """Return why there is no interval of a value that some words have; None if there is one."""
+        for row in rows:
+            word, n, spread = self.vectors.vocabulary[row], self.draws.tokens(row), self.spread(row)
+            if n < FEWEST_TOKENS:
+                return f"{word}: {n} tokens"
+            if spread < FEWEST_UNITS:
+                return f"{word}: {spread:.1f} {self.draws.unit}s"
+        named = " and ".join(self.vectors.vocabulary[row] for row in rows)
+        if np.isnan(error):
+            return f"{named}: few {self.draws.unit}s decide"
+        return f"{named}: no two texts differ" if error <= _ROUNDING else None
 
     def rows(self, queries: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the rows of words; raise if one has none."""
@@ -329,7 +346,7 @@ class _Opened:
         return found
 
     def described(
-        self, queries: Sequence[list[str]], best: Sequence[Any], k: int, score: Any
+        self, queries: Sequence[list[str]], best: Sequence[Any], k: int, score: Score
     ) -> list[NeighborIntervals]:
         """Resample the best words of each query, and describe those."""
         rows = self.rows(queries)
@@ -338,18 +355,24 @@ class _Opened:
         scored = Scored(np.array(rows), np.array(candidates), scores)
         errors, shares = errors_and_shares(self.draws, scored, k, self._seed, score)
         limit = 1.0 if score is cosines else np.inf
-        lower = excess(scores, errors)
+        few = scores.shape[1] <= k  # all words are listed
+        lower = np.zeros(scores.shape) if few else excess(scores, errors)
         answers = []
         for n, words in enumerate(queries):
             near = []
             for place, (word, value) in enumerate(best[n]):
-                occurring = (candidates[n][place], *rows[n])
-                sure = max(lower[n, place] / _NORMAL, _ROUNDING) < errors[n, place]
-                sure = sure and self.draws.tokens(*occurring) >= FEWEST_TOKENS
-                sure = sure and self.enough(*occurring)
-                error = float(errors[n, place]) if sure else None
-                bounds = _bounds(value - float(lower[n, place]), error, limit)
-                share = float(shares[n, place]) if sure else None
+                occurring = (*rows[n], candidates[n][place])
+                error, shift = float(errors[n, place]), float(lower[n, place])
+                reason = self.reason(error, *occurring)
+                if few:
+                    reason = f"{word}: all words are listed"
+                elif reason is None and shift >= _NORMAL * error:
+                    reason = f"{word}: the {self.draws.unit}s differ too much"
+                if reason:
+                    near.append(NeighborInterval(word, value, None, None, None, place + 1, reason))
+                    continue
+                bounds = _bounds(value - shift, error, limit)
+                share = float(shares[n, place])
                 near.append(NeighborInterval(word, value, *bounds, share, place + 1))
             entrants = [each for each in near[k:] if (each.share or 0) >= ENTERS]
             answers.append(
@@ -373,8 +396,6 @@ def excess(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.asarray((errors / WIDENED) ** 2 / np.maximum(means, 1e-6))
 
 
-def _bounds(value: float, error: float | None, limit: float) -> tuple[float | None, float | None]:
-    """Return the ends of an interval, within the limits of the value; None without an error."""
-    if error is None:
-        return None, None
+def _bounds(value: float, error: float, limit: float) -> tuple[float, float]:
+    """Return the ends of an interval, within the limits of the value."""
     return max(value - _NORMAL * error, -limit), min(value + _NORMAL * error, limit)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firth.corpora.common.threads import map_in_order, thread_count
-from firth.embed.resampling.draws import Draws
+from firth.embed.resampling.draws import Draws, errors_of
 from firth.embed.vectors.neighbors import multiplied as multiplied_cosines
 
 # of the cosines of a query's words among themselves, float32 (m, m, J), and with its candidates,
@@ -59,10 +59,9 @@ def errors_and_shares(
 
     def describe(item: tuple[int, np.ndarray]) -> None:
         n, drawn = item
-        values = score(drawn[:, :n_words], drawn[:, n_words:]).T  # (J, C)
-        away = draws.scale * (values - values.mean(axis=0))
-        errors[n] = np.sqrt((away.astype(np.float64) ** 2).sum(axis=0))
-        simulated = scored.scores[n].astype(np.float32) + normal @ away
+        away = draws.deviations(score(drawn[:, :n_words], drawn[:, n_words:]))  # (C, J)
+        errors[n] = errors_of(draws, away)
+        simulated = scored.scores[n].astype(np.float32) + normal @ away.T
         least = np.partition(simulated, -k, axis=1)[:, -k, None]
         shares[n] = (simulated >= least).mean(axis=0)
 

@@ -5,7 +5,6 @@ as much text has twice the variance, and two halves of one text share half of th
 vary as other texts of the size of the whole would.
 """
 
-import math
 import shutil
 from functools import cached_property, partial
 from pathlib import Path
@@ -44,6 +43,7 @@ _METHODS = ("skipgram", "cbow", "nplm", "autoencoder")
 _FOLDER, _ABOUT, _SIZES = "resamples", "about.json", "sizes.npy"
 _LARGEST = 127  # entry of a vector in 8 bits
 _PAIRS = 1 << 15  # of words whose cosines are computed at once
+_KNOWN = 0.75  # share of the draws that must have a word
 _FREQUENT = 5000  # words by which a draw is rotated
 
 
@@ -68,7 +68,7 @@ def train_draws(run: Path, corpus: Corpus, config: Any, resamples: int) -> "Trai
         with progress("resampling", "runs") as show:
             for number in range(resamples):
                 show(number, resamples)
-                if (file := folder / f"{number + 1}.npy").exists():
+                if _is_whole(file := folder / f"{number + 1}.npy", vectors):
                     continue
                 order = np.random.default_rng([config.seed, number]).permutation(documents)
                 copies = 2 * np.bincount(order[: len(order) // 2], minlength=n_documents)
@@ -80,6 +80,15 @@ def train_draws(run: Path, corpus: Corpus, config: Any, resamples: int) -> "Trai
         raise
     write_whole(folder / CHECKSUMS, partial(write_json, value=checksums(folder)))
     return TrainedDraws(vectors, folder)
+
+
+def _is_whole(file: Path, vectors: WordVectors) -> bool:
+    """Return whether a draw is there, of the shape that it has."""
+    try:
+        codes = map_array(file, again="", missing="")
+    except ArtifactError:
+        return False
+    return codes.shape == (len(vectors), vectors.dim) and codes.dtype == np.int8
 
 
 def trained_draws(vectors: WordVectors, unit: str | None = None) -> "TrainedDraws | None":
@@ -118,7 +127,7 @@ class TrainedDraws:
         self._sizes = map_array(folder / _SIZES, again="", missing="")
         self._matrix = vectors.matrix
         self.n_draws = len(names)
-        self.scale = WIDENED / math.sqrt(self.n_draws - 1)
+        self.fewest = 0  # halves share most documents
 
     def spread(self, row: int) -> float:
         """Return the number of units with a word, as if all had equally many of its tokens."""
@@ -129,34 +138,35 @@ class TrainedDraws:
         return int(self._sizes[0, list(rows)].min())
 
     def cosines(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the cosine of each pair of rows in each draw, float32 (n, J).
-
-        Where a draw lacks a word, it is the mean of the others.
-        """
+        """Return the cosine of each pair of rows in each draw, float32 (n, J); NaN without one."""
         # pairs: int64 (n, 2)
         cosines = np.empty((len(pairs), self.n_draws), np.float32)
         for first in range(0, len(pairs), _PAIRS):
             part = cosines[first : first + _PAIRS]
             rows, places = np.unique(pairs[first : first + _PAIRS], return_inverse=True)
             a, b = places.reshape(-1, 2).T
-            known = np.empty(part.shape, bool)
             for number, codes in enumerate(self._codes):
-                units = unit_matrix(codes, rows)
-                has_word = np.asarray(units.any(axis=1))
+                units = _units(codes, rows)
                 part[:, number] = np.einsum("nd,nd->n", units[a], units[b])
-                known[:, number] = has_word[a] & has_word[b]
-            n_known = np.maximum(known.sum(axis=1, keepdims=True), 1)
-            part[:] = np.where(known, part, part.sum(axis=1, keepdims=True) / n_known)
         return cosines
 
     def vectors(self, row: int) -> np.ndarray:
         """Return the unit vectors of a word in each draw, in the coordinates of the run.
 
-        They are zero where a draw lacks the word.
+        They are NaN where a draw lacks the word.
         """
         # returns float32 (J, D)
-        units = (unit_matrix(codes, np.array([row]))[0] for codes in self._codes)
+        units = (_units(codes, np.array([row]))[0] for codes in self._codes)
         return np.array([unit @ by for unit, by in zip(units, self._rotations, strict=True)])
+
+    def deviations(self, values: np.ndarray) -> np.ndarray:
+        """Return how far values are from their mean, scaled to chance; zeros if many are NaN."""
+        known = np.isfinite(values)
+        n = known.sum(axis=-1, keepdims=True)
+        away = np.where(known, values, 0)
+        away -= np.where(known, away.sum(axis=-1, keepdims=True) / np.maximum(n, 1), 0)
+        enough = n >= _KNOWN * values.shape[-1]
+        return np.where(enough, away * WIDENED / np.sqrt(np.maximum(n - 1, 1)), 0)
 
     @cached_property
     def _rotations(self) -> list[np.ndarray]:
@@ -170,6 +180,13 @@ class TrainedDraws:
                     for each in self._codes)  # fmt: skip
         singular = (np.linalg.svd(each, full_matrices=False) for each in products)
         return [u @ vt for u, _, vt in singular]
+
+
+def _units(codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return unit vectors of a draw, float32 (n, D); NaN for words that it lacks."""
+    units = unit_matrix(codes, rows)
+    units[~units.any(axis=1)] = np.nan
+    return units
 
 
 def _codes(drawn: WordVectors, vectors: WordVectors) -> np.ndarray:

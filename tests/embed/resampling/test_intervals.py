@@ -1,6 +1,7 @@
 """Intervals of neighbors, against draws that are counted one by one."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from firth.corpora.encoding.request import BuildOptions, make_request
 from firth.corpora.store.corpus import Corpus
 from firth.embed.resampling import intervals
 from firth.embed.resampling.drawn_rows import DrawnRows
-from firth.embed.resampling.draws import CountDraws
+from firth.embed.resampling.draws import CountDraws, errors_of
 from firth.embed.resampling.intervals import (
     analogy_intervals,
     neighbor_intervals,
@@ -20,6 +21,7 @@ from firth.embed.resampling.intervals import (
 from firth.embed.resampling.jackknife import groups_of_units
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import Scored, added, errors_and_shares, multiplied
+from firth.embed.runs.run import Run
 from firth.embed.svd.ppmi import keep_probabilities
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.neighbors import analogy, nearest, similarity
@@ -121,6 +123,7 @@ def test_drawn_vectors_are_those_of_the_counted_draw(run, texts):
 def test_errors_and_shares_are_those_of_texts_without_each_group(run, texts):
     vectors = WordVectors.open(run)
     draws = CountDraws(prepare(vectors), vectors.matrix, 8, 5)
+    draws.fewest = 0
     words = [vectors.row("sea1"), vectors.row("ink1")]
     candidates = np.array([[r for r in range(20) if r != w][:12] for w in words])
     scores = np.array([
@@ -209,12 +212,47 @@ def test_a_word_of_one_document_has_no_interval(run):
     assert similarity_intervals(run, "sea1", "alone")[0].low is None
 
 
+def test_a_few_documents_or_tokens_decide_nothing(run, monkeypatch):
+    away = np.array([[1.0] * 5 + [0] * 5, [1.0] * 4 + [0] * 6, [9.0] + [1] * 9])
+    errors = errors_of(CountDraws(prepare(WordVectors.open(run)), None, 10, 1), away)
+    assert errors[0] == pytest.approx(5**0.5)
+    assert np.isnan(errors[1:]).all()
+    tokens = int(WordVectors.open(run).counts[WordVectors.open(run).row("sea1")])
+    monkeypatch.setattr(intervals, "FEWEST_TOKENS", tokens + 1)
+    [answer] = neighbor_intervals(run, "sea1", 3)
+    assert {each.reason for each in answer.neighbors} == {f"sea1: {tokens} tokens"}
+    assert similarity_intervals(run, "sea1", "sea2")[0].reason == f"sea1: {tokens} tokens"
+
+
+def test_words_that_are_often_listed_are_named(run):
+    [answer] = neighbor_intervals(run, "sea1", 5)
+    [longer] = neighbor_intervals(run, "sea1", 18)
+    assert [each.rank for each in longer.neighbors] == list(range(1, 19))
+    assert answer.entrants
+    assert all(each.share >= 0.25 and each.rank > 5 for each in answer.entrants)
+    assert [each.share for each in answer.entrants] == sorted(
+        (each.share for each in answer.entrants), reverse=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("context", "left"), ("add_contexts", True), ("side_means", 8), ("best", True)],
+)
+def test_other_spaces_are_refused(run, monkeypatch, name, value):
+    config = replace(SVD, **{name: value}) if name != "best" else SvdConfig(best=True)
+    monkeypatch.setattr(Run, "settings", lambda self, config_class: config)
+    with pytest.raises(SettingError, match="has no intervals; train a run without it"):
+        neighbor_intervals(run, "sea1")
+
+
 def test_a_difference_of_two_cosines_is_paired(run):
     near, far, difference = similarity_intervals(run, "sea1", ["sea2", "sun1"])
     assert difference.value == pytest.approx(near.value - far.value)
     assert difference.low > 0
     again = similarity_intervals(run, "sea1", ["sea2", "sea2"])[2]
-    assert (again.value, again.low, again.high) == (0, 0, 0)
+    assert (again.value, again.low) == (0, None)
+    assert again.reason == "sea1 and sea2 and sea2: no two texts differ"
     vectors = WordVectors.open(run)
     draws = CountDraws(prepare(vectors), vectors.matrix, 100, 1)
     drawn = draws.cosines(np.array([[vectors.row(word) for word in ("sea1", "sea2")]]))
@@ -227,7 +265,9 @@ def test_answers_to_an_analogy_have_intervals(run, method):
     answer = analogy_intervals(run, "sea1", "sea2", "sun1", 4, method, resamples=40)
     plain = analogy(WordVectors.open(run), "sea1", "sea2", "sun1", 4, method)
     assert [(each.word, each.score) for each in answer.neighbors] == plain
-    assert all(each.low < each.score for each in answer.neighbors)
+    shown = [each for each in answer.neighbors if each.reason is None]
+    assert all(each.low < each.score for each in shown)
+    assert len(shown) >= 2
 
 
 def test_a_text_of_few_documents_is_drawn_by_paragraphs_with_a_note(run, texts, tmp_path, capsys):
@@ -265,8 +305,9 @@ def test_commands_print_intervals(run):
         output("neighbors", run, "sea1", "-k", 5, "--resamples", 100, "--json")
     ).items()
     assert (word, len(answer["neighbors"]), answer["unit"]) == ("sea1", 5, "document")
-    lines = output("similarity", run, "sea1", "sea2", "sun1", "--resamples", 30).splitlines()
-    assert [len(line.split()) for line in lines] == [5, 5, 4]
+    lines = output("similarity", run, "sea1", "sea2", "sea3", "--resamples", 30).splitlines()
+    assert [line.split()[3:5] for line in lines[:2]] == [["(95", "%:"]] * 2
+    assert "difference" in lines[2]
     said = json.loads(output("similarity", run, "sea1", "sea2", "--resamples", 30, "--json"))
     assert said["low"] < said["cosine"] < said["high"]
     assert "stable: " in output("analogy", run, "sea1", "sea2", "sun1", "--resamples", 30)
@@ -279,14 +320,17 @@ def test_what_has_no_intervals_is_refused_in_one_line(run, tmp_path):
     config = SkipGramConfig(dim=4, epochs=1, min_count=1, threads=1)
     train_skipgram(corpus, config, tmp_path / "sg")
     of = ("--resamples", 30)
-    assert "no interval: all (100 tokens" in output("neighbors", run, "alone", *of)
+    assert "documents are needed): alone: 4 tokens\n" in output("neighbors", run, "alone", *of)
     assert output("neighbors", run, "zzz", "--skip-unknown", *of) == ""
     assert "'zzz'" in refusal("similarity", run, "sea1", "zzz", *of)
     with pytest.raises(UnknownWordError):
         similarity_intervals(run, "sea1", "zzz")
     with pytest.raises(SettingError, match="pass one word or two to compare 'sea1' with, got 0"):
         similarity_intervals(run, "sea1", [])
-    assert len(neighbor_intervals(run, "sea1", 50)[0].neighbors) <= 50
+    [answer] = neighbor_intervals(run, "sea1", 50)
+    assert {each.reason.partition(": ")[2] for each in answer.neighbors} == {"all words are listed"}
+    with pytest.raises(SettingError, match="`resamples` must be at most 1,000, got 2,000"):
+        neighbor_intervals(run, "sea1", resamples=2000)
     assert refusal("neighbors", tmp_path / "sg", "sea1", *of) == (
         f"{tmp_path / 'sg'}: has no draws of its text; add --resamples 20 to the train-skipgram "
         "command that made it, which keeps the run and trains them"

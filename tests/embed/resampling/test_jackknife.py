@@ -26,13 +26,3 @@ def test_deviations_have_the_variance_of_a_mean():
     found = deviation(without)
     expected = np.array([values[groups == group].mean(axis=0) for group in range(50)])
     np.testing.assert_allclose(found, expected.std(axis=0, ddof=1) / np.sqrt(50), rtol=1e-9)
-
-
-def test_deviations_of_contexts_that_occur_once_have_the_variance_of_their_number():
-    # of 400 kinds that are seen in one unit each, another text has 400 others, with a standard
-    # deviation of 20; a bootstrap of units finds less than half of this variance
-    kinds, groups = np.arange(400), groups_of_units(400, 100, 1)
-    without = np.array([len(np.unique(kinds[groups != group])) for group in range(100)], float)
-    without += np.random.default_rng(1).choice([-1.0, 1.0], 100)  # groups differ
-    spread = deviation(without)
-    assert 8 < spread < 12

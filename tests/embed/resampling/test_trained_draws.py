@@ -97,13 +97,17 @@ def test_sizes_are_those_of_the_training_text(drawn):
     assert draws.spread(drawn.row("twice")) == pytest.approx(4**2 / (3**2 + 1))
 
 
-def test_a_word_that_a_draw_lacks_has_the_mean_of_the_others(drawn):
+def test_a_draw_that_lacks_a_word_is_left_out(drawn):
     draws, alone = trained_draws(drawn), drawn.row("alone")
     cosines = draws.cosines(np.array([[alone, drawn.row("the")]]))[0]
     lacking = np.array([not codes[alone].any() for codes in draws._codes])
     assert 0 < lacking.sum() < N_DRAWS
-    np.testing.assert_allclose(cosines[lacking], cosines[~lacking].mean(), rtol=1e-6)
-    assert (draws.vectors(alone).any(axis=1) == ~lacking).all()
+    assert (np.isnan(cosines) == lacking).all()
+    assert (np.isnan(draws.vectors(alone)).any(axis=1) == lacking).all()
+    values = np.array([1.0, 2.0, np.nan, 4.0] * 5)
+    spread = np.sqrt((draws.deviations(values) ** 2).sum())
+    assert spread == pytest.approx(1.25 * np.nanstd(values, ddof=1))
+    assert not draws.deviations(np.array([1.0, 2.0, np.nan, np.nan] * 5)).any()
 
 
 def test_vectors_are_in_the_coordinates_of_the_run(drawn):
