@@ -93,7 +93,7 @@ def map_words(
         Group of each word; for a repeated word the first one counts.
     resamples : int, optional
         With it, each word has an ellipse: where it would be in 95 % of texts of the same kind, on
-        the axes of this map. ``vectors`` must be a run of ``train-svd``.
+        the axes of this map. ``vectors`` must be of a run that has intervals.
     unit : {"document", "paragraph", "sentence"}, optional
         As of :func:`firth.neighbor_intervals`.
     corpora : sequence of str or Path

@@ -1,7 +1,7 @@
 """The delete-a-group jackknife: a text without each of some groups of documents in turn.
 
 Words have many contexts that occur once, which another text would have others of. A bootstrap
-draws from those that were seen, and finds two fifths of such a context's variance; leaving it out
+draws from those that were seen, and finds a quarter of such a context's variance; leaving it out
 once finds all (Efron and Stein 1981, "The jackknife estimate of variance"; Kott 2001, "The
 delete-a-group jackknife"). Groups are by hashes of seed and unit: the same for all words, and on
 all machines.
