@@ -21,8 +21,8 @@ from firth.corpora.artifacts.figures import (
 from firth.embed.query.label_places import place_labels
 from firth.embed.query.word_map import WordMap
 
-_WIDTH = 10.0  # all lengths in inches; more words than _ROOMY make it wider
-_ROOMY = 150
+_WIDTH = 10.0  # all lengths in inches; more words than _ROOMY make it wider, few words narrower
+_ROOMY, _FEW, _NARROWEST = 150, 30, 0.6
 _LEFT, _RIGHT, _TOP, _BELOW = 0.6, 0.15, 0.5, 0.55
 _LOW, _HIGH = 0.55, 1.0  # least and greatest height, as shares of the width
 _MARGINS = (0.8, 0.4)  # between the outermost points and the frame, so that labels fit
@@ -77,7 +77,9 @@ def draw_map(
 def _lay_out(found: WordMap, title: str, arrows: Sequence[tuple[int, int]] = ()) -> Any:
     """Draw title, frame, points and labels, and the legend below."""
     groups = list(dict.fromkeys(group for group in found.groups if group is not None))
-    width = _WIDTH * max(1.0, math.sqrt(len(found.words) / _ROOMY))
+    n = len(found.words)
+    narrower = max(_NARROWEST, min(1.0, math.sqrt(n / _FEW)))
+    width = _WIDTH * max(narrower, math.sqrt(n / _ROOMY))
     wide = width - _LEFT - _RIGHT
     reach = max((each.half_axes[0] for each in found.ellipses if each), default=0.0)
     spans = np.ptp(found.places, axis=0) + 2 * reach
