@@ -5,6 +5,7 @@ import difflib
 import errno
 import importlib
 import io
+import itertools
 import os
 import pkgutil
 import sys
@@ -39,28 +40,36 @@ COMMANDS = {
         if method.summary
     },
     "neighbors": ("embed", "Print the nearest neighbors of words by cosine."),
-    "index": ("embed", "Make an index of a run for approximate nearest neighbors."),
     "similarity": ("embed", "Print the cosine of two words, or those of A with B and with C."),
     "analogy": ("embed", "Find the word that is to C as B is to A."),
+    "map": ("embed", "Draw the first two principal components of words' vectors."),
+    "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
+    "explore": ("embed", "Look at runs and their text in the browser."),
+    "index": ("embed", "Make an index of a run for approximate nearest neighbors."),
     "compare": ("embed", "Score runs against each other and against one-hot vectors."),
     "learning-curve": ("embed", "Show how each method's scores grow with the size of the text."),
     "recommend": ("embed", "Recommend a method and settings for a corpus, with the evidence."),
-    "map": ("embed", "Draw the first two principal components of words' vectors."),
-    "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
     "differ": ("embed", "Sort words by how much their neighborhoods differ between two runs."),
     "align": ("embed", "Map the vectors of A into the space of B."),
     "change": ("embed", "Sort words by how surely and how far they change between periods."),
-    "refine": ("embed", "Center, whiten, reduce or retrofit the vectors of a run."),
-    "explore": ("embed", "Look at runs and their text in the browser."),
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),
     "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),
     "attend": ("embed", "Show how much each word of a sentence contributes to its label."),
+    "refine": ("embed", "Center, whiten, reduce or retrofit the vectors of a run."),
     "export": ("embed", "Write a run's vectors or model in another program's format."),
     "publish": ("embed", "Copy a run without text, paths and URLs, to share it."),
     "caches": ("corpora", "Show what is cached, and remove it with --empty."),
+}
+# First command of each group to its heading.
+GROUPS = {
+    "study": "Text",
+    "train-svd": "Training",
+    "neighbors": "Questions to vectors",
+    "compare": "Comparison and change",
+    "fill-mask": "Language models, files and upkeep",
 }
 
 
@@ -95,9 +104,12 @@ class FirthGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        """List the commands in groups, without importing any."""
+        names = list(COMMANDS)
+        starts = [*map(names.index, GROUPS), len(names)]
+        for heading, span in zip(GROUPS.values(), itertools.pairwise(starts), strict=True):
+            with formatter.section(heading):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names[slice(*span)]])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a FirthError becomes one line and exit status 1."""
