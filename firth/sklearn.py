@@ -107,7 +107,7 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             if np.count_nonzero(means.any(axis=1)) < 2:
                 raise SettingError(
                     "fewer than two texts have a word with a vector, so that all they hold is "
-                    "common to all, which `weighting=sif` subtracts; pass more texts"
+                    "common to all, which SIF subtracts; pass more texts"
                 )
             self.common_ = common_direction(means)
         return self

@@ -51,7 +51,7 @@ def command(
     \b
     Example:
         firth map out/svd france paris italy rome spain madrid --plot map.svg
-        firth map out/svd sea ocean river lake --resamples 100 --plot moves.svg
+        firth map out/svd sea ocean ship bank --resamples 100 --plot moves.svg
         firth map out/svd --words-from animals-and-verbs.tsv --plot map.png
     """
     from firth.corpora.artifacts.atomic import refuse_overwrite

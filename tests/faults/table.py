@@ -146,6 +146,9 @@ CALLS = {
         reads=("run",),
         makes=("vectors.kv", "vectors.kv.vectors.npy", "vectors.kv.vocabulary.tsv"),
     ),
+    "publish": Call(
+        words="{inputs}/run --no-text {workdir}/public", reads=("run",), makes=("public",)
+    ),
     "caches": Call(words="", writes_in_place=True),
 }
 

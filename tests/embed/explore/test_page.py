@@ -159,7 +159,7 @@ def import_slow_packages(address):
 def address(corpus, runs):
     """Return the address of a server of all runs."""
     words = ["explore", *map(str, runs), "--corpus", str(corpus.path), "--no-browser"]
-    root = Path(cli.__file__).parent
+    root = Path(cli.__file__).parents[1]
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with subprocess.Popen(
