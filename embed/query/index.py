@@ -24,13 +24,14 @@ from firth.embed.query.graph import Graph, is_graph, require_usearch
 from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
 from firth.embed.vectors.neighbors import NeighborLists, Neighbors, named, unit_queries
 from firth.embed.vectors.opened import opened
-from firth.embed.vectors.search import best_rows, top_rows, unit_rows
+from firth.embed.vectors.search import best_rows, top_rows, unit_length, unit_rows
 from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 
 FOLDER, GRAPH, ABOUT = "index", "graph.usearch", "index.json"
 _EFFORTS = (32, 64, 128, 256, 512, 1024)  # candidates kept in a search
 _SPARE = 16  # rows asked for beyond k, since the graph orders near-ties by 16 bits
-_SAMPLE, _K, _MORE = 1000, 10, (100, 1000)  # words; whose 10 nearest decide; recall of more is less
+_SAMPLE, _K = 1000, 10  # words, whose 10 nearest decide
+_KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of which the recall is measured
 _AGAIN = "make it again with `make_index()`"
 
 
@@ -46,7 +47,7 @@ class NeighborIndex:
         The folder of the index.
     about : dict
         ``recall`` (share of the 10 nearest words that are found, a mean over ``sample`` words),
-        ``recalls`` (the same of the 10, 100 and 1,000 nearest), ``effort`` (candidates kept in a
+        ``recalls`` (the same of 1, 2, 5, 10, ... 1,000 nearest), ``effort`` (candidates kept in a
         search), ``words``, ``dim``, ``bytes``, and what the index is checked by.
     graph : Graph
         The opened graph.
@@ -76,33 +77,60 @@ class NeighborIndex:
         Returns
         -------
         tuple of int and float
-            10, 100 or 1,000, and the share of so many that is found.
+            1, 2, 5, 10, ... or 1,000, and the share of so many that is found.
         """
         recalls = self.about.get("recalls") or {_K: self.recall}
         measured = sorted((int(number), float(share)) for number, share in recalls.items())
         return next((each for each in measured if each[0] >= k), measured[-1])
 
-    def nearest(self, words: str | Sequence[str], k: int = 10) -> list[Neighbors]:
-        """Find words near to each of some words by cosine.
+    def nearest(self, words: str | Sequence[str] | np.ndarray, k: int = 10) -> list[Neighbors]:
+        """Find words near to each of some words or vectors by cosine.
 
         Parameters
         ----------
-        words, k
-            As of :func:`firth.nearest`.
+        words : str, sequence of str or float (D,) or (n, D)
+            Words, as of :func:`firth.nearest`, or any vectors.
+        k : int
+            Neighbors of each.
 
         Returns
         -------
         list of Neighbors
             As of :func:`firth.nearest`, but some of the nearest words may be missing.
         """
-        if k < 1:
-            raise SettingError(f"k must be at least 1, got {k}")
-        words = [words] if isinstance(words, str) else words
-        if not words:
-            return []
-        units, rows = unit_queries(self.vectors, words)
-        found = _near(self.graph, self.vectors, units, rows, k, self.about["effort"])
-        return NeighborLists(words, [named(self.vectors, *each) for each in found])
+        if isinstance(words, np.ndarray) and words.dtype.kind in "fiu":
+            units = self._units(words)
+            rows: Sequence[int | None] = [None] * len(units)
+            names = [f"vector {number}" for number in range(len(units))]
+        else:
+            texts = [words] if isinstance(words, str) else list(words)
+            if not texts:
+                return []
+            units, rows = unit_queries(self.vectors, texts)
+            names = texts
+        found = [named(self.vectors, *each) for each in rows_near(self, units, rows, k)]
+        return NeighborLists(names, found)
+
+    def _units(self, vectors: np.ndarray) -> np.ndarray:
+        """Return vectors at unit length, float64 (n, D)."""
+        units = np.atleast_2d(vectors).astype(np.float64)
+        if units.ndim != 2 or units.shape[1] != self.vectors.dim:
+            raise SettingError(
+                f"vectors must have shape (n, {self.vectors.dim}), got {vectors.shape}"
+            )
+        if not np.isfinite(units).all():
+            raise SettingError("vectors must be finite, got NaN or infinity")
+        return np.asarray(unit_length(units))
+
+
+def rows_near(
+    index: NeighborIndex, units: np.ndarray, rows: Sequence[int | None], k: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return rows near unit vectors, without those vectors' own, and the cosines."""
+    # units: float64 (q, D); returns list of (int64 (n,), float64 (n,))
+    if k < 1:
+        raise SettingError(f"k must be at least 1, got {k}")
+    return _near(index.graph, index.vectors, units, rows, k, index.about["effort"])
 
 
 def make_index(run: str | Path | WordVectors, *, recall: float = 0.95) -> NeighborIndex:
@@ -253,22 +281,25 @@ def _measure(graph: Graph, vectors: WordVectors, goal: float) -> tuple[dict[int,
     rng = np.random.default_rng(1)
     rows = np.sort(rng.choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)).tolist()
     units = unit_rows(vectors.matrix, rows)
-    nearest = top_rows(vectors.matrix, units, _MORE[-1], exclude=[[row] for row in rows])
+    nearest = top_rows(vectors.matrix, units, _KS[-1], exclude=[[row] for row in rows])
 
     def recall_of(k: int, effort: int) -> float:
-        found = _near(graph, vectors, units, rows, k, effort)
-        exact = [scores[:k] for _, scores in nearest]
-        # a word as near as the last exact one counts, whichever of them was found
-        pairs = zip(found, exact, strict=True)
-        hits = sum(int((near > best[-1] - 1e-9).sum()) for (_, near), best in pairs if len(best))
-        return hits / n_exact if (n_exact := sum(map(len, exact))) else 1.0
+        found = graph.search(units, min(k + 1 + _SPARE, len(vectors)), effort)
+        hits = n_exact = 0
+        for near, (exact, scores) in zip(found, nearest, strict=True):
+            n = min(k, len(exact))
+            # a word as near as the last exact one counts, whichever of them was found
+            n_as_near = int((scores > scores[n - 1] - 1e-9).sum()) if n else 0
+            hits += min(n, int(np.isin(near, exact[:n_as_near]).sum()))
+            n_exact += n
+        return hits / n_exact if n_exact else 1.0
 
     recall = 1.0
     for effort in _EFFORTS:
         recall = recall_of(_K, effort)
         if recall >= goal:
             break
-    return {_K: recall} | {k: recall_of(k, effort) for k in _MORE}, effort
+    return {k: recall_of(k, effort) for k in _KS}, effort
 
 
 def _near(
