@@ -55,6 +55,7 @@ COMMANDS = {
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
+    "search": ("embed", "Find the lines or documents that are nearest to a text by cosine."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),
     "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),
     "attend": ("embed", "Show how much each word of a sentence contributes to its label."),

@@ -37,12 +37,7 @@ from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.estimators import Means
 from firth.embed.compare.statistics.significance import paired
 from firth.embed.compare.tasks.sentences.pooling_probes import train_mean_probe
-from firth.embed.contextual.sif import (
-    common_direction,
-    sif_weights,
-    weighted,
-    without_direction,
-)
+from firth.embed.contextual.sif import SentenceVectors, learn, line_vectors
 from firth.embed.refine.steps import Moments, apply, moments
 from firth.embed.vectors.search import unit_length, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
@@ -322,15 +317,11 @@ def _against_mean(
 
 def sentence_means(vectors: WordVectors, texts: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the vectors of sentences in three ways, float32 (n, D)."""
-    weights = sif_weights(vectors)
-    words = [vectors.words(text) for text in texts]
-    found = {}
-    for name, of_words in (("mean", np.ones_like(weights)), ("weighted mean", weights)):
-        known = [weighted(vectors, of_words, each) for each in words]
-        found[name] = np.array([k.sum(axis=0) / max(len(k), 1) for k in known], np.float32)
-    means = found["weighted mean"]
-    found["SIF"] = without_direction(means, common_direction(means))
-    return found
+    lines = [vectors.words(text) for text in texts]
+    plain, weighted = (SentenceVectors(vectors, np.zeros(vectors.dim)) for _ in range(2))
+    plain.weights = np.ones_like(weighted.weights)
+    ways = {"mean": plain, "weighted mean": weighted, "SIF": learn(vectors, lines, "sentences")}
+    return {name: line_vectors(way, lines)[0].astype(np.float32) for name, way in ways.items()}
 
 
 def main() -> None:

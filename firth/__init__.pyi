@@ -36,6 +36,9 @@ from .embed.contextual.encoders import open_encoder as open_encoder
 from .embed.contextual.in_context import nearest_in_context as nearest_in_context
 from .embed.contextual.pooled_run import pool_run as pool_run
 from .embed.contextual.pooling import PoolConfig as PoolConfig
+from .embed.contextual.sif import SentenceVectors as SentenceVectors
+from .embed.contextual.sif import encode_lines as encode_lines
+from .embed.contextual.text_search import TextSearch as TextSearch
 from .embed.explore.differ import differ as differ
 from .embed.explore.why import why_near as why_near
 from .embed.formats.vector_files import load_vectors as load_vectors

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
 from firth.corpora.common.errors import SettingError
-from firth.embed.contextual.sif import sif_file
+from firth.embed.contextual.sif import encode_lines
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.sklearn import TextVectors
 
@@ -24,7 +24,7 @@ TEXTS = ["The sea of the ship", "the tree", "leaf of the tree tree unknown", "se
 
 def test_sif_is_that_of_the_command_line(tmp_path):
     (tmp_path / "lines.txt").write_text("\n".join(TEXTS) + "\n")
-    sif_file(COUNTED, tmp_path / "lines.txt", tmp_path / "lines.npz")
+    encode_lines(COUNTED, tmp_path / "lines.txt", tmp_path / "lines.npz", fit=True)
     with np.load(tmp_path / "lines.npz") as written:
         expected = written["vectors"]
     found = TextVectors(COUNTED).fit_transform(TEXTS)

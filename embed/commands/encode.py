@@ -15,14 +15,26 @@ from firth.embed.contextual.encoded_text import EncodeConfig
 @click.command("encode", cls=Command)
 @click.argument("run", type=PATH)
 @click.argument("file", type=PATH)
-@option("--out", required=True, type=PATH, help="The .npz or .jsonl to write.", group=OUTPUT)
+@option(
+    "--out",
+    required=True,
+    type=PATH,
+    help="The .npz or .jsonl to write, or a folder for firth search.",
+    group=OUTPUT,
+)
 @click_options(EncodeConfig)
 @option(
     "--sif",
     is_flag=True,
     excludes=["--layers", "--per word", "--device", "--cluster"],
     help="Write a vector per line from RUN's word vectors: their mean, weighted by frequency, less "
-    "what all lines have in common.",
+    "what lines have in common, which is learned from RUN's corpus once and kept in RUN.",
+)
+@option(
+    "--fit",
+    is_flag=True,
+    needs="--sif",
+    help="Learn what lines have in common from FILE instead, and keep it in RUN.",
 )
 @device_option
 @cluster_option
@@ -32,6 +44,7 @@ def command(
     file: Path,
     out: Path,
     sif: bool,
+    fit: bool,
     device: str,
     cluster: str | None,
     force: bool,
@@ -40,10 +53,12 @@ def command(
     """Write contextual vectors of a text's words or lines.
 
     RUN is a run of train-mlm. FILE is UTF-8 text, one sentence or paragraph per
-    line; - reads standard input. Lines are split into words as the run's corpus
-    was. An .npz contains "vectors" and, per word, "words" (UTF-8, separated by
-    line feeds) and "lines" (where each line's vectors start); a .jsonl one object
-    per line. With --sif RUN is any run with word vectors and counts.
+    line, or a corpus; - reads standard input. Lines are split into words as the
+    run's corpus was. An .npz contains "vectors" and, per word, "words" (UTF-8,
+    separated by line feeds) and "lines" (where each line's vectors start); a .jsonl
+    one object per line; a folder is a run of lines, which firth search, index and
+    neighbors take. With --sif RUN is any run with word vectors and counts, and a
+    line alone gets the same vector as in a file.
 
     \b
     Example:
@@ -51,37 +66,36 @@ def command(
         firth encode out/mlm novel.txt --cluster local:2 --out novel.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
+        firth encode out/skipgram out/corpus --sif --per document --out out/lines
     """
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note, progress
     from firth.embed.contextual.encoded_text import encode_file, refuse_suffix
-    from firth.embed.contextual.encoders import open_encoder
+    from firth.embed.contextual.encoders import encoded_by, encoder_run, open_encoder
     from firth.embed.contextual.encoding_tasks import cluster_device, encode_on
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)
     if sif:
-        _encode_sif(run, file, out, force)
+        _encode_sif(run, file, out, None if config.per == "word" else config.per, fit, force)
         return
     with progress("encoding", "words") as show:
         if cluster is None:
             encoder = open_encoder(run, device)
-            n_lines = encode_file(encoder, file, out, config, force=force, show=show)
+            about = encoded_by(encoder_run(run))
+            n_lines = encode_file(encoder, file, out, config, about=about, force=force, show=show)
         else:
             cluster_device(device)
             n_lines = encode_on(cluster, run, file, out, config, force=force, show=show)
     note(f"{out}: {n_lines:,} lines")
 
 
-def _encode_sif(run: Path, file: Path, out: Path, force: bool) -> None:
+def _encode_sif(run: Path, file: Path, out: Path, per: str | None, fit: bool, force: bool) -> None:
     """Write a vector per line from the word vectors of a run."""
-    from firth.corpora.common.reporting import note, progress
-    from firth.embed.contextual.sif import sif_file
-    from firth.embed.formats.vector_files import load_vectors
+    from firth.corpora.common.reporting import note
+    from firth.embed.contextual.sif import encode_lines
 
-    vectors = load_vectors(run)
-    with progress("encoding", "words") as show:
-        counts = sif_file(vectors, file, out, force=force, show=show)
+    counts = encode_lines(run, file, out, fit=fit, per=per, force=force)
     have = "has" if counts.unknown == 1 else "have"
     end = f"; {counts.unknown:,} {have} no vector" if counts.unknown else ""
     note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")

@@ -79,6 +79,11 @@ def encoder_fingerprint(run: Path) -> str:
     return fingerprint(model_checksums(run))
 
 
+def encoded_by(run: Path) -> dict[str, str]:
+    """Return what a run of lines says of the run that encoded them."""
+    return {"run": str(run.resolve()), "fingerprint": encoder_fingerprint(run)}
+
+
 def _method(run: Run) -> str | None:
     """Return the method of a run, or "huggingface" for a Hugging Face folder."""
     if not is_huggingface(run.path):

@@ -26,6 +26,7 @@ from firth.embed.contextual.encoded_text import (
     WORDS_AT_ONCE,
     EncodeConfig,
     Form,
+    LineBatch,
     Lines,
     batches,
     new_output,
@@ -123,6 +124,10 @@ def encode_on(
 ) -> int:
     """Encode a text on a cluster; see ``encode_file``."""
     refuse_overwrite(out, force)  # before workers start
+    if not out.suffix:
+        raise SettingError(
+            f"`out={out}`: a cluster writes no folder; pass a name in .npz or .jsonl"
+        )
     run = encoder_run(run).resolve()
     encoder = open_encoder(run, "cpu")
     refuse_trees(encoder)
@@ -133,10 +138,10 @@ def encode_on(
         new_output(encoder, out, config, force) as (writer, layers),
     ):
         assert executor
-        blocks = batches(encoder.words, source, WORDS_AT_ONCE)
+        read = batches(encoder.words, source, WORDS_AT_ONCE, config.per)
         tasks = EncodingTasks(executor, run, scratch)
-        for lines, rows in tasks.rows(blocks, layers, writer.form, show):
-            writer.add(lines, rows)
+        for lines, rows in tasks.rows((b.lines for b in read), layers, writer.form, show):
+            writer.add(LineBatch(lines, (), ()), rows)
     return writer.n_lines
 
 

@@ -1,26 +1,45 @@
-"""``firth encode --sif``: sentence vectors from word vectors and the frequencies of the words."""
+"""Sentence vectors: means of word vectors by frequency, less what all lines have in common.
 
-from collections.abc import Sequence
+Arora, Liang & Ma 2017, "A Simple but Tough-to-Beat Baseline for Sentence Embeddings", algorithm 1.
+What lines have in common is learned once and kept in the run, so that a line has one vector.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from firth.corpora.artifacts.atomic import atomic_output
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.common.reporting import Progress, no_progress
+from firth.corpora.common.reporting import note, progress
+from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoded_text import (
-    WORDS_AT_ONCE,
-    Form,
-    Writer,
+    DOCUMENT,
+    SENTENCE,
+    STDIN,
+    Lines,
     batches,
+    new_writer,
     refuse_suffix,
     rows_of,
 )
+from firth.embed.contextual.encoders import encoded_by
+from firth.embed.formats.vector_files import load_vectors
+from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
+from firth.embed.vectors.run_files import not_finite
 from firth.embed.vectors.word_vectors import WordVectors
 
 SMOOTHING = 1e-3  # a of Arora et al. 2017
+KEPT = "sif.json"
+_SENTENCES = 100_000  # of a corpus, evenly spread
+_AT_ONCE = 1 << 12  # lines
 
 
 @dataclass(frozen=True)
@@ -32,77 +51,106 @@ class SifCounts:
     unknown: int  # words without a vector, which are left out
 
 
-def sif_file(
-    vectors: WordVectors,
-    source: Path,
-    out: Path,
-    *,
-    force: bool = False,
-    show: Progress = no_progress,
-    words_at_once: int = WORDS_AT_ONCE,
-) -> SifCounts:
-    """Write a vector per line of a text, in the form of ``encode_file`` per sentence.
+class SentenceVectors:
+    """Vectors of sentences from word vectors, by SIF; each depends on its own words alone.
 
-    Arora, Liang & Ma 2017, "A Simple but Tough-to-Beat Baseline for Sentence Embeddings", algorithm
-    1: the weighted mean of the words of each line, less its projection on the first singular vector
-    of all lines. All means are in memory until the last line is read.
+    Arora, Liang & Ma 2017, algorithm 1: the mean of the words' vectors, weighted by a / (a + p)
+    for words of probability p, less its projection on ``common``.
+
+    Parameters
+    ----------
+    vectors : WordVectors
+        Dense, with counts of words.
+    common : float64 (D,)
+        What lines have in common: a direction, of length 1.
+    source : str
+        The text that it was learned from.
+
+    Raises
+    ------
+    SettingError
+        If the vectors are sparse or have no counts.
     """
-    refuse_suffix(out)
-    weights = sif_weights(vectors)
-    with atomic_output(out, force) as partial:
-        texts: list[Sequence[str]] = []
-        means: list[np.ndarray] = []
-        n_words = n_unknown = 0
-        for lines in batches(vectors.words, source, words_at_once):
-            for words in lines:
-                known = weighted(vectors, weights, words)
-                means.append((known.sum(axis=0) / max(len(known), 1)).astype(np.float32))
-                n_words, n_unknown = n_words + len(words), n_unknown + len(words) - len(known)
-            texts += lines if out.suffix == ".jsonl" else [()] * len(lines)  # not written
-            show(n_words)
-        found = np.array(means, np.float32).reshape(-1, vectors.dim)
-        if not (finite := np.isfinite(found).all(axis=1)).all():
-            raise ArtifactError(
-                f"{vectors.name}: a vector of line {finite.argmin() + 1} of {source} holds NaN or "
-                "infinity; train the run again"
-            )
-        if np.count_nonzero(found.any(axis=1)) < 2:
+
+    def __init__(self, vectors: WordVectors, common: np.ndarray, source: str = "") -> None:
+        self.vectors, self.common, self.source = vectors, common, source
+        self.weights = sif_weights(vectors)
+
+    @classmethod
+    def open(
+        cls, run: str | os.PathLike[str] | WordVectors, kept: str | Path | None = None
+    ) -> "SentenceVectors":
+        """Open what a run keeps, or learn it from sentences of its corpus and keep it.
+
+        Parameters
+        ----------
+        run : str, Path or WordVectors
+            A run.
+        kept : str or Path, optional
+            Another folder that keeps it.
+
+        Returns
+        -------
+        SentenceVectors
+
+        Raises
+        ------
+        ArtifactError
+            If nothing is kept, and the corpus of the run is not found.
+        """
+        vectors = run if isinstance(run, WordVectors) else load_vectors(run)
+        sif_weights(vectors)  # raises if it has none
+        folder = vectors.path if kept is None else Path(kept)
+        file = None if folder is None else folder / KEPT
+        if file is not None and file.is_file():
+            about = read_json(file)
+            common = about.get("common") if isinstance(about, dict) else None
+            if not isinstance(common, list) or len(common) != vectors.dim:
+                raise ArtifactError(f"{file}: is damaged or of other vectors; delete it")
+            return cls(vectors, np.array(common, np.float64), str(about.get("source")))
+        remedy = "pass `fit=True` to learn from FILE what lines have in common"
+        if file is None:
+            raise ArtifactError(f"{vectors.name}: is no run with a corpus; {remedy}")
+        corpus = Run.open(file.parent).corpus(remedy=remedy)
+        learned = learn(vectors, sentences_of(corpus), str(corpus.path))
+        with contextlib.suppress(OSError, ArtifactError):  # else learned each time, in seconds
+            keep(learned, file.parent)
+            note(f"{file}: what sentences of {corpus.path} have in common, learned once")
+        return learned
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the vectors of lines.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Lines, sentences or documents.
+
+        Returns
+        -------
+        float32 (n, D)
+            Zeros for a line without known words.
+        """
+        means, _ = line_vectors(self, [self.vectors.words(text) for text in texts])
+        return means.astype(np.float32)
+
+
+def learn(vectors: WordVectors, lines: Iterable[Sequence[str]], source: str) -> SentenceVectors:
+    """Learn what lines have in common: the first singular vector of their weighted means."""
+    unfitted = SentenceVectors(vectors, np.zeros(vectors.dim), source)
+    products, n_lines = np.zeros((vectors.dim, vectors.dim)), 0
+    following = iter(lines)
+    with threadpool_limits(1, user_api="blas"):  # threads change the last bits of sums
+        while block := list(islice(following, _AT_ONCE)):
+            means, _ = line_vectors(unfitted, block)
+            products += means.T @ means
+            n_lines += int(means.any(axis=1).sum())
+        if n_lines < 2:
             raise SettingError(
                 f"{source}: fewer than two lines have a word of {vectors.name}, so that all they "
                 "hold is common to all lines, which `sif` subtracts; pass more lines"
             )
-        form = Form(out.suffix, "sentence")
-        with Writer(partial, form, vectors.dim) as writer:
-            rows = without_direction(found, common_direction(found))[:, None]
-            for first in range(0, len(texts), words_at_once):
-                some = slice(first, first + words_at_once)
-                writer.add(texts[some], rows_of(texts[some], list(rows[some]), form))
-    return SifCounts(len(texts), n_words, n_unknown)
-
-
-def sif_weights(vectors: WordVectors) -> np.ndarray:
-    """Return a / (a + p) for words of probability p, float64 (V,); raise without counts."""
-    if not is_dense(vectors.matrix):
-        raise SettingError(f"{vectors.name}: has sparse vectors, which `sif` does not take")
-    counts = vectors.counts
-    if counts is None or not counts.any():
-        raise SettingError(
-            f"{vectors.name}: has no counts of words, which `sif` needs; pass a run with counts"
-        )
-    return np.asarray(SMOOTHING / (SMOOTHING + counts / counts.sum()))
-
-
-def weighted(vectors: WordVectors, weights: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """Return the weighted vectors of words that have one, float64 (n, D).
-
-    Words whose vector is composed of n-grams or pieces were never counted, so p = 0.
-    """
-    found = []
-    for word in words:
-        row, vector = vectors.row(word), vectors.vector(word)
-        if vector is not None and vector.any():
-            found.append(vector.astype(np.float64) * (1.0 if row is None else weights[row]))
-    return np.array(found).reshape(-1, vectors.dim)
+        return SentenceVectors(vectors, np.linalg.eigh(products)[1][:, -1], source)
 
 
 def common_direction(lines: np.ndarray) -> np.ndarray:
@@ -116,3 +164,134 @@ def without_direction(lines: np.ndarray, common: np.ndarray) -> np.ndarray:
     """Subtract from each line its projection on a direction, float32 (n, D)."""
     exact = lines.astype(np.float64)
     return np.asarray(exact - np.outer(exact @ common, common), np.float32)
+
+
+def keep(sentences: SentenceVectors, folder: Path) -> None:
+    """Write what was learned into a run."""
+    about = {"source": sentences.source, "common": sentences.common.tolist()}
+    write_whole(folder / KEPT, lambda path: write_json(path, about))
+
+
+def line_vectors(sentences: SentenceVectors, lines: Lines) -> tuple[np.ndarray, int]:
+    """Return the vectors of lines, float64 (n, D), and how many words have none.
+
+    Words whose vector is composed of n-grams or pieces were never counted, so p = 0.
+    """
+    from scipy.sparse import csr_array
+
+    vectors = sentences.vectors
+
+    places: dict[str, int] = {}
+    flat = np.array([places.setdefault(w, len(places)) for line in lines for w in line], int)
+    distinct, owners = list(places), np.repeat(np.arange(len(lines)), [*map(len, lines)])
+    rows = vectors.rows(distinct).astype(np.float64)
+    if not (finite := np.isfinite(rows).all(axis=1)).all():
+        raise not_finite(vectors.name, distinct[int(finite.argmin())])
+    numbers = [vectors.row(word) for word in distinct]
+    rows *= np.array([1.0 if n is None else sentences.weights[n] for n in numbers])[:, None]
+    known = np.asarray(rows.any(axis=1))[flat]
+    n_known = np.bincount(owners[known], minlength=len(lines))
+    starts = np.concatenate([[0], np.cumsum(n_known)])
+    # sums in the order of the words, so that a line alone gets the same bits as in a file
+    shape = len(lines), len(distinct)
+    words = csr_array((np.ones(starts[-1]), flat[known], starts), shape=shape)
+    means = (words @ rows) / np.maximum(n_known, 1)[:, None]
+    common = (means * sentences.common).sum(axis=1, keepdims=True)
+    return means - common * sentences.common, len(flat) - int(starts[-1])
+
+
+def sentences_of(corpus: Corpus) -> Iterator[list[str]]:
+    """Yield sentences of the training text as words, evenly spread."""
+    view = corpus.view()
+    words, step = view.words, max(1, int(corpus.manifest["sentences"]) // _SENTENCES)
+    for rows, offsets in view.shards():
+        bounds = zip(offsets[:-1:step].tolist(), offsets[1::step].tolist(), strict=True)
+        for start, stop in bounds:
+            yield [words[row] for row in rows[start:stop].tolist()]
+
+
+def encode_lines(
+    run: str | os.PathLike[str] | WordVectors,
+    source: str | Path,
+    out: str | Path,
+    *,
+    fit: bool = False,
+    per: str | None = None,
+    force: bool = False,
+    words_at_once: int = 1 << 18,
+) -> SifCounts:
+    """Write the vector of each line of a text, or of each document or sentence of a corpus.
+
+    Parameters
+    ----------
+    run : str, Path or WordVectors
+        A run with dense vectors and counts.
+    source : str or Path
+        A text, a line each; ``-`` for standard input; or a corpus.
+    out : str or Path
+        A name in ``.npz`` or ``.jsonl``, or without an ending: a folder that
+        :meth:`TextSearch.open` takes.
+    fit : bool
+        First learn what lines have in common from this text, and keep it in the run.
+    per : {'sentence', 'document'}, optional
+        What of a corpus has a vector; by default documents.
+    force : bool
+        Overwrite an earlier output.
+    words_at_once : int
+        Words in memory at once.
+
+    Returns
+    -------
+    SifCounts
+        Numbers of lines, of words, and of words without a vector.
+
+    Raises
+    ------
+    SourceError
+        If the text is missing or not UTF-8.
+    SettingError
+        If the vectors are sparse or have no counts, or standard input is to be fitted.
+    ArtifactError
+        If ``out`` exists, or the run's corpus is needed and not found.
+    """
+    source, out = Path(source), Path(out)
+    refuse_suffix(out)
+    if per is None:
+        per = DOCUMENT if source.is_dir() else SENTENCE
+    if fit and str(source) == STDIN:
+        raise SettingError("`fit=True`: standard input cannot be read twice; pass a file")
+    vectors = run if isinstance(run, WordVectors) else load_vectors(run)
+    if fit:
+        read = batches(vectors.words, source, words_at_once, per)
+        lines = (line for batch in read for line in batch.lines)
+        sentences = learn(vectors, lines, str(source))
+    else:
+        sentences = SentenceVectors.open(vectors)
+    n_words = n_unknown = 0
+    about = {} if out.suffix else {"sif": True, **encoded_by(Path(os.fspath(vectors)))}
+    with (
+        progress("encoding", "words") as show,
+        new_writer(out, per, vectors.dim, force, about) as writer,
+    ):
+        for batch in batches(vectors.words, source, words_at_once, per):
+            rows, unknown = line_vectors(sentences, batch.lines)
+            writer.add(batch, rows_of(batch.lines, list(rows[:, None]), writer.form))
+            n_words, n_unknown = n_words + sum(map(len, batch.lines)), n_unknown + unknown
+            show(n_words)
+        if not out.suffix:
+            keep(sentences, writer.path)
+    if fit and vectors.path is not None:
+        keep(sentences, vectors.path)
+    return SifCounts(writer.n_lines, n_words, n_unknown)
+
+
+def sif_weights(vectors: WordVectors) -> np.ndarray:
+    """Return a / (a + p) for words of probability p, float64 (V,); raise without counts."""
+    if not is_dense(vectors.matrix):
+        raise SettingError(f"{vectors.name}: has sparse vectors, which `sif` does not take")
+    counts = vectors.counts
+    if counts is None or not counts.any():
+        raise SettingError(
+            f"{vectors.name}: has no counts of words, which `sif` needs; pass a run with counts"
+        )
+    return np.asarray(SMOOTHING / (SMOOTHING + counts / counts.sum()))

@@ -40,6 +40,9 @@ def inputs(server, tmp_path_factory) -> Path:
     encoder = small_encoder(pieces=encoder.pieces, causal=True)
     write_run(folder / "clm", encoder, corpus)
     (folder / "lines.txt").write_text("\n".join(lines[:20]))
+    options = ["--per", "sentence", "--device", "cpu", "--out"]
+    encode = ["encode", folder / "mlm", folder / "lines.txt", *options, folder / "lines"]
+    assert server.run(encode, folder).status == 0
     (folder / "pairs.tsv").write_text(
         "".join(f"word{n}\tword{(n * 7 + 3) % 150}\t{n % 11}\n" for n in range(40))
     )

@@ -128,6 +128,7 @@ CALLS = {
         reads=("mlm", "lines.txt"),
         makes=("words.npz",),
     ),
+    "search": Call(words="{inputs}/lines word1 word2 --device cpu", reads=("lines",)),
     "pool": Call(
         words="{inputs}/mlm --out {workdir}/pooled --min-count 1 --device cpu",
         reads=("mlm", "corpus"),

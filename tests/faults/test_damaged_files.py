@@ -18,6 +18,9 @@ FILES = {
         "vectors.npy", "vocabulary.tsv", "config.json", "checksums.json", "model.safetensors",
         "tokenizer.json",
     ),
+    "lines": (
+        "vectors.npy", "vocabulary.tsv", "config.json", "texts.text.npy", "texts.offsets.npy",
+    ),
     "corpus": (
         "manifest.json", "checksums.json", "shards/00000/ids.npy", "shards/00000/documents.npy",
         "vocabulary/words.text.npy", "vocabulary/counts.npy",
@@ -26,7 +29,7 @@ FILES = {
 # these map their files and do not verify checksums, or only before they are indexed
 MAPPED = (
     "neighbors", "similarity", "analogy", "map", "concordance", "collocates", "why", "differ",
-    "explore",
+    "explore", "search",
 )  # fmt: skip
 
 

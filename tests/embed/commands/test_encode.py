@@ -120,7 +120,14 @@ def test_refusals(run, file, tmp_path):
     out = tmp_path / "out.npz"
     out.write_bytes(b"mine")
     for words, message in {
-        (file, tmp_path / "a.txt"): "--out {tmp}/a.txt: must end in .npz or .jsonl",
+        (file, tmp_path / "a.txt"): (
+            "--out {tmp}/a.txt: must end in .npz or .jsonl, or have no ending, for a folder that "
+            "can be searched"
+        ),
+        (file, tmp_path / "folder"): (
+            "--out {tmp}/folder: a folder has a vector per line; pass --per sentence, or a name "
+            "that ends in .npz or .jsonl"
+        ),
         (tmp_path / "none", tmp_path / "a.npz"): (
             "{tmp}/none: No such file or directory; expected a text file or -"
         ),

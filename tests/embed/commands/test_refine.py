@@ -82,18 +82,32 @@ def test_json_has_the_source_and_the_steps(folder):
             "encode run lines.txt --sif --layers 1 --out out.npz",
             "--sif cannot be combined with --layers, --per word, --device or --cluster",
         ),
+        (
+            "encode run lines.txt --sif --out out.npz",
+            (
+                "{folder}/run: does not record its training corpus; pass --fit to learn from FILE "
+                "what lines have in common"
+            ),
+        ),
+        (
+            "encode run - --sif --fit --out out.npz",
+            "--fit: standard input cannot be read twice; pass a file",
+        ),
     ],
-    ids=["no step", "exists", "no counts", "layers"],
+    ids=["no step", "exists", "no counts", "layers", "no corpus", "fit of stdin"],
 )
 def test_refusals_are_one_line(folder, words, error):
     status, output, message = firth(*words.split())
     assert (status != 0, output) == (True, "")
-    assert message.splitlines()[-1] == f"Error: {error}"
+    assert message.splitlines()[-1] == f"Error: {error.format(folder=folder)}"
 
 
 def test_encode_with_sif_splits_lines_as_the_corpus_and_counts_unknown_words(folder):
-    arguments = "encode run - --sif --per sentence --out out.npz"
-    status, _, notes = firth(*arguments.split(), input=(folder / "lines.txt").read_bytes())
+    arguments = "encode run lines.txt --sif --fit --per sentence --out out.npz"
+    status, _, notes = firth(*arguments.split())
     assert (status, notes) == (0, "out.npz: 2 lines of 7 words; 4 have no vector\n")
-    with np.load("out.npz") as found:
-        assert found["vectors"].shape == (2, 4)
+    arguments = "encode run - --sif --out alone.npz"
+    status, _, notes = firth(*arguments.split(), input=b"a boat and a ship\n")
+    assert (status, notes) == (0, "alone.npz: 1 lines of 5 words; 3 have no vector\n")
+    with np.load("out.npz") as found, np.load("alone.npz") as alone:
+        np.testing.assert_array_equal(found["vectors"][1:], alone["vectors"])

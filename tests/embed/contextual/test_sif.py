@@ -1,13 +1,24 @@
-"""SIF sentence vectors against the algorithm of the paper, word by word."""
+"""SIF sentence vectors against the algorithm of the paper, word by word, and kept in a run."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.embed.contextual.sif import SifCounts, sif_file
+from firth.corpora.encoding.build import build_corpus
+from firth.embed.contextual.sif import (
+    KEPT,
+    SentenceVectors,
+    SifCounts,
+    encode_lines,
+    learn,
+    sentences_of,
+)
 from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.runs.run import Run
+from firth.embed.runs.writer import new_run
 from firth.embed.vectors.subwords import SubwordTable
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -62,7 +73,7 @@ def text(tmp_path):
 @pytest.mark.parametrize("words_at_once", [1, 1 << 14])
 def test_vectors_of_lines_match_the_algorithm(text, tmp_path, words_at_once):
     out = tmp_path / "out.npz"
-    counts = sif_file(vectors(), text, out, words_at_once=words_at_once)
+    counts = encode_lines(vectors(), text, out, fit=True, words_at_once=words_at_once)
     assert counts == SifCounts(lines=5, words=12, unknown=3)
     with np.load(out) as found:
         assert found.files == ["vectors"]
@@ -72,7 +83,7 @@ def test_vectors_of_lines_match_the_algorithm(text, tmp_path, words_at_once):
 
 def test_a_jsonl_has_the_words_and_one_vector_a_line(text, tmp_path):
     out = tmp_path / "out.jsonl"
-    sif_file(vectors(), text, out)
+    encode_lines(vectors(), text, out, fit=True)
     found = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["words"] for line in found] == [line.split() for line in LINES]
     np.testing.assert_allclose([line["vector"] for line in found], expected(), atol=1e-6)
@@ -81,7 +92,7 @@ def test_a_jsonl_has_the_words_and_one_vector_a_line(text, tmp_path):
 def test_words_of_ngrams_count_in_full(tmp_path):
     text, out = tmp_path / "text.txt", tmp_path / "out.npz"
     text.write_text("pond\ncat\n")
-    assert sif_file(vectors(subwords=grams()), text, out).unknown == 0
+    assert encode_lines(vectors(subwords=grams()), text, out, fit=True).unknown == 0
     p = 0.2
     rows = np.array([np.ones(3), MATRIX[1] * 1e-3 / (1e-3 + p)])
     u = np.linalg.svd(rows)[2][0]
@@ -92,7 +103,7 @@ def test_words_of_ngrams_count_in_full(tmp_path):
 def test_vectors_in_8_bits_are_taken_too(text, tmp_path):
     run = WordVectors(WORDS, MATRIX, counts=COUNTS, name="run")
     write_int8_run(run, tmp_path / "int8", False)
-    sif_file(WordVectors.open(tmp_path / "int8"), text, tmp_path / "out.npz")
+    encode_lines(WordVectors.open(tmp_path / "int8"), text, tmp_path / "out.npz", fit=True)
     with np.load(tmp_path / "out.npz") as found:
         # a 127th of the largest number of a row, in vectors of at most 3
         np.testing.assert_allclose(found["vectors"], expected(), atol=0.03)
@@ -107,7 +118,7 @@ def test_vectors_in_8_bits_are_taken_too(text, tmp_path):
         ),
         (
             {"matrix": INFINITE}, ["the dog", "the cat"],
-            ("run: a vector of line 2 of {text} holds NaN or infinity; train the run again"),
+            "run: the vector of 'cat' holds NaN or infinity; train the run again",
         ),
         (
             {}, ["the cat", "", "pond"],
@@ -121,6 +132,53 @@ def test_refusals_leave_no_file(tmp_path, about, lines, message):
     text, out = tmp_path / "text.txt", tmp_path / "out.npz"
     text.write_text("\n".join(lines))
     with pytest.raises((ArtifactError, SettingError)) as caught:
-        sif_file(vectors(**about), text, out)
+        encode_lines(vectors(**about), text, out, fit=True)
     assert str(caught.value) == message.format(text=text)
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A run with n-grams, of a corpus with sentences of its words."""
+    sentences = [" ".join(RNG.choice(WORDS[:4], 4)) for _ in range(40)]
+    source = tmp_path / "source.txt"
+    source.write_text("\n".join(sentences))
+    corpus = build_corpus(str(source), out=tmp_path / "corpus")
+    with new_run(tmp_path / "run", {"command": "made"}) as made:
+        WordVectors(WORDS, MATRIX, counts=COUNTS).save(made.path)
+        made.describe("svd", {}, corpus.text, **corpus.trained_on)
+    return WordVectors.open(tmp_path / "run")
+
+
+def test_what_lines_share_is_learned_from_the_corpus_once_and_kept(run, tmp_path):
+    learned = SentenceVectors.open(run)
+    corpus = Run.open(run.path).corpus()
+    np.testing.assert_array_equal(learned.common, learn(run, sentences_of(corpus), "").common)
+    shutil.rmtree(tmp_path / "corpus")
+    np.testing.assert_array_equal(SentenceVectors.open(run.path).common, learned.common)
+
+
+def test_a_line_alone_has_the_bits_that_it_has_in_a_file(run, text, tmp_path):
+    encode_lines(run, text, tmp_path / "all.npz")
+    with np.load(tmp_path / "all.npz") as found:
+        rows = found["vectors"]
+    alone = [SentenceVectors.open(run).encode([line])[0] for line in LINES]
+    np.testing.assert_array_equal(rows, alone)
+
+
+def test_fitting_replaces_what_the_run_keeps(run, text, tmp_path):
+    before = SentenceVectors.open(run).common
+    encode_lines(run, text, tmp_path / "out.npz", fit=True)
+    after = SentenceVectors.open(run)
+    assert after.source == str(text)
+    assert not np.array_equal(after.common, before)
+    (run.path / KEPT).write_text('{"common": [1]}')
+    with pytest.raises(
+        ArtifactError, match=r"sif\.json: is damaged or of other vectors; delete it"
+    ):
+        SentenceVectors.open(run)
+
+
+def test_without_a_corpus_the_remedy_is_to_fit(text, tmp_path):
+    with pytest.raises(ArtifactError, match="run: is no run with a corpus; pass `fit=True`"):
+        encode_lines(vectors(), text, tmp_path / "out.npz")
