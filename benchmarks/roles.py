@@ -64,6 +64,9 @@ SETS: dict[str, tuple[Role | None, str]] = {
     "sst2-train": (BOTH, "sst2/stsa.binary.train"),
     "sst2-dev": (TUNING, "sst2/stsa.binary.dev"),
     "sst2-test": (REPORTING, "sst2/stsa.binary.test"),
+    "sts-2012": (REPORTING, "sts/2012"),
+    "sts-2013": (REPORTING, "sts/2013"),
+    "sts-2014": (REPORTING, "sts/2014"),
     "blimp-tuning": (TUNING, _BLIMP),
     "blimp-reporting": (REPORTING, _BLIMP),
     "de/gur65": (REPORTING, "multilingual/de/gur65.txt"),
@@ -152,9 +155,9 @@ def _check(name: str, parts: Mapping[str, Role | None], role: Role) -> None:
 
 
 def _file(name: str) -> Path:
-    """Return a file of the real data; if it is missing, exit with status 0 and a note."""
+    """Return a file or folder of the real data; if it is missing, exit with status 0 and a note."""
     folder = Path(os.environ.get("FIRTH_SHARED_DATA", harness.ROOT.parent / "shared" / "data"))
-    if not (folder / name).is_file():
+    if not (folder / name).exists():
         print(f"skipped: no {folder / name}; FIRTH_SHARED_DATA names another folder")
         sys.exit(0)
     return folder / name

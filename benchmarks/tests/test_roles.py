@@ -183,4 +183,4 @@ def test_missing_data_ends_a_benchmark_with_a_note(roles, data, capsys):
 def test_the_tables_name_files_of_the_real_data(roles, shared_data):
     files = {f"evaluation/{file}" for _, file in roles.SETS.values()}
     files |= {f"corpora/{name}.txt.xz" for name in roles.TEXTS}
-    assert sorted(file for file in files if not (shared_data / file).is_file()) == []
+    assert sorted(file for file in files if not (shared_data / file).exists()) == []

@@ -18,6 +18,9 @@ KINDS = {
     "contexts": Kind("words_in_context:ContextsTask", "SCWS, CoSimLex or WiC: [DEV,]TEST"),
     "tagging": Kind("tagging.task:TaggingTask", "tagged words: TRAIN[,DEV],TEST"),
     "sentences": Kind("sentences.task:SentencesTask", "labeled sentences: [TRAIN[,DEV],]TEST"),
+    "sentence-similarity": Kind(
+        "sentence_similarity:SentenceSimilarityTask", "sentence pairs with scores"
+    ),
     "minimal-pairs": Kind("minimal_pairs:MinimalPairTask", "pairs of sentences, such as BLiMP"),
     "change": Kind("change:ChangeTask", "words with the degree of their change"),
     "association": Kind("associations:AssociationTask", "association tests (WEAT)"),

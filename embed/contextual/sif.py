@@ -294,4 +294,9 @@ def sif_weights(vectors: WordVectors) -> np.ndarray:
         raise SettingError(
             f"{vectors.name}: has no counts of words, which `sif` needs; pass a run with counts"
         )
+    return weights_of(counts)
+
+
+def weights_of(counts: np.ndarray) -> np.ndarray:
+    """Return a / (a + p) for words of probability p by their counts, float64 (V,)."""
     return np.asarray(SMOOTHING / (SMOOTHING + counts / counts.sum()))

@@ -64,19 +64,29 @@ def make_baselines(
     require_room(_BY_WORD * len(words), what, "pass `baselines=none`")
     segmentation = _RunSegmentation(known)
     random = random_vectors(words, _DIM, seed, text=segmentation)
+    counts = _counts_of(runs, vocabulary)
     return {
-        ONE_HOT: _Baseline(one_hot(words, text=segmentation), len(vocabulary)),
-        RANDOM: _RandomBaseline(random, len(vocabulary)),
+        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts),
+        RANDOM: _RandomBaseline(random, counts),
     }
+
+
+def _counts_of(runs: Sequence[StaticVectors], words: Sequence[str]) -> np.ndarray:
+    """Return the counts of words in the first run that has any; 0 of words that it lacks."""
+    for run in runs:
+        if (counts := getattr(run, "counts", None)) is not None and counts.any():
+            rows = [run.row(word) for word in words]
+            return np.array([0 if row is None else counts[row] for row in rows], np.int64)
+    return np.zeros(len(words), np.int64)
 
 
 class _Baseline(WordVectors):
     """Vectors whose first words are the vocabulary; the others have vectors but no rows."""
 
-    def __init__(self, every: WordVectors, n_words: int) -> None:
-        words, matrix = every.vocabulary[:n_words], every.matrix[:n_words]
+    def __init__(self, every: WordVectors, counts: np.ndarray) -> None:
+        words, matrix = every.vocabulary[: len(counts)], every.matrix[: len(counts)]
         super().__init__(words, matrix, text=every.text, name=every.name)
-        self._every = every
+        self._every, self.text_counts = every, counts
 
     def vector(self, word: str) -> np.ndarray | None:
         return self._every.vector(word)

@@ -164,7 +164,7 @@ def test_a_task_is_a_class_and_a_line(compare_again, tmp_path, monkeypatch):
     monkeypatch.setattr("firth.embed.compare.tasks.synonyms", module, raising=False)
     monkeypatch.setitem(KINDS, "synonyms", Kind("synonyms:SynonymTask", "questions and answers"))
     compare_again()
-    assert "--synonyms (questions and" in output("compare", "--help")
+    assert "--synonyms (questions and" in " ".join(output("compare", "--help").split())
     (tmp_path / "run").mkdir()
     WordVectors(["a", "b", "c"], np.eye(3, dtype=np.float32)).write(tmp_path / "run")
     (tmp_path / "set.txt").write_text("? a b\n? b c\n")

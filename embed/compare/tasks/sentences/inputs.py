@@ -86,14 +86,14 @@ def state_sentences(
 
 
 def state_means(
-    encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layer: int
+    encoder: ContextualEncoder, sentences: Sequence[Sequence[str]], layers: Sequence[int]
 ) -> np.ndarray:
     """Return the mean state of each sentence, zero if empty, without keeping all states."""
     # returns float32 (n_sentences, D)
     return np.array(
         [
             of_words.sum(axis=0) / max(len(of_words), 1)
-            for _, states in encode_in_blocks(encoder, sentences, [layer])
+            for _, states in encode_in_blocks(encoder, sentences, layers)
             for of_words in states
         ],
         dtype=np.float32,

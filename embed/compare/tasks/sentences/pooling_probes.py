@@ -92,7 +92,7 @@ def pool_sentences(
             if encoder is None or layer is None:
                 table = mean_pool(look_up(STATIC)[1])
             else:
-                table = state_means(encoder, read, layer)
+                table = state_means(encoder, read, [layer])
             for of_fold, fold in steps(list(zip(means, folds, strict=True))):
                 of_fold[source] = train_mean_probe(table, fold)
             progress(number, len(tried) + 1)

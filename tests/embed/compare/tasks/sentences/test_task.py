@@ -321,7 +321,7 @@ def test_means_match_for_dense_sparse_and_state_inputs(vectors):
     assert dense[:, :8] == pytest.approx(np.array(expected), abs=3 * 4 * 2.0**-24)
     assert sorted(sparse[0][sparse[0] > 0]) == pytest.approx([1 / 3, 2 / 3])
     assert not sparse[1].any()
-    assert state_means(Layers(), words, 1) == pytest.approx(mean_pool(states), abs=1e-6)
+    assert state_means(Layers(), words, [1]) == pytest.approx(mean_pool(states), abs=1e-6)
     assert states.bags.offsets.tolist() == [0, 3, 3, 4]
 
 

@@ -1,0 +1,135 @@
+"""Sentence vectors: plain means, SIF as a run keeps it, SIF of the compared sentences, one-hot.
+
+SVD and skip-gram with default settings on AA, one run of each, kept in a folder. Scored on the
+test parts of STS 2012 to 2014 (SemEval; Spearman's correlation with human scores over the pairs of
+a year) and on which sentence follows in AC. Nothing is chosen: a is the paper's.
+
+    python benchmarks/bench_sentence_vectors.py --runs out/sentence-vectors \\
+        --json benchmarks/results/sentence-vectors.json
+"""
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import bench_refine
+import harness
+import numpy as np
+import roles
+
+import firth
+from firth.corpora.artifacts.artifact import write_json
+from firth.corpora.common.console import print_table
+from firth.embed.compare.datasets.scored_sentences import read_scored_sentences
+from firth.embed.compare.inputs.baselines import ONE_HOT, make_baselines
+from firth.embed.compare.statistics.bootstrap import draw_counts, resample
+from firth.embed.compare.statistics.estimators import Correlation, Means, Statistic
+from firth.embed.compare.statistics.significance import paired
+from firth.embed.compare.tasks.sentence_similarity import SentenceSimilarityTask
+from firth.embed.contextual.sif import learn, line_vectors
+from firth.embed.vectors.search import unit_length
+from firth.embed.vectors.word_vectors import WordVectors
+
+ROLE = roles.REPORTING
+TEXT = "enwiki2015-AA"
+YEARS = ("sts-2012", "sts-2013", "sts-2014")
+MEAN, KEPT, OWN = "mean", "SIF, kept in the run", "SIF, of these sentences"
+DRAWS = 1000
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder of the runs."""
+    parser.add_argument("--runs", type=Path, required=True, help="folder of the runs")
+
+
+def train(folder: Path) -> dict[str, WordVectors]:
+    """Return the runs, trained where they are missing."""
+    stored = folder / TEXT
+    if not stored.exists():
+        firth.build_corpus(roles.open_text(TEXT, role=ROLE), stored)
+    corpus = firth.Corpus.open(stored)
+    if not (folder / "svd").exists():
+        firth.train_svd(corpus, firth.SvdConfig(), out=folder / "svd")
+    if not (folder / "sg").exists():
+        firth.train_skipgram(corpus, firth.SkipGramConfig(), out=folder / "sg")
+    return {name: firth.load_vectors(folder / run) for name, run in
+            (("SVD", "svd"), ("skip-gram", "sg"))}  # fmt: skip
+
+
+def pooled(vectors: WordVectors, texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of sentences by way, at unit length, float64 (n, D)."""
+    lines = [vectors.words(text) for text in texts]
+    kept, plain = (firth.SentenceVectors.open(vectors) for _ in range(2))
+    plain.weights, plain.common = np.ones_like(kept.weights), np.zeros_like(kept.common)
+    ways = {MEAN: plain, KEPT: kept, OWN: learn(vectors, lines, "sentences")}
+    return {name: unit_length(line_vectors(way, lines)[0]) for name, way in ways.items()}
+
+
+def rows_of(name: str, method: str, statistics: Mapping[str, Statistic]) -> list[dict[str, Any]]:
+    """Return the score of each way with its interval, and the difference from the mean."""
+    counts = draw_counts(next(iter(statistics.values())).n_items, DRAWS, 1, name)
+    scored = {way: resample(each, counts) for way, each in statistics.items()}
+    rows = []
+    for way, each in scored.items():
+        low, high = np.quantile(each.replicates, (0.025, 0.975)).tolist()
+        row = {"set": name, "vectors": method, "pooling": way, "items": each.statistic.n_items,
+               "score": each.score, "low": low, "high": high}  # fmt: skip
+        if way != MEAN:
+            found = paired(each, scored[MEAN])
+            row |= {"difference": found.difference, "from": found.low, "to": found.high}
+        rows.append({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()})
+    return rows
+
+
+def similarity(runs: Mapping[str, WordVectors], name: str) -> list[dict[str, Any]]:
+    """Return the scores of a year of STS, one-hot vectors last."""
+    files = sorted(roles.open_set(name, role=ROLE).glob("*.test.tsv*"))
+    pairs = [pair for file in files for pair in read_scored_sentences(file)]
+    scores = np.array([pair.score for pair in pairs])
+    rows = []
+    for method, vectors in runs.items():
+        ways = pooled(vectors, [text for pair in pairs for text in (pair.a, pair.b)])
+        cosines = {way: (u[::2] * u[1::2]).sum(axis=1) for way, u in ways.items()}
+        correlations = {w: Correlation(scores, c, ranked=True) for w, c in cosines.items()}
+        rows += rows_of(name, method, correlations)
+    task = SentenceSimilarityTask(name, pairs)
+    baseline = make_baselines(list(runs.values()), task.texts(), 1 << 30, 1)[ONE_HOT]
+    measured = task.measure(baseline, np.ones(len(pairs), dtype=bool))
+    return rows + rows_of(
+        name, ONE_HOT, {way: m.statistic for way, m in zip((MEAN, OWN), measured, strict=True)}
+    )
+
+
+def following(runs: Mapping[str, WordVectors]) -> list[dict[str, Any]]:
+    """Return how often the nearest of all second sentences is the one that follows the first."""
+    pairs = bench_refine.following(ROLE, 0)
+    rows = []
+    for method, vectors in runs.items():
+        ways = pooled(vectors, [text for pair in pairs for text in pair])
+        right = {
+            way: Means((u[::2] @ u[1::2].T).argmax(axis=1) == np.arange(len(pairs)))
+            for way, u in ways.items()
+        }
+        rows += rows_of("following", method, right)
+    return rows
+
+
+def main() -> None:
+    """Train, score, and write the figures."""
+    arguments = harness.parse(__doc__, more=options)
+    runs, begun = train(arguments.runs), time.perf_counter()
+    results = [row for name in YEARS for row in similarity(runs, name)]
+    results += following(runs)
+    keys = [*results[0], "difference", "from", "to"]
+    print_table(keys, [[str(row.get(key, "")) for key in keys] for row in results])
+    if arguments.json:
+        about = {"text": TEXT, "seconds": round(time.perf_counter() - begun, 1)}
+        machine = harness.machine()
+        machine["command"] = ["benchmarks/bench_sentence_vectors.py"]
+        write_json(arguments.json, {**about, "machine": machine, "results": results})
+
+
+if __name__ == "__main__":
+    main()
