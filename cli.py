@@ -40,6 +40,7 @@ COMMANDS = {
         if method.summary
     },
     "neighbors": ("embed", "Print the nearest neighbors of words by cosine."),
+    "search": ("embed", "Find the lines or documents that are nearest to a text by cosine."),
     "similarity": ("embed", "Print the cosine of two words, or those of A with B and with C."),
     "analogy": ("embed", "Find the word that is to C as B is to A."),
     "map": ("embed", "Draw the first two principal components of words' vectors."),
@@ -55,7 +56,6 @@ COMMANDS = {
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),
-    "search": ("embed", "Find the lines or documents that are nearest to a text by cosine."),
     "pool": ("embed", "Pool an encoder's states into one vector per word."),
     "attention": ("pretrain", "Show what each piece of a sentence attends to, by layer and head."),
     "attend": ("embed", "Show how much each word of a sentence contributes to its label."),

@@ -79,8 +79,8 @@ def save_pieces(pieces: Pieces, path: Path, text: TextSettings | None = None) ->
 
     tokenizer = Tokenizer(pieces.model)
     if text is not None and why_not_exportable(text) is None:
-        tokenizer.normalizer = _normalizer(text)
-        tokenizer.pre_tokenizer = _pre_tokenizer(text)
+        tokenizer.normalizer = normalizer_of(text)
+        tokenizer.pre_tokenizer = pre_tokenizer_of(text)
     tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in SPECIAL])
     begin, end = SPECIAL[CLS], SPECIAL[SEP]
     tokenizer.post_processor = processors.TemplateProcessing(
@@ -111,7 +111,7 @@ def open_pieces(path: Path) -> Pieces:
     return Pieces(names)
 
 
-def _normalizer(text: TextSettings) -> Any:
+def normalizer_of(text: TextSettings) -> Any:
     """Return the corpus's normalization, which also replaces words that must become [UNK]."""
     from tokenizers import normalizers
 
@@ -170,7 +170,7 @@ def _replacements(text: TextSettings) -> Iterator[tuple[str, str]]:
             yield rf"{after}{CAPITAL_SIGMA}(?!{ignorable}*+\p{{Cased}})", FINAL_SIGMA
 
 
-def _pre_tokenizer(text: TextSettings) -> Any:
+def pre_tokenizer_of(text: TextSettings) -> Any:
     """Return the library's pre-tokenizer for a segmenter."""
     from tokenizers import Regex, pre_tokenizers
 

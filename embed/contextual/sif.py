@@ -34,7 +34,7 @@ from firth.embed.formats.vector_files import load_vectors
 from firth.embed.runs.run import Run
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.run_files import not_finite
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
 SMOOTHING = 1e-3  # a of Arora et al. 2017
 KEPT = "sif.json"
@@ -133,6 +133,20 @@ class SentenceVectors:
         """
         means, _ = line_vectors(self, [self.vectors.words(text) for text in texts])
         return means.astype(np.float32)
+
+    def word_vectors(self) -> WordVectors:
+        """Return vectors of words whose plain mean is the vector of a line.
+
+        Returns
+        -------
+        WordVectors
+            The same words, in memory; what vectors of other words are composed of is left out.
+        """
+        rows = self.weights[:, None] * np.asarray(self.vectors.matrix, np.float64)
+        rows -= np.outer(rows @ self.common, self.common)
+        found = with_matrix(self.vectors, rows.astype(np.float32), self.vectors.name)
+        found.path = self.vectors.path
+        return found
 
 
 def learn(vectors: WordVectors, lines: Iterable[Sequence[str]], source: str) -> SentenceVectors:

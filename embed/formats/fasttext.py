@@ -24,8 +24,11 @@ from firth.embed.formats.reading import (
     decode_words,
     refuse_not_finite,
 )
+from firth.embed.formats.writing import blocks, refuse_unwritable
+from firth.embed.runs.run import Run
+from firth.embed.vectors.run_files import open_array
 from firth.embed.vectors.subwords import SubwordTable, byte_buckets, composed_rows
-from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.word_vectors import INPUTS, WordVectors
 
 MAGIC = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
@@ -35,6 +38,8 @@ _FLOAT_BYTES = 4
 _ENTRY_BYTES = 10  # smallest dictionary entry: a NUL, a count and a type
 _LONGEST_WORD = 1 << 16
 _UNPRUNED = -1
+_NEGATIVE_SAMPLING, _UPDATE_RATE, _SUBSAMPLE = 2, 100, 1e-4  # of training, which nothing reads
+_BUCKETS_AT_ONCE = 1 << 16
 
 
 def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
@@ -191,3 +196,50 @@ class _Reader:
             f"{self.path}: quantized fastText models (.ftz) have no exact vectors; "
             "pass the .bin it was made from"
         )
+
+
+def write_fasttext(vectors: WordVectors, path: Path) -> None:
+    """Write a model as fastText does, of a run with n-grams or of words alone.
+
+    The rows of buckets that no word of the run has are zero. Context vectors are the output table.
+    """
+    table, run = vectors.subwords, vectors.path
+    if vectors.pieces is not None or (table is not None and (run is None or table.buckets is None)):
+        raise ArtifactError(
+            f"{vectors.name}: format fasttext takes runs with or without n-grams, and plain "
+            "vectors; choose another format"
+        )
+    words, dim = list(vectors.vocabulary), vectors.dim
+    refuse_unwritable(words, "fasttext", gaps=" \t\r\n\0")
+    options = {} if run is None else Run.open(run).options
+    counts = np.ones(len(words), np.int64) if vectors.counts is None else vectors.counts
+    n_buckets, grams = 0, (0, 0)
+    own: Any = vectors.matrix
+    if table is not None and run is not None:
+        n_buckets, grams = table.n_buckets, (table.shortest, table.longest)
+        own = open_array(run / INPUTS, np.float32, 2)[: len(words)]
+    names = {"window": 5, "epochs": 5, "negatives": 5}
+    window, epochs, negatives = (int(options.get(name, names[name])) for name in names)
+    model = 1 if run is not None and Run.open(run).method == "cbow" else 2
+    contexts = np.zeros((len(words), dim), "<f4") if vectors.contexts is None else vectors.contexts
+    with open(path, "wb") as file:
+        file.write(MAGIC + struct.pack("<i", _VERSIONS[-1]))
+        header = dim, window, epochs, 1, negatives, 1, _NEGATIVE_SAMPLING, model, n_buckets, *grams
+        file.write(struct.pack("<12id", *header, _UPDATE_RATE, _SUBSAMPLE))
+        n_tokens = int(counts.sum())
+        file.write(struct.pack("<3i2q", len(words), len(words), 0, n_tokens, _UNPRUNED))
+        for word, count in zip(words, counts.tolist(), strict=True):
+            file.write(word.encode() + b"\0" + struct.pack("<qb", count, 0))
+        file.write(struct.pack("<bqq", 0, len(words) + n_buckets, dim))
+        for block in blocks(own):
+            file.write(block.astype("<f4").tobytes())
+        for first in range(0, n_buckets, _BUCKETS_AT_ONCE):
+            assert table is not None
+            assert table.buckets is not None
+            rows = np.zeros((min(_BUCKETS_AT_ONCE, n_buckets - first), dim), "<f4")
+            start, stop = np.searchsorted(table.buckets, (first, first + len(rows)))
+            rows[table.buckets[start:stop] - first] = table.rows[start:stop]
+            file.write(rows.tobytes())
+        file.write(struct.pack("<bqq", 0, len(words), dim))
+        for block in blocks(contexts):
+            file.write(block.astype("<f4").tobytes())

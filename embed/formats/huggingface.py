@@ -35,7 +35,7 @@ _TABLES = 6  # of the input embeddings: a second copy, and others while they are
 _BY_TOKENIZER_BYTE = 24
 _SAVE = "AutoModel.from_pretrained(...).save_pretrained(...)"
 _DOWNLOAD = "download it again"
-_MODEL2VEC = "embeddings"  # the name of its table
+MODEL2VEC = "embeddings"  # the name of its table
 
 
 class HuggingFaceVectors(WordVectors):
@@ -120,7 +120,7 @@ def read_huggingface(folder: Path) -> HuggingFaceVectors:
     vectors = HuggingFaceVectors(pieces, table, name=str(folder))
     if not len(vectors.vocabulary):
         raise ArtifactError(f"{folder / TOKENIZER}: no piece is a whole word")
-    if name != _MODEL2VEC:
+    if name != MODEL2VEC:
         note(
             f"{folder}: using the context-free input embeddings of {model_type(folder)}; "
             "`pool_run()` makes vectors from its states"
@@ -136,7 +136,7 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
         name
         for name, (_, shape) in shapes.items()
         if len(shape) == 2
-        and (name == _MODEL2VEC or (shape[0] == n_rows if n_rows else shape[0] >= n_pieces))
+        and (name == MODEL2VEC or (shape[0] == n_rows if n_rows else shape[0] >= n_pieces))
     ]
     if not fitting:
         raise ArtifactError(
@@ -153,8 +153,8 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
                 f"{folder}: {' and '.join(fitting)} differ and either could be the input "
                 "embeddings; save only the submodel that has one of them"
             )
-    if fitting[0] == _MODEL2VEC:
-        table = _model2vec(shapes[_MODEL2VEC][0], table)
+    if fitting[0] == MODEL2VEC:
+        table = _model2vec(shapes[MODEL2VEC][0], table)
     return fitting[0], table
 
 
@@ -166,9 +166,9 @@ def _model2vec(path: Path, table: np.ndarray) -> np.ndarray:
     rows = found.get("mapping", np.arange(len(table)))
     weights = found.get("weights", np.ones(len(rows)))
     if rows.shape != (weights.size,) or not ((rows >= 0) & (rows < len(table))).all():
-        raise ArtifactError(f"{path}: mapping and weights do not fit {_MODEL2VEC}; {_DOWNLOAD}")
+        raise ArtifactError(f"{path}: mapping and weights do not fit {MODEL2VEC}; {_DOWNLOAD}")
     size = _TABLES * 4 * len(rows) * table.shape[1]
-    require_room(size, f"{path}: reading {_MODEL2VEC}", _REMEDY)
+    require_room(size, f"{path}: reading {MODEL2VEC}", _REMEDY)
     weighted: np.ndarray = table[rows.astype(np.int64)]
     weighted *= weights.astype(np.float32).reshape(-1, 1)
     return weighted
@@ -220,7 +220,7 @@ def _floats(path: Path, name: str) -> np.ndarray:
     with _open_safetensors(path) as tensors:
         stored = tensors.get_slice(name).get_dtype()
         # Model2Vec's integers need no scale, since all have the same
-        if stored in ("F16", "F32", "F64") or (stored == "I8" and name == _MODEL2VEC):
+        if stored in ("F16", "F32", "F64") or (stored == "I8" and name == MODEL2VEC):
             return np.asarray(tensors.get_tensor(name).astype(np.float32, copy=False))
     if stored != "BF16":
         raise ArtifactError(

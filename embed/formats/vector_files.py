@@ -16,10 +16,12 @@ from firth.corpora.artifacts.kinds import RUN, wrong_kind
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
-from firth.embed.formats.fasttext import MAGIC, read_fasttext
+from firth.embed.formats.fasttext import MAGIC, read_fasttext, write_fasttext
 from firth.embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
 from firth.embed.formats.huggingface import HUGGINGFACE, is_huggingface, read_huggingface
 from firth.embed.formats.int8_run import write_int8_run
+from firth.embed.formats.model2vec import FILES as MODEL2VEC_FILES
+from firth.embed.formats.model2vec import write_model2vec
 from firth.embed.formats.projector import (
     METADATA,
     VECTORS,
@@ -34,8 +36,15 @@ from firth.embed.vectors.int8_rows import CODES
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
 
-FORMATS = ("word2vec-text", "word2vec-binary", "glove", "gensim", "projector")
-RUN_FORMATS = ("int8",)  # our own
+FORMATS = (
+    "word2vec-text",
+    "word2vec-binary",
+    "glove",
+    "fasttext",
+    "gensim",
+    "projector",
+)
+RUN_FORMATS = ("int8", "model2vec")  # folders of a model, of which not any words are read
 _PEEK = 1 << 20
 _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -188,9 +197,11 @@ def write_vectors(
     vectors : WordVectors, str or path
         The vectors to write.
     out : str or Path
-        A file; a folder for ``projector`` and ``int8``.
-    format : {'word2vec-text', 'word2vec-binary', 'glove', 'gensim', 'projector', 'int8'}
-        The format. ``int8`` makes a run whose vectors have 8 bits a number.
+        A file; a folder for ``projector``, ``model2vec`` and ``int8``.
+    format : str
+        ``word2vec-text``, ``word2vec-binary``, ``glove``, ``fasttext``, ``gensim``, ``projector``,
+        ``model2vec`` or ``int8``.
+        ``int8`` makes a run whose vectors have 8 bits a number.
     force : bool
         Overwrite an earlier export at ``out``.
 
@@ -223,7 +234,7 @@ def write_vectors(
     elif format == "int8":
         write_int8_run(source, out, force)
     else:
-        files = (VECTORS, METADATA) if format == "projector" else ()
+        files = {"projector": (VECTORS, METADATA), "model2vec": MODEL2VEC_FILES}.get(format, ())
         with atomic_output(out, force, files) as partial:
             _WRITERS[format](source, partial)
     note(f"{out}: {len(source)} vectors of {source.dim} dimensions, {format}")
@@ -240,7 +251,9 @@ _WRITERS: dict[str, Callable[[WordVectors, Path], None]] = {
     "word2vec-text": lambda vectors, path: write_text(vectors, path, header=True),
     "word2vec-binary": write_binary,
     "glove": lambda vectors, path: write_text(vectors, path, header=False),
+    "fasttext": write_fasttext,
     "projector": write_projector,
+    "model2vec": write_model2vec,
 }
 
 

@@ -10,11 +10,12 @@ from firth.corpora.artifacts.artifact import refuse_existing, write_json
 from firth.corpora.common.errors import ArtifactError
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.report.csv_table import write_csv
+from firth.embed.formats.model_card import COMPARISON
 from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
 
 METHOD = "compare"
-DOCUMENT, TABLE = "comparison.json", "scores.csv"
+DOCUMENT, TABLE = COMPARISON, "scores.csv"
 
 
 def check_out(out: Path, read: Sequence[Path], *, force: bool) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.embed.formats.fasttext import read_fasttext
-from firth.embed.formats.vector_files import load_vectors
-from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs
+from firth.embed.formats.vector_files import load_vectors, write_vectors
+from firth.embed.vectors.word_vectors import WordVectors
+from tests.embed.fasttext_model import composed, fasttext_bytes, some_inputs, write_run
 
 # a model trained by fastText 0.9.3 on a few lines, with the vectors it printed
 REAL = Path(__file__).parent / "data" / "fasttext-small.bin"
@@ -213,3 +214,29 @@ def test_any_damaged_header_byte_gives_vectors_or_a_one_line_error(model):
             except FirthError as error:
                 message = str(error)
             assert "\n" not in message
+
+
+def test_a_written_run_is_read_with_equal_vectors_by_us_and_by_gensim(tmp_path):
+    load_facebook_vectors = pytest.importorskip("gensim.models.fasttext").load_facebook_vectors
+    words = ["the", "größe", "图书馆", "naïve"]
+    write_run(tmp_path / "run", words, n_buckets=300)
+    run = load_vectors(tmp_path / "run")
+    write_vectors(run, tmp_path / "out.bin", "fasttext")
+    read = load_vectors(tmp_path / "out.bin")
+    gensim = load_facebook_vectors(str(tmp_path / "out.bin"))
+    for found in (read.matrix, gensim[words]):
+        np.testing.assert_allclose(found, run.matrix, atol=1e-6)
+    assert list(read.vocabulary) == gensim.index_to_key == words
+    # n-grams that no word of the run has are zero in the file, so only the length differs
+    for ours, theirs in ((run["größer"], gensim["größer"]), (run["größer"], read["größer"])):
+        assert ours @ theirs == pytest.approx(np.linalg.norm(ours) * np.linalg.norm(theirs))
+
+
+def test_plain_vectors_are_written_without_ngrams(tmp_path):
+    plain = WordVectors(["a", "b"], INPUTS[:2], counts=np.array([5, 4]))
+    write_vectors(plain, tmp_path / "out.bin", "fasttext")
+    read = load_vectors(tmp_path / "out.bin")
+    np.testing.assert_array_equal(read.matrix, INPUTS[:2])
+    assert (read.subwords, read.counts.tolist()) == (None, [5, 4])
+    with pytest.raises(ArtifactError, match="fasttext takes runs with or without n-grams"):
+        write_vectors(load_vectors(REAL), tmp_path / "other.bin", "fasttext")
