@@ -25,11 +25,8 @@ _SETTING = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`")
 # A public function in a message, and the commands that are not named like their function.
 _FUNCTION = re.compile(r"`([a-z_]+)\(\)`")
 _COMMANDS = {
-    "align_vectors": "align",
-    "encode_lines": "encode",
-    "make_index": "index",
-    "pool_run": "pool",
-}
+    "align_vectors": "align", "encode_lines": "encode", "make_index": "index", "pool_run": "pool",
+}  # fmt: skip
 
 _BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "at_least": ("at least", lambda value, bound: value >= bound),

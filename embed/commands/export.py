@@ -6,14 +6,7 @@ import click
 
 from firth.corpora.common.command import PATH, Command, option
 
-_FORMATS = (
-    "word2vec-text",
-    "word2vec-binary",
-    "glove",
-    "fasttext",
-    "gensim",
-    "projector",
-)
+_FORMATS = ("word2vec-text", "word2vec-binary", "glove", "fasttext", "gensim", "projector")
 _RUN_FORMATS = ("int8", "model2vec")
 _MODEL = "huggingface"
 

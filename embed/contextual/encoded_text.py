@@ -110,9 +110,8 @@ def new_output(
     refuse_suffix(out)
     refuse_trees(encoder)
     dim = encoder.encode([[]], layers)[0].shape[1]
-    with new_writer(
-        out, config.per, dim, force, {"layers": config.layers, **(about or {})}
-    ) as writer:
+    about = {"layers": config.layers, **(about or {})}
+    with new_writer(out, config.per, dim, force, about) as writer:
         yield writer, layers
 
 

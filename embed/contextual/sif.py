@@ -194,7 +194,6 @@ def line_vectors(sentences: SentenceVectors, lines: Lines) -> tuple[np.ndarray, 
     from scipy.sparse import csr_array
 
     vectors = sentences.vectors
-
     places: dict[str, int] = {}
     flat = np.array([places.setdefault(w, len(places)) for line in lines for w in line], int)
     distinct, owners = list(places), np.repeat(np.arange(len(lines)), [*map(len, lines)])

@@ -59,7 +59,9 @@ class TextSearch:
     def __init__(self, lines: WordVectors, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
         self.lines, self.encode = lines, encode
         path = Path(os.fspath(lines))
-        self._texts = [_open(path, f"{TEXTS}.{part}") for part in ("text", "offsets")]
+        files = (array_path(path, f"{TEXTS}.{part}") for part in ("text", "offsets"))
+        missing = f"is missing; {_AGAIN}"
+        self._texts = [map_array(file, again=_AGAIN, missing=missing) for file in files]
         if self._texts[1].shape != (len(lines) + 1,):
             raise ArtifactError(f"{path}: has not as many texts as lines; {_AGAIN}")
 
@@ -95,9 +97,8 @@ class TextSearch:
         if encoder_fingerprint(source) != options["fingerprint"]:
             raise ArtifactError(f"{source}: has changed since it encoded {run}; {_AGAIN}")
         if options.get("sif"):
-            return cls(
-                load_vectors(run), SentenceVectors.open(str(source), kept=opened.path).encode
-            )
+            sentences = SentenceVectors.open(str(source), kept=opened.path)
+            return cls(load_vectors(run), sentences.encode)
         encoder = open_encoder(source, device)
         layers = parse_layers(str(options["layers"]), encoder.n_layers)
 
@@ -153,9 +154,3 @@ class TextSearch:
             )
             for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)
         )
-
-
-def _open(folder: Path, name: str) -> np.ndarray:
-    """Memory-map an array of a run of lines."""
-    missing = f"is missing; {_AGAIN}"
-    return map_array(array_path(folder, name), again=_AGAIN, missing=missing)

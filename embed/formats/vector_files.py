@@ -36,14 +36,7 @@ from firth.embed.vectors.int8_rows import CODES
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors, note_zeros
 
-FORMATS = (
-    "word2vec-text",
-    "word2vec-binary",
-    "glove",
-    "fasttext",
-    "gensim",
-    "projector",
-)
+FORMATS = ("word2vec-text", "word2vec-binary", "glove", "fasttext", "gensim", "projector")
 RUN_FORMATS = ("int8", "model2vec")  # folders of a model, of which not any words are read
 _PEEK = 1 << 20
 _HEADER = re.compile(rb" *(\d{1,18}) +(\d{1,18})[ \r]*\n")
