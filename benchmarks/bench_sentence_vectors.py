@@ -18,8 +18,10 @@ import bench_refine
 import harness
 import numpy as np
 import roles
+from scipy.sparse import csr_matrix
 
 import firth
+from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.artifacts.artifact import write_json
 from firth.corpora.common.console import print_table
 from firth.embed.compare.datasets.scored_sentences import read_scored_sentences
@@ -28,7 +30,7 @@ from firth.embed.compare.statistics.bootstrap import draw_counts, resample
 from firth.embed.compare.statistics.estimators import Correlation, Means, Statistic
 from firth.embed.compare.statistics.significance import paired
 from firth.embed.compare.tasks.sentence_similarity import SentenceSimilarityTask
-from firth.embed.contextual.sif import learn, line_vectors
+from firth.embed.contextual.sif import learn, line_vectors, sif_weights
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -36,6 +38,7 @@ ROLE = roles.REPORTING
 TEXT = "enwiki2015-AA"
 YEARS = ("sts-2012", "sts-2013", "sts-2014")
 MEAN, KEPT, OWN = "mean", "SIF, kept in the run", "SIF, of these sentences"
+WEIGHTED = "weighted mean"  # of one-hot vectors: SIF without its second step
 DRAWS = 1000
 
 
@@ -113,7 +116,23 @@ def following(runs: Mapping[str, WordVectors]) -> list[dict[str, Any]]:
             for way, u in ways.items()
         }
         rows += rows_of("following", method, right)
-    return rows
+    firsts, seconds = zip(*pairs, strict=True)
+    right = {}
+    for way, weights in ((MEAN, np.ones(len(vectors))), (WEIGHTED, sif_weights(vectors))):
+        a, b = (bags(vectors, texts, weights) for texts in (firsts, seconds))
+        right[way] = Means((a @ b.T).toarray().argmax(axis=1) == np.arange(len(pairs)))
+    return rows + rows_of("following", ONE_HOT, right)
+
+
+def bags(vectors: WordVectors, texts: Sequence[str], weights: np.ndarray) -> Any:
+    """Return sums of one-hot vectors of the words of some vectors, weighted, at unit length."""
+    rows = [[vectors.row(word) for word in vectors.words(text)] for text in texts]
+    known = [[row for row in line if row is not None] for line in rows]
+    flat = np.array([row for line in known for row in line])
+    shape = len(texts), len(vectors)
+    sums = csr_matrix((weights[flat], flat, offsets_of(map(len, known))), shape=shape)
+    sums.sum_duplicates()
+    return unit_length(sums)
 
 
 def main() -> None:

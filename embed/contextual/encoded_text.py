@@ -237,6 +237,8 @@ class RunOfLines(Writer):
             self._arrays.discard()
             return
         self._arrays.close()
+        if not self.n_lines:
+            raise SettingError("the text has no line with a word; pass another one")
         write_words(self.path / VOCABULARY, self._names, self._lengths)
         save_array(self.path / MATRIX, self._written(self.n_lines))
         self._file_path.unlink()

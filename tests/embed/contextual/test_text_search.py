@@ -112,6 +112,9 @@ def test_refusals(run, tmp_path):
         TextSearch.open("lines").search("", 1)
     with pytest.raises(SettingError, match=r"lines.txt: `per=document` takes a corpus"):
         encode_lines(run, tmp_path / "lines.txt", tmp_path / "x", per="document")
+    (tmp_path / "blank.txt").write_text("\n\n")
+    with pytest.raises(SettingError, match="the text has no line with a word; pass another one"):
+        encode_lines(run, tmp_path / "blank.txt", tmp_path / "x")
     assert not (tmp_path / "x").exists()
     (tmp_path / "run" / "checksums.json").write_text("{}")
     with pytest.raises(ArtifactError, match="run: has changed since it encoded lines; encode the"):
