@@ -17,7 +17,7 @@ from firth.corpora.common.options import check, setting
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.protocols import ContextualEncoder, needs_trees
-from firth.embed.runs.writer import new_run
+from firth.embed.runs.writer import LINES, new_run
 from firth.embed.vectors.word_vectors import MATRIX
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
 
@@ -26,7 +26,7 @@ STDIN = "-"
 WORDS_AT_ONCE = 1 << 14
 SUFFIXES = (".npz", ".jsonl")
 WORD, SENTENCE, DOCUMENT = "word", "sentence", "document"
-METHOD, TEXTS = "encode", "texts"  # of a run of lines, and the name of its array of texts
+TEXTS = "texts"  # the name of an array of a run of lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +130,10 @@ def new_writer(
             f"`out={out}`: a folder has a vector per line; pass `per={SENTENCE}`, or a name that "
             f"ends in {' or '.join(SUFFIXES)}"
         )
-    with new_run(out, {"command": METHOD, **about}, force=force) as run:
+    with new_run(out, {"command": LINES, **about}, force=force) as run:
         with RunOfLines(run.path, form, dim) as writer:
             yield writer
-        run.describe(METHOD, about, None)
+        run.describe(LINES, about, None)
 
 
 def refuse_trees(encoder: ContextualEncoder) -> None:

@@ -12,13 +12,14 @@ from firth.corpora.artifacts.arrays import array_path, map_array, read_strings
 from firth.corpora.artifacts.artifact import CHECKSUMS
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
-from firth.embed.contextual.encoded_text import METHOD, TEXTS, mean_state
+from firth.embed.contextual.encoded_text import TEXTS, mean_state
 from firth.embed.contextual.encoders import encoder_fingerprint, open_encoder
 from firth.embed.contextual.pooling import parse_layers
 from firth.embed.contextual.sif import SentenceVectors
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.query.index import NeighborIndex, open_index, rows_near
 from firth.embed.runs.run import Run
+from firth.embed.runs.writer import LINES
 from firth.embed.vectors.search import top_rows, unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -86,7 +87,7 @@ class TextSearch:
             If it has no lines, or the run that encoded them is missing or has changed.
         """
         opened = Run.finished(Path(run))
-        if opened.method != METHOD:
+        if opened.method != LINES:
             raise ArtifactError(
                 f"{run}: has no encoded lines; pass a folder that `encode_lines()` made"
             )

@@ -9,7 +9,7 @@ from firth.corpora.artifacts.kinds import RUN, wrong_kind
 from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.embed.runs.run import INIT, Run
-from firth.embed.runs.writer import CONFIG, new_run
+from firth.embed.runs.writer import CONFIG, LINES, new_run
 from firth.embed.vectors.piece_table import START
 from firth.embed.vectors.wordlist import VOCABULARY
 
@@ -34,6 +34,10 @@ def publish_run(run: Path, out: Path, *, force: bool = False) -> list[str]:
     opened = Run.finished(run)
     if opened.method is None or not (run / VOCABULARY).is_file():
         raise ArtifactError(f"{run}: has no words with vectors to publish; pass a run of vectors")
+    if opened.method == LINES:
+        raise ArtifactError(
+            f"{run}: its words are the places of lines; publish the run that encoded them"
+        )
     if run.resolve() == out.resolve():
         raise SettingError(f"{out}: is the run to copy; choose another OUT")
     verify(run)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # it imports numba
 
 FORMAT = 1
 CONFIG = "config.json"
+LINES = "encode"  # the method of a run of lines, whose words are their places
 # settings that may differ when an interrupted training is resumed
 CHANGEABLE = ("device", "threads", "memory")
 

@@ -145,7 +145,7 @@ def run(tmp_path):
     source.write_text("\n".join(sentences))
     corpus = build_corpus(str(source), out=tmp_path / "corpus")
     with new_run(tmp_path / "run", {"command": "made"}) as made:
-        WordVectors(WORDS, MATRIX, counts=COUNTS).save(made.path)
+        WordVectors(WORDS, MATRIX, counts=COUNTS).write(made.path)
         made.describe("svd", {}, corpus.text, **corpus.trained_on)
     return WordVectors.open(tmp_path / "run")
 

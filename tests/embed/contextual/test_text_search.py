@@ -39,7 +39,7 @@ def run(tmp_path, monkeypatch):
     )
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
     with new_run(tmp_path / "run", {"command": "made"}) as made:
-        WordVectors(WORDS, MATRIX, counts=np.array([9, 8, 7, 6, 5, 900])).save(made.path)
+        WordVectors(WORDS, MATRIX, counts=np.array([9, 8, 7, 6, 5, 900])).write(made.path)
         made.describe("svd", {}, corpus.text, **corpus.trained_on)
     return load_vectors("run")
 
@@ -104,6 +104,9 @@ def test_refusals(run, tmp_path):
     encode_lines(run, tmp_path / "lines.txt", tmp_path / "lines")
     assert refusal("search", "lines", "zzz") == (
         "lines: no word of 'zzz' has a vector; use other words"
+    )
+    assert refusal("publish", "lines", "copy", "--no-text") == (
+        "lines: its words are the places of lines; publish the run that encoded them"
     )
     assert refusal("search", "run", "flu").startswith("run: has no encoded lines; ")
     with pytest.raises(SettingError, match="k must be at least 1, got 0"):

@@ -27,7 +27,7 @@ LINES = ["The zoë, é!", "don't a 图 unknown", "zero THE", "x", "Abé the"]
 def run(tmp_path):
     """A run that keeps what lines have in common."""
     with new_run(tmp_path / "run", {"command": "made"}) as made:
-        WordVectors(WORDS, MATRIX, counts=COUNTS).save(made.path)
+        WordVectors(WORDS, MATRIX, counts=COUNTS).write(made.path)
         made.describe("svd", {}, TextSettings(), corpus="none", text={"tokens": 141})
     write_json(tmp_path / "run" / "sif.json", {"source": "lines", "common": [0.6, 0.0, 0.8]})
     return load_vectors(tmp_path / "run")
