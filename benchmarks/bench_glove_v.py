@@ -15,7 +15,6 @@ from typing import Any
 import harness
 import numba
 import numpy as np
-import roles
 from bench_neighbors import FEWEST, NEAREST, WIKIPEDIA, articles, bands
 
 from firth import build_corpus
@@ -25,7 +24,6 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.svd.train import SvdConfig, checked_view, count_words
 from firth.embed.vectors.search import unit_length
 
-ROLE = roles.REPORTING
 DIM, EPOCHS, RATE, LARGEST, POWER = 50, 15, 0.05, 10.0, 0.75
 
 

@@ -14,9 +14,11 @@ import argparse
 import functools
 import itertools
 import json
+import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -356,9 +358,16 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Time what is prepared, one word and all words; count the entrants that are missed."""
     corpus = build_corpus(roles.open_text(WIKIPEDIA, role=ROLE), folder / "corpus")
-    run = train_svd(corpus, SvdConfig(threads=2), folder / "run")
+    train_svd(corpus, SvdConfig(threads=2), folder / "run")
+    # in a process of its own, without the memory of the training
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_speed, folder / "run", arguments.groups).result()
+
+
+def _speed(path: Path, groups: int) -> dict[str, Any]:
+    """Time the intervals of a run."""
+    run = WordVectors.open(path)
     seconds: dict[str, Any] = {}
-    Path("/proc/self/clear_refs").write_text("5", "ascii")  # forget the peak of the training
     start = time.perf_counter()
     prepared = prepare(run)
     seconds["prepare"] = time.perf_counter() - start
@@ -370,7 +379,7 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             np.searchsorted(-counts, -100))}.items():  # fmt: skip
         start = time.perf_counter()
         scored = _scored(run, np.array([row]))
-        draws = CountDraws(prepared, run.matrix, arguments.groups, 1)
+        draws = CountDraws(prepared, run.matrix, groups, 1)
         errors_and_shares(draws, scored, NEAREST, 1)
         seconds[name] = time.perf_counter() - start
     start = time.perf_counter()
@@ -386,7 +395,7 @@ def speed(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
         name: int(getattr(prepared.text, name).nbytes) for name in ("text", "positions", "units")
     }
     return {
-        "seconds": seconds, "words": len(run), "groups": arguments.groups, "peak_bytes": peak,
+        "seconds": seconds, "words": len(run), "groups": groups, "peak_bytes": peak,
         "missed_entrants": missed, "cache_bytes": sum(sizes.values()) + prepared.space.basis.nbytes,
     }  # fmt: skip
 

@@ -88,7 +88,7 @@ def test_it_is_cloned_pickled_and_cross_validated_with_a_path(tmp_path):
             ["the sea", "?"],
             (
                 "fewer than two texts have a word with a vector, so that all they hold is common "
-                "to all, which `weighting=sif` subtracts; pass more texts"
+                "to all, which SIF subtracts; pass more texts"
             ),
         ),
     ],

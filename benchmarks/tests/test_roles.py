@@ -104,7 +104,7 @@ def test_scripts_that_open_data_declare_their_role(script):
         node.attr
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "roles"
-    } & {"open_set", "open_text", "set_names", "read_sets"}
+    } & {"articles", "open_set", "open_text", "set_names", "read_sets"}
     role = assigned(tree).get("ROLE")
     assert (role in ("roles.TUNING", "roles.REPORTING")) == bool(opened)
 

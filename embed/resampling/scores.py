@@ -75,4 +75,5 @@ def errors_and_shares(
         drawn = draws.cosines(pairs.reshape(-1, 2)).reshape(len(words), n_words, near.shape[1], -1)
         with threadpool_limits(1, user_api="blas"):
             list(map_in_order(describe, zip(numbers, drawn, strict=True), threads))
+        del drawn  # before the next
     return errors, shares
