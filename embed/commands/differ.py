@@ -102,15 +102,17 @@ def _print(differing: "Differing") -> None:
 
     tested = differing.no_chance is None
     flagged = any(word.one_document for word in differing.words)
-    columns = ["word", "count A", "count B", "distance", *(["chance", "p", "q"] if tested else [])]
+    columns = ["word", "count A", "count B", "distance"]
+    columns += ["chance", "p", "q"] if tested else ["usual"]
     rows = []
     for word in differing.words:
         counts = ["" if n is None else f"{n:,}" for n in (word.count_a, word.count_b)]
         numbers = zip((word.chance, word.p, word.q), (".3f", ".2g", ".2g"), strict=True)
-        by_chance = ["" if n is None else format(n, form) for n, form in numbers] if tested else []
+        by_chance = numbers if tested else [(word.usual, ".3f")]
         names = [", ".join(near[:_SHOWN]) for near in (word.only_a, word.only_b)]
         names += ["1 document" if word.one_document else ""] * flagged
-        rows.append([word.word, *counts, f"{word.distance:.3f}", *by_chance, *names])
+        rows.append([word.word, *counts, f"{word.distance:.3f}"])
+        rows[-1] += ["" if n is None else format(n, form) for n, form in by_chance] + names
     print_table([*columns, "near in A only", "near in B only"] + [""] * flagged, rows)
     click.echo(f"{differing.n_shared:,} shared words, {differing.k} neighbors each")
     if differing.no_chance is not None:

@@ -25,6 +25,7 @@ from firth.embed.vectors.wordlist import index_words, joined_rows
 
 _BLOCK = 1 << 23  # similarities at once
 _CEILING = 0.01  # the least difference from 1, which a distance seldom exceeds
+_ALIKE = 200  # words of similar frequency, whose distances are compared
 _FEWEST = 5  # resamples that a word with a p is in, for a mean and a deviation
 
 
@@ -36,6 +37,7 @@ class DifferingWord:
     count_a: int | None  # None if the vectors have no counts
     count_b: int | None
     distance: float  # 0 for equal neighborhoods; see distances
+    usual: float | None  # the median of words as frequent; None without counts
     chance: float | None  # the word's typical distance by chance, the geometric mean
     p: float | None  # of a distance as large by chance
     q: float | None  # p corrected for the number of words
@@ -80,10 +82,11 @@ def differ(
     The distance of a word is that of Hamilton, Leskovec & Jurafsky 2016, "Cultural Shift or
     Linguistic Drift?", section 2.2: of the vectors of its cosines with the union of its k nearest
     neighbors in either run, 1 - cosine. Words that only one run has are neither compared nor
-    neighbors. Rare words and words of few documents differ most by chance; so words are sorted by p
-    if there is one. A word's distances by chance are standardized by their own mean and deviation
-    (of log odds, d / (1 - d)), as is its distance among them, and p is its rank among those by
-    chance of words of similar frequency. A word has no p if fewer than five resamples have it.
+    neighbors. Rare words and words of few documents differ most by chance; so words are sorted by
+    p, or without it by how much their distance exceeds what is usual for words as frequent. A
+    word's distances by chance are standardized by their own mean and deviation (of log odds,
+    d / (1 - d)), as is its distance among them, and p is its rank among those by chance of words
+    of similar frequency. A word has no p if fewer than five resamples have it.
 
     Chance is measured by training again. If the runs have two corpora, their documents are dealt
     out at random to two parts of the same numbers, ``resamples`` times, and each part is trained on
@@ -162,9 +165,11 @@ def differ(
             numbers = _larger([compared.tested(by_chance) for by_chance in kinds])
     except FirthError as error:
         no_chance = str(error)
-    rows = np.lexsort((-compared.distances, numbers[1]))[:top].tolist() if asked is None else asked
+    usual = compared.usual()
+    excess = compared.distances - np.nan_to_num(usual)
+    rows = np.lexsort((-excess, numbers[1]))[:top].tolist() if asked is None else asked
     shares = _top_shares(runs, [compared.words[row] for row in rows], corpora)
-    shown = np.vstack([numbers[:, rows], shares]).T.tolist()
+    shown = np.vstack([usual[rows], numbers[:, rows], shares]).T.tolist()
     return Differing(
         [compared.describe(row, own) for row, own in zip(rows, shown, strict=True)],
         n_shared=len(compared.words),
@@ -234,6 +239,16 @@ class _Compared:
         assert b is not None
         return np.asarray(2 / (1 / a + 1 / b))
 
+    def usual(self) -> np.ndarray:
+        """Return the median distance of words as frequent as each; NaN without counts."""
+        # returns float64 (n,)
+        usual = np.full(len(self.words), np.nan)
+        if all(each is not None for each in self.counts):
+            n_bins = max(1, len(usual) // _ALIKE)
+            for rows in np.array_split(np.argsort(self.sizes, kind="stable"), n_bins):
+                usual[rows] = np.median(self.distances[rows])
+        return usual
+
     def tested(self, by_chance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p and the typical distance by chance of each word; NaN with too few resamples."""
         # by_chance: float64 (n, resamples), NaN without the word; returns two float64 (n,)
@@ -247,15 +262,16 @@ class _Compared:
         return p, chance
 
     def describe(self, row: int, numbers: Sequence[float]) -> DifferingWord:
-        """Return what is known of one word; ``numbers`` are chance, p, q and share."""
+        """Return what is known of one word; ``numbers`` are usual, chance, p, q and share."""
         count_a, count_b = (None if each is None else int(each[row]) for each in self.counts)
-        chance, p, q, share = (None if np.isnan(number) else number for number in numbers)
+        usual, chance, p, q, share = (None if np.isnan(number) else number for number in numbers)
         a, b = (each[row].tolist() for each in self.nearest)
         return DifferingWord(
             word=self.words[row],
             count_a=count_a,
             count_b=count_b,
             distance=float(self.distances[row]),
+            usual=usual,
             chance=chance,
             p=p,
             q=q,

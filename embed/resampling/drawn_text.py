@@ -92,7 +92,9 @@ def count_documents(text: StoredText) -> int:
 
 def top_shares(text: StoredText, words: Sequence[str]) -> np.ndarray:
     """Return the share of each word's training tokens in the document that has most of them."""
-    # returns float64 (n,), 0 for words without tokens
+    # returns float64 (n,), 0 for words without tokens, and if there is only one document
+    if count_documents(text) == 1:
+        return np.zeros(len(words))
     index, most = index_words(words), np.zeros(len(words), np.int64)
     types = text.vocabulary.words()
     rows_of_types = np.array([index.get(word, -1) for word in types], np.int64)

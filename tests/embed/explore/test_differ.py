@@ -83,6 +83,26 @@ def test_a_hand_worked_example():
         differ(FIRST, SECOND, k=1, words=["q"])
 
 
+def test_the_usual_distance_is_the_median_of_words_as_frequent():
+    rng = np.random.default_rng(6)
+    distances = rng.permuted(np.linspace(0, 0.2, 200)), rng.permuted(np.linspace(0.6, 0.8, 200))
+    counts = np.repeat([1000, 10], 200)
+    words = [f"w{n}" for n in range(400)]
+    compared = _Compared(words, [counts, counts], np.concatenate(distances), [])
+    np.testing.assert_allclose(compared.usual(), np.repeat([0.1, 0.7], 200))
+    assert np.isnan(_Compared(words, [counts, None], compared.distances, []).usual()).all()
+
+
+def test_without_p_words_are_sorted_by_what_exceeds_the_usual_distance():
+    counts = np.repeat([1000, 10], 200)
+    words = [f"w{n}" for n in range(400)]
+    a, b = (WordVectors(words, random_units(400, 8, n), counts=counts, name=str(n)) for n in (1, 2))
+    found = differ(a, b, resamples=0)
+    excess = [word.distance - word.usual for word in found.words]
+    assert excess == sorted(excess, reverse=True)
+    assert len({word.usual for word in found.words}) == 2
+
+
 def test_chance_is_of_the_kind_with_the_larger_p():
     p, other = np.array([0.1, 0.9, np.nan]), np.array([0.5, 0.2, 0.1])
     kinds = [(p, np.array([8.0, 2.0, np.nan])), (other, np.array([1.0, 3.0, 1.0]))]
