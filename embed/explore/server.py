@@ -5,7 +5,7 @@ import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from firth.corpora.common.options import as_command_line
 from firth.corpora.store.collocates import collocates
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import kept_fields
 from firth.embed.explore.maps import METHODS, has_umap
-from firth.embed.explore.space import Once, Space, compare_spaces, shown
+from firth.embed.explore.space import Once, Resampling, Space, compare_spaces, shown
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -69,6 +70,7 @@ class Answers:
         # collocates take seconds, which lines do not wait for
         self._line_lock, self._collocate_lock = threading.Lock(), threading.Lock()
         self._once = Once()
+        self._reporters: dict[tuple[int, int], Resampling] = {}  # of chance that is measured
         self.routes: dict[str, Callable[[Request], Any]] = {
             "/api/info": self._info,
             "/api/words/{n:int}": lambda ask: self._words(self._space(ask)),
@@ -109,7 +111,8 @@ class Answers:
     def _info(self, _: "Request") -> dict[str, Any]:
         """Return what was opened."""
         corpus = self._corpus
-        about = corpus and {"name": corpus.path.resolve().name, "tokens": corpus.n_tokens}
+        name = corpus and corpus.path.resolve().name
+        about = corpus and {"name": name, "tokens": corpus.n_tokens, "fields": kept_fields(corpus)}
         runs = [space.describe() for space in self._spaces]
         return {"runs": runs, "corpus": about, "map": self._first_map, "umap": has_umap()}
 
@@ -134,23 +137,38 @@ class Answers:
                 self._text_corpus(),
                 _text(ask, "query"),
                 order=ask.query_params.get("sort", "text"),
+                documents=ask.query_params.get("documents") or None,
                 lines=_number(ask, "n", 50, 1, 10_000),
             )
         return {"found": found.n_found, "lines": [asdict(line) for line in found.lines]}
 
     def _collocates(self, ask: "Request") -> Any:
-        """Return collocates of a query."""
+        """Return collocates of a query, of some documents if they are chosen."""
+        options: Any = {"words": _number(ask, "n", 20, 1, 1000)}
+        options["versus_documents"] = ask.query_params.get("documents") or None
         with self._collocate_lock:
-            n_words = _number(ask, "n", 20, 1, 1000)
-            return asdict(collocates(self._text_corpus(), _text(ask, "query"), words=n_words))
+            return asdict(collocates(self._text_corpus(), _text(ask, "query"), **options))
 
     def _differ(self, ask: "Request") -> dict[str, Any]:
-        """Return the words that two runs treat differently."""
+        """Return the words that two runs treat differently.
+
+        With ``chance``, by chance measured in the background, of which the percent is returned.
+        """
         last = len(self._spaces) - 1
         pair = _number(ask, "a", 0, 0, last), _number(ask, "b", 1, 0, last)
         a, b = (self._spaces[n] for n in pair)
-        found = self._once.get(pair, lambda: compare_spaces(a, b))
-        return {"words": shown(found, (a, b), _DIFFERING, _NEAR)}
+        if "chance" not in ask.query_params:
+            found = self._once.get(pair, lambda: compare_spaces(a, b))
+            found = replace(found, no_chance=None)  # nobody asked
+        else:
+            reporter = self._reporters.setdefault(pair, Resampling())
+            making = self._once.begun(pair, lambda: compare_spaces(a, b, reporter=reporter))
+            if not making.done():
+                return {"percent": reporter.percent}
+            found = making.result()
+        word = ask.query_params.get("word", "")
+        words = shown(found, (a, b), _DIFFERING, _NEAR, word)
+        return {"words": words, "no_chance": found.no_chance, "n": found.n_shared}
 
     def _text_corpus(self) -> Corpus:
         """Return the corpus; raise if there is none."""

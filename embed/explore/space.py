@@ -1,5 +1,6 @@
 """What the page asks about one run: its words, a map of them, neighbors, and its encoder."""
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -13,7 +14,13 @@ from threadpoolctl import threadpool_limits
 
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.common.options import as_command_line
-from firth.corpora.common.reporting import progress
+from firth.corpora.common.reporting import (
+    Progress,
+    SilentReporter,
+    no_progress,
+    progress,
+    reporting_to,
+)
 from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run, vectors_method
 from firth.embed.contextual.in_context import nearest_in_space
@@ -39,6 +46,7 @@ _REMEMBERED = 1000  # answers why words are near
 _DIGITS, _MOST_PIECES = 4, 100  # of attention weights, which grow with the square of pieces
 _LIMITS = threading.Lock()  # a search sets the threads of BLAS, which belong to the process
 _RESAMPLING = threading.Lock()
+_TRAINING = threading.Lock()  # the reporter belongs to the process, too
 
 
 class Once:
@@ -58,9 +66,12 @@ class Once:
                 self._values[key] = make()
             return self._values[key]
 
-    def forget(self, key: object) -> None:
-        """Let a value be made again."""
-        self._values.pop(key, None)
+    def begun(self, key: object, make: Callable[[], Any]) -> "Future[Any]":
+        """Return what is made in the background; after an error it is made again when asked for."""
+        making: Future[Any] = self.get(("making", key), lambda: in_background(make))
+        if making.done() and making.exception():
+            self._values.pop(("making", key), None)
+        return making
 
 
 class Space:
@@ -96,6 +107,7 @@ class Space:
             "method": method,
             "dim": self.vectors.dim,
             "words": len(self.words),
+            "corpus": self.corpus and self.corpus.path.resolve().name,
             "tokens": self.corpus and self.corpus.n_tokens,
             "encoder": self._has_encoder,
         }
@@ -124,7 +136,7 @@ class Space:
         corpora = [] if self.corpus is None else [self.corpus.path]
         ask = partial(neighbor_intervals, self.vectors, corpora=corpora)
         try:
-            prepared = self._begun("text", lambda: ask([]))
+            prepared = self._once.begun("text", lambda: ask([]))
             if not prepared.done():
                 return {}
             prepared.result()
@@ -144,15 +156,8 @@ class Space:
 
     def map_or_percent(self, method: str) -> np.ndarray | float:
         """Return a map, or how much of it is made: it is made in the background."""
-        making = self._begun(method, lambda: self.map(method))
+        making = self._once.begun(method, lambda: self.map(method))
         return making.result() if making.done() else self._percent
-
-    def _begun(self, name: str, make: Callable[[], Any]) -> "Future[Any]":
-        """Return what is made in the background; after an error it is made again when asked for."""
-        making: Future[Any] = self._once.get(("making", name), lambda: in_background(make))
-        if making.done() and making.exception():
-            self._once.forget(("making", name))
-        return making
 
     def clusters(self, k: int) -> list[int]:
         """Return a cluster of each word, by k-means of unit vectors."""
@@ -227,11 +232,11 @@ class Space:
         matrix = self.vectors.matrix[self.rows[:n]]
         return WordVectors(self.words[:n], matrix, counts=counts, name=self.name)
 
-    def units(self) -> np.ndarray:
-        """Return the vectors of the words at unit length, float32 (n, D)."""
+    def units(self, n: int | None = None) -> np.ndarray:
+        """Return the vectors of all words, or of n, at unit length, float32 (n, D)."""
         if not is_dense(self.vectors.matrix):
             raise SettingError(f"{self.name}: has sparse vectors, which are not drawn")
-        return unit_matrix(self.vectors.matrix, self.rows)
+        return unit_matrix(self.vectors.matrix, self.rows[:n])
 
     def _places(self, method: str) -> np.ndarray:
         """Make a map."""
@@ -279,29 +284,58 @@ def open_spaces(runs: Sequence[Path], max_words: int, corpus: Path | None) -> li
     return [Space(run, max_words, corpus, str(run) if alike else None) for run in runs]
 
 
-def compare_spaces(a: Space, b: Space, n_words: int = COMPARED) -> Differing:
-    """Compare the neighborhoods of the most frequent words of two runs."""
+class Resampling(SilentReporter):
+    """Keeps the percent of resampling, and discards everything else."""
+
+    percent = 0.0
+
+    def progress(self, label: str, unit: str) -> contextlib.AbstractContextManager[Progress]:
+        """Return what receives the progress."""
+        return contextlib.nullcontext(self._tell if label == "resampling" else no_progress)
+
+    def _tell(self, done: float, total: float | None = None, detail: str = "") -> None:
+        self.percent = 100 * done / (total or 1)
+
+
+def compare_spaces(
+    a: Space, b: Space, n_words: int = COMPARED, reporter: Resampling | None = None
+) -> Differing:
+    """Compare the neighborhoods of the most frequent words of two runs.
+
+    With a reporter, which is told how far that is, also against chance.
+    """
     if a is b:
         raise SettingError(f"{a.name}: is compared with itself; pass two runs")
-    return differ(a.frequent(n_words), b.frequent(n_words), resamples=0)
+    if reporter is None:
+        return differ(a.frequent(n_words), b.frequent(n_words), resamples=0)
+    both = [s.frequent(n_words) if s.counts is None else s.vectors for s in (a, b)]
+    least = max(1 if s.counts is None else int(s.counts[:n_words][-1]) for s in (a, b))
+    corpora = [space.corpus.path for space in (a, b) if space.corpus is not None]
+    with _TRAINING, reporting_to(reporter):
+        return differ(*both, min_count=least, corpora=corpora)
 
 
 def shown(
-    differing: Differing, spaces: Sequence[Space], n_words: int, n_near: int
+    differing: Differing, spaces: Sequence[Space], n_words: int, n_near: int, first: str = ""
 ) -> list[dict[str, Any]]:
-    """Return the words that differ most, with the nearest of the neighbors of one run only."""
-    words = [each.word for each in differing.words[:n_words]]
+    """Return ``first`` and the words that differ most, with the nearest words of one run only."""
+    listed = [each for each in differing.words if each.word == first] + differing.words[:n_words]
+    words = [each.word for each in listed]
     shares = [top_shares(s.corpus.stored, words) for s in spaces if s.corpus is not None]
     marked = np.max([np.zeros(len(words)), *shares], axis=0) >= ONE_DOCUMENT
     return [
         {
             "word": each.word,
             "distance": round(each.distance, 4),
+            "usual": each.usual,
+            "chance": each.chance,
+            "p": each.p,
+            "q": each.q,
             "only_a": each.only_a[:n_near],
             "only_b": each.only_b[:n_near],
             "one_document": mark,
         }
-        for each, mark in zip(differing.words, marked.tolist(), strict=False)
+        for each, mark in zip(listed, marked.tolist(), strict=True)
     ]
 
 

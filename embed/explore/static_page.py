@@ -4,7 +4,7 @@ The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw d
 (``DecompressionStream("deflate-raw")``) of UTF-8 JSON::
 
     {"version": 1,
-     "runs": [{"name": str, "method": str, "dim": int,
+     "runs": [{"name": str, "method": str, "dim": int, "corpus": str or null,
                "words": [str, ...],            # n words, most frequent first
                "counts": [int, ...] or null,
                "map": base64 of little-endian int16 x0, y0, x1, y1, ...; 10000 is 1, up to 3,
@@ -17,7 +17,8 @@ The file has ``<script type="text/plain" id="firth-data">``: base64 of the raw d
                           each other less than the one before
                "clusters": a character for each word, its cluster as above
               }, ...],
-     "differ": [{"word", "distance", "only_a", "only_b"}, ...] of the first two runs, or null}
+     "differ": [{"word", "distance", "usual", "only_a", "only_b", "one_document"}, ...] of the first
+               two runs, or null}
 
 It stands before the scripts of the page, which are the files themselves as one.
 """
@@ -107,6 +108,7 @@ def _run(space: Space, method: str) -> dict[str, Any]:
         "name": space.name,
         "method": about["method"],
         "dim": about["dim"],
+        "corpus": about["corpus"],
         "words": space.words,
         "counts": None if space.counts is None else space.counts.tolist(),
         "map": _base64(places.astype("<i2").tobytes()),

@@ -7,7 +7,20 @@ import { loaded } from "./loaded.mjs";
 
 const page = loaded(
   ["embed/explore/page/data.js"],
-  ["shorten", "rgb", "between", "packed", "clamp", "fixed", "number", "StoredData", "rowsOf", "csvCell", "wordsIn"],
+  [
+    "shorten",
+    "rgb",
+    "between",
+    "packed",
+    "clamp",
+    "fixed",
+    "number",
+    "StoredData",
+    "rowsOf",
+    "rowOf",
+    "csvCell",
+    "wordsIn",
+  ],
 );
 const plain = (value) => JSON.parse(JSON.stringify(value));
 
@@ -71,7 +84,8 @@ const RUN = {
 test("a saved page gives what was stored", async () => {
   const data = new page.StoredData(` ${stored([RUN])}\n`);
   const info = plain(await data.info());
-  assert.deepEqual(info.runs, [{ name: "svd", method: "svd", dim: 2, words: 3 }]);
+  const [{ name, method, dim, words }] = info.runs;
+  assert.deepEqual([name, method, dim, words], ["svd", "svd", 2, 3]);
   assert.equal(info.stored, true);
   assert.deepEqual(
     [...(await data.map(0))].map((each) => Number(each.toFixed(4))),
@@ -89,6 +103,14 @@ test("a saved page gives what was stored", async () => {
   });
   await assert.rejects(data.neighbors(0, "moon"), /There is no vector for 'moon' in svd/);
   await assert.rejects(data.differ(0, 1), /no differences/);
+});
+
+test("a word is found in any case and normal form, as it is written first", () => {
+  const run = { words: ["Essen", "essen", "Café", "essEN"] };
+  assert.deepEqual(
+    ["essen", "Essen", "ESSEN", "cafe\u0301", "moon"].map((word) => page.rowOf(run, word)),
+    [1, 0, 0, 2, undefined],
+  );
 });
 
 test("rows of more than 65,536 words are stored in four bytes", async () => {

@@ -7,7 +7,10 @@ import { loaded } from "./loaded.mjs";
 const FILES = ["data", "map", "page"].map((name) => `embed/explore/page/${name}.js`);
 const page = loaded(
   FILES,
-  ["Taken", "MapView", "isWithin", "discOffsets", "rowsOf", "matches", "clusterNames", "pathsByColor", "state"],
+  [
+    ...["Taken", "MapView", "isWithin", "areaOf", "discOffsets", "rowsOf", "matches", "clusterNames", "wordsToTry"],
+    ...["pathsByColor", "state"],
+  ],
   "\nstart();",
 );
 const plain = (value) => JSON.parse(JSON.stringify(value));
@@ -102,6 +105,76 @@ test("a place is inside a closed line by the even-odd rule", () => {
     ),
     ["a"],
   );
+});
+
+test("a straight drag encloses a rectangle, any other one what it goes around", () => {
+  const rectangle = [
+    [10, 10],
+    [110, 10],
+    [110, 70],
+    [10, 70],
+  ];
+  assert.deepEqual(
+    plain(
+      page.areaOf([
+        [10, 10],
+        [60, 45],
+        [110, 70],
+      ]),
+    ),
+    rectangle,
+  );
+  assert.deepEqual(
+    plain(
+      page.areaOf([
+        [10, 10],
+        [110, 70],
+      ]),
+    ),
+    rectangle,
+  );
+  const round = [
+    [10, 10],
+    [110, 10],
+    [110, 70],
+    [10, 70],
+    [10, 12],
+  ];
+  assert.deepEqual(plain(page.areaOf(round)), round);
+  const bent = [
+    [0, 0],
+    [60, 0],
+    [100, 60],
+  ];
+  assert.deepEqual(plain(page.areaOf(bent)), bent);
+});
+
+test("a small group has labels, and other words where there is room", () => {
+  const words = Array.from({ length: 60 }, (_, i) => `w${i}`);
+  const places = words.map((_, i) => [(Math.cos(i) * (i % 7)) / 10, (Math.sin(3 * i) * (i % 5)) / 10]);
+  page.state.color = "group";
+  page.state.group = new Set(["w58", "w59"]);
+  const labels = mapOf(words, places).labels();
+  page.state.color = "frequency";
+  assert.deepEqual(plain(labels.slice(0, 2).map(({ row, kind }) => [row, kind])), [
+    [58, "neighbor"],
+    [59, "neighbor"],
+  ]);
+  assert.ok(labels.filter(({ kind }) => kind === "plain").length > 5);
+});
+
+test("words to try are long, in both runs and of other clusters", () => {
+  const words = ["the", "of", "harbours", "lighthouse", "and", "seafarers", "2011-2012", "fishermen", "大海"];
+  const place = words.map(() => [0, 0]);
+  const view = mapOf(words, place);
+  assert.deepEqual(plain(page.wordsToTry([view])), ["harbours", "lighthouse", "seafarers"]);
+  view.data.clusters = [0, 0, 1, 1, 1, 0, 2, 2, 2];
+  assert.deepEqual(plain(page.wordsToTry([view])), ["harbours", "seafarers", "fishermen"]);
+  assert.deepEqual(plain(page.wordsToTry([view, mapOf(words.slice(3), place)])), [
+    "lighthouse",
+    "seafarers",
+    "fishermen",
+  ]);
 });
 
 test("labels take room that no other label has", () => {

@@ -85,7 +85,7 @@ function packed(color) {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** Show a line of plain English above the maps; nothing hides it. */
+/** Show a line of plain English over the maps; nothing hides it. */
 function report(text, isError = false) {
   const line = element("message");
   line.textContent = text;
@@ -121,9 +121,28 @@ async function fill(target, work, waiting = "Loading …") {
     if (isCurrent()) target.replaceChildren(...children.filter(Boolean));
   } catch (error) {
     if (!isCurrent()) return;
-    target.replaceChildren(make("p", { className: "failed" }, error.message));
+    target.replaceChildren(failure(error.message, target));
     report(error.message, true);
   }
+}
+
+/** Return an error, in which the spellings that it suggests can be clicked. */
+function failure(message, target) {
+  const [told, offer = ""] = message.split(/(?=did you mean )/);
+  const wrong = told.match(/['"]([^'"]*)['"]/)?.[1].toLowerCase();
+  const correct = (word) => {
+    const form = target.closest("[role=tabpanel]").querySelector("form");
+    const placeOf = (field) => (field.setRangeText ? field.value.toLowerCase().indexOf(wrong) : -1);
+    const field = [...(form?.elements ?? [])].find((each) => placeOf(each) >= 0);
+    if (!field) return select(word);
+    field.setRangeText(word, placeOf(field), placeOf(field) + wrong.length);
+    return form.requestSubmit();
+  };
+  const parts = offer.split(/('[^']+'|"[^"]+")/).map((part) => {
+    const word = part.slice(1, -1);
+    return /^['"]/.test(part) ? make("button", { type: "button", onclick: () => correct(word) }, word) : part;
+  });
+  return make("p", { className: "failed" }, told, ...parts);
 }
 
 // ---------------------------------------------------------------- data
@@ -156,14 +175,19 @@ class ServedData {
   words(run) {
     return this.ask(`words/${run}`);
   }
-  /** Return the places of all words; `tell` receives the percent of a map that is being made. */
-  async map(run, method, tell) {
+  /** Return an answer when it is made; `tell` receives the percent until then. */
+  async finished(path, parameters, tell) {
     for (;;) {
-      const answer = await this.ask(`map/${run}`, { method });
-      if (answer instanceof ArrayBuffer) return new Float32Array(answer);
+      const answer = await this.ask(path, parameters);
+      if (answer.percent === undefined) return answer;
       tell(answer.percent);
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
+  }
+
+  /** Return the places of all words. */
+  async map(run, method, tell) {
+    return new Float32Array(await this.finished(`map/${run}`, { method }, tell));
   }
 
   async clusters(run) {
@@ -184,8 +208,9 @@ class ServedData {
     }
     return answer;
   }
-  async differ(a, b) {
-    return (await this.ask("differ", { a, b })).words;
+  /** Return the words that differ; with `tell` what chance does, too. */
+  differ(a, b, word, tell) {
+    return this.finished("differ", { a, b, word: word ?? "", ...(tell && { chance: 1 }) }, tell);
   }
 }
 
@@ -200,7 +225,7 @@ class StoredData {
     const whole = new Response(deflated.pipeThrough(new DecompressionStream("deflate-raw")));
     const { runs, differ } = await whole.json();
     Object.assign(this, { runs, differences: differ });
-    const about = runs.map(({ name, method, dim, words }) => ({ name, method, dim, words: words.length }));
+    const about = runs.map((run) => ({ ...run, words: run.words.length }));
     return { runs: about, corpus: null, stored: true };
   }
 
@@ -214,7 +239,7 @@ class StoredData {
 
   async neighbors(run, word) {
     const stored = this.runs[run];
-    const row = rowsOf(stored).get(word) ?? rowsOf(stored).get(word.toLowerCase());
+    const row = rowOf(stored, word);
     if (row === undefined) throw new Error(`There is no vector for '${word}' in ${stored.name}.`);
     const Rows = stored.row_bytes === 2 ? Uint16Array : Uint32Array;
     stored.rows ??= new Rows(bytesOf(stored.neighbors));
@@ -233,7 +258,7 @@ class StoredData {
 
   async differ(a, b) {
     if (!this.differences || a !== 0 || b !== 1) throw new Error("This file has no differences of these two runs.");
-    return this.differences;
+    return { words: this.differences };
   }
 }
 
@@ -248,6 +273,13 @@ const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.c
 
 /** Return a number that is stored as a character. */
 const numberAt = (text, i) => text.charCodeAt(i) - 48;
+
+/** Return the row of a word, or of the most frequent one that differs in case only. */
+function rowOf(run, word) {
+  const folded = (text) => text.normalize().toLowerCase();
+  run.foldedRows ??= new Map(run.words.map((each, row) => [folded(each), row]).reverse());
+  return rowsOf(run).get(word) ?? run.foldedRows.get(folded(word));
+}
 
 /** Return the row of every word, made once. */
 function rowsOf(run) {

@@ -403,7 +403,8 @@ class MapView {
     const { lasso } = this;
     this.lasso = null;
     if (lasso) {
-      if (lasso.length > 2) chooseGroup(this.within(lasso));
+      if (lasso.some(([x, y]) => Math.hypot(x - lasso[0][0], y - lasso[0][1]) > 3))
+        chooseGroup(this.within(areaOf(lasso)));
       this.draw();
     } else if (!this.moved && this.pointers.size === 0) {
       const row = this.at(...here, event.pointerType === "touch" ? 18 : 9);
@@ -477,23 +478,27 @@ class MapView {
     return clamp(0.36 * room * Math.sqrt(this.zoom), 1, 9);
   }
 
-  /** Return the labels in view: selected words and neighbors always, others as far as there is room. */
+  /** Return the labels in view: selected words, neighbors and small groups always, others where there is room. */
   labels() {
     const taken = new Taken(this.width, this.height);
     taken.take(this.width - 50, 0, 50, 110, true); // of the buttons
-    const marked = [this.selected, this.hovered, ...this.neighbors].filter((row) => row >= 0);
+    const group = this.groupRows();
+    const few = group.length <= MARKED_GROUP ? group : [];
+    const marked = [this.selected, this.hovered, ...this.neighbors, ...few].filter((row) => row >= 0);
     const placed = [...new Set(marked)].map((row) => this.markedLabel(row, taken)).filter(Boolean);
     const rows = new Set(marked);
     const most = placed.length + (this.width * this.height) / 5000;
-    for (let row = 0, tried = 0; row < this.words.length && placed.length < most && tried < 5000; row++) {
+    const place = (row) => {
       const [left, top] = this.screen(row);
-      if (left < 0 || top < 0 || left >= this.width || top >= this.height || rows.has(row)) continue;
+      if (left < 0 || top < 0 || left >= this.width || top >= this.height || rows.has(row)) return;
       tried++;
-      if (state.color === "group" && state.group.size && !state.group.has(this.words[row])) continue;
       const width = this.labelWidth(row);
       const start = left + 5 + width < this.width ? left + 5 : left - 5 - width;
       if (taken.take(start - 3, top - 8, width + 8, 16)) placed.push({ row, left: start, top, kind: "plain" });
-    }
+    };
+    let tried = 0;
+    for (const row of group) place(row);
+    for (let row = 0; row < this.words.length && placed.length < most && tried < 5000; row++) place(row);
     return placed;
   }
 
@@ -584,7 +589,7 @@ class MapView {
     }
     if (this.lasso) {
       pen.beginPath();
-      this.lasso.forEach((place) => pen.lineTo(...place));
+      areaOf(this.lasso).forEach((place) => pen.lineTo(...place));
       pen.closePath();
       Object.assign(pen, { lineWidth: 1.5, strokeStyle: mark, fillStyle: `${mark}22` });
       pen.fill();
@@ -595,8 +600,18 @@ class MapView {
 
 const ZOOMS = [0.3, 3000]; // the least and the most
 const GROUP_POINT = 5; // pixels
+const MARKED_GROUP = 40; // words of a group that always have labels
 const LABEL_FONT = "12px system-ui, sans-serif";
 const MARKED_FONT = "bold 12px system-ui, sans-serif";
+
+/** Return what a drag encloses: a closed line, or the rectangle of which a straight drag is the diagonal. */
+function areaOf(line) {
+  const [[ax, ay], [bx, by]] = [line[0], line.at(-1)];
+  const [right, down] = [bx - ax, by - ay];
+  const most = 0.2 * (right ** 2 + down ** 2); // a fifth of the diagonal beside it
+  const isStraight = line.every(([x, y]) => Math.abs((x - ax) * down - (y - ay) * right) <= most);
+  return isStraight ? [line[0], [bx, ay], line.at(-1), [ax, by]] : line;
+}
 
 /** Return whether a place is inside a closed line (the even-odd rule). */
 function isWithin([x, y], line) {

@@ -8,11 +8,13 @@ const state = {
   info: null,
   views: [], // one or two MapViews
   word: null,
-  color: "frequency",
+  color: "cluster",
   group: new Set(),
   tab: "near",
   selectingArea: false,
   turn: 0,
+  step: null, // what the address says of the latest step, without places on the maps
+  measured: new Set(), // pairs of runs for which somebody asked what chance does
   chosen: {}, // values of the selects #run, #other and #method for what is shown
   loaded: new Map(), // run -> its words, counts, maps and clusters
 };
@@ -63,7 +65,7 @@ async function showRuns(places = []) {
     return true;
   } catch (error) {
     if (isCurrent()) report(error.message, true);
-    if (isCurrent()) Object.entries(state.chosen).forEach(([id, value]) => choose(id, value));
+    if (isCurrent()) chooseRuns(state.chosen);
     return false;
   }
 }
@@ -84,7 +86,7 @@ async function select(word, keepsTab = false) {
     view.bringIn();
     view.draw();
   }
-  if (state.tab === "text") showText(word);
+  if (!keepsTab && state.tab === "text") showText(word);
   else if (!keepsTab) showTab("near");
   await showNeighbors(word);
 }
@@ -94,6 +96,7 @@ async function recolor() {
   const paint = () => {
     for (const view of state.views) view.paint();
     showLegend();
+    if (!state.word) showHint();
   };
   paint();
   const waiting = state.color === "cluster" ? state.views.filter((view) => !view.clusters) : [];
@@ -108,8 +111,11 @@ async function recolor() {
   paint();
 }
 
-/** Make words the user's group and color by it. */
-function chooseGroup(words) {
+/** Make words the user's group, as the runs spell them, and color by it. */
+function chooseGroup(typed) {
+  const spelled = (word) => state.views.map((view) => view.words[rowOf(view.data, word)]).filter(Boolean);
+  const words = [...new Set(typed.flatMap((word) => (spelled(word).length ? spelled(word) : [word])))];
+  report("");
   state.group = new Set(words);
   state.color = "group";
   element("color").value = "group";
@@ -139,6 +145,26 @@ function showTab(name) {
   if (name === "text" && query && state.textOf !== query) showText(query);
   if (name === "differ") showDifferences();
   rememberView();
+}
+
+/** Say what can be done first, with three words to try. */
+function showHint() {
+  const help =
+    "Click a point or search for a word. Drag to move, scroll to zoom, hold Shift and drag to select an area.";
+  const words = wordsToTry(state.views).map(wordButton);
+  show(element("near"), make("p", { className: "hint" }, help), words.length ? "For example: " : "", ...words);
+}
+
+/** Return three words of content, which are long and not too frequent, of other clusters if they are known. */
+function wordsToTry([view, other = view]) {
+  const found = new Map();
+  for (let row = Math.min(1000, Math.floor(view.words.length / 10)); row < view.words.length; row++) {
+    const [word, cluster] = [view.words[row], view.clusters?.[row] ?? row];
+    const isWord = /^(\p{L}{7,}|\p{Lo}{2,})$/u.test(word) && other.rowOf.has(word);
+    if (isWord && !found.has(cluster)) found.set(cluster, word);
+    if (found.size === 3) break;
+  }
+  return [...found.values()];
 }
 
 function showGroup() {
@@ -322,20 +348,21 @@ function showWhy(run, a, b) {
 function quote(line, context) {
   const isContext = (word) => word.toLowerCase() === context;
   const words = (text) => text.split(/(\s+)/).map((word) => (isContext(word) ? make("u", {}, word) : word));
-  return (
-    line &&
-    make("p", { className: "quote" }, ...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`))
-  );
+  if (!line) return line;
+  const source = context && line.citation ? make("span", { className: "source" }, ` (${line.citation})`) : null;
+  const parts = [...words(`${line.left} `), make("b", {}, line.found), ...words(` ${line.right}`)];
+  return make("p", { className: "quote" }, ...parts, source);
 }
 
 /** Show lines of the corpus and words that stand near. */
 function showText(query) {
   state.textOf = query;
   showLines(query, LINES);
+  const documents = element("documents").value.trim();
   fill(
     element("collocates"),
     async () => {
-      const found = await state.source.ask("collocates", { query, n: 20 });
+      const found = await state.source.ask("collocates", { query, documents, n: 20 });
       const rows = found.rows.map((each) =>
         make(
           "tr",
@@ -351,7 +378,7 @@ function showText(query) {
         make("th", { scope: "col" }, text),
       );
       return [
-        make("h3", {}, "Words that stand near"),
+        make("h3", {}, `Words that stand near${documents ? " in these rather than other documents" : ""}`),
         make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)),
       ];
     },
@@ -362,19 +389,22 @@ function showText(query) {
 /** Show lines of the corpus with a query. */
 function showLines(query, n) {
   const sort = element("sort").value;
+  const documents = element("documents").value.trim();
   const { name, tokens } = state.info.corpus;
   rememberView();
   return fill(
     element("lines"),
     async () => {
-      const found = await state.source.ask("concordance", { query, sort, n });
+      const found = await state.source.ask("concordance", { query, sort, documents, n });
       const isMore = found.found > found.lines.length;
       return [
         make("h3", {}, `${number(found.found)} occurrences${isMore ? `, ${found.lines.length} shown` : ""}`),
         make(
           "p",
           { className: "hint" },
-          `${fixed((1e6 * found.found) / tokens, 1)} per million of ${number(tokens)} tokens in ${name}`,
+          documents
+            ? `in documents of ${name} with ${documents}`
+            : `${fixed((1e6 * found.found) / tokens, 1)} per million of ${number(tokens)} tokens in ${name}`,
         ),
         make("ul", {}, ...found.lines.map((line) => make("li", {}, concordanceLine(line)))),
         isMore && n < MORE_LINES && moreButton("More lines", () => showLines(query, MORE_LINES)),
@@ -388,12 +418,20 @@ const moreButton = (text, onclick) => make("button", { type: "button", className
 
 /** Return a line that opens to show all of it and where it is from. */
 function concordanceLine(line) {
-  const fields = Object.entries(line.fields ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const where = [
-    `document ${line.document}`,
-    line.source && `${line.source}${line.record == null ? "" : `:${line.record}`}`,
-    ...fields,
-  ];
+  const source = line.source && `${line.source}${line.record == null ? "" : `:${line.record}`}`;
+  const filter = (name, value) => {
+    element("documents").value = `${name}=${value}`;
+    element("text-form").requestSubmit();
+  };
+  const fields = Object.entries(line.fields ?? {}).map(([name, value]) => {
+    const only = {
+      type: "button",
+      className: "small",
+      title: "Only such documents",
+      onclick: () => filter(name, value),
+    };
+    return make("button", only, `${name}: ${value}`);
+  });
   return make(
     "details",
     {},
@@ -403,9 +441,10 @@ function concordanceLine(line) {
       make("span", {}, make("bdi", {}, line.left)),
       make("b", {}, line.found),
       make("span", {}, make("bdi", {}, line.right)),
+      line.citation && make("span", { className: "source" }, line.citation),
     ),
     quote(line),
-    make("p", { className: "note" }, where.filter(Boolean).join(" · ")),
+    make("p", { className: "note" }, [`document ${line.document}`, source].filter(Boolean).join(" · "), " ", ...fields),
   );
 }
 
@@ -419,45 +458,75 @@ function showDifferences() {
   }
   const [a, b] = [...state.views].sort((first, second) => first.run - second.run); // either order is the same
   const pair = `${a.run} ${b.run}`;
-  if (state.differOf === pair) return;
-  state.differOf = pair;
+  const { word } = state;
+  if (state.differOf === `${pair} ${word}`) return;
+  state.differOf = `${pair} ${word}`;
   fill(
     target,
-    async () => {
-      const words = await state.source.differ(a.run, b.run).catch((error) => {
+    async (isCurrent) => {
+      const found = await state.source.differ(a.run, b.run, word).catch((error) => {
         state.differOf = null;
         throw error;
       });
-      const items = words
-        .slice(0, DIFFERENCES)
-        .map((each) =>
-          make(
-            "li",
-            { className: "difference" },
-            make(
-              "div",
-              { className: "scored" },
-              wordButton(each.word),
-              make("span", { className: "cosine" }, fixed(each.distance)),
-            ),
-            each.one_document ? make("p", { className: "hint" }, "1 document has half of its tokens.") : null,
-            onlyIn(a, each.only_a),
-            onlyIn(b, each.only_b),
-          ),
-        );
-      return [
-        make("h3", {}, "Words with the most different neighbors"),
-        make(
-          "p",
-          { className: "hint" },
-          "By 1 − cosine of both neighborhoods. Rare words come first by chance; " +
-            "firth differ says what chance does.",
-        ),
-        make("ol", {}, ...items),
-      ];
+      const told = make("p", { className: "note" });
+      const measure = async () => {
+        state.measured.add(pair);
+        const start = Date.now();
+        const tell = (percent) => {
+          if (!isCurrent()) throw new Error("Not shown any more.");
+          const left = percent && Math.ceil(((Date.now() - start) * (100 / percent - 1)) / 60_000);
+          told.textContent = `Training on other parts of the text: ${Math.round(percent)} %`;
+          if (left) told.append(`, about ${left} min left`);
+        };
+        const failed = (error) => ({ ...found, no_chance: error.message });
+        const tested = await state.source.differ(a.run, b.run, word, tell).catch(failed);
+        if (isCurrent()) target.replaceChildren(...differences(tested, a, b));
+      };
+      if (state.measured.has(pair)) measure();
+      else if (!state.info.stored)
+        told.append(moreButton("What does chance do?", measure), " This trains 40 runs or more, in the background.");
+      return differences(found, a, b, told);
     },
     "Comparing neighborhoods …",
   );
+}
+
+/** Return a list of words that differ, after the selected word. */
+function differences({ words, no_chance: reason, n }, a, b, told = null) {
+  const tested = words.some((each) => Number.isFinite(each.p));
+  const item = (each) =>
+    make(
+      "li",
+      { className: "difference" },
+      make(
+        "div",
+        { className: "scored" },
+        wordButton(each.word),
+        make("span", { className: "cosine" }, fixed(each.distance)),
+      ),
+      make("p", { className: "hint" }, aboutDifference(each)),
+      onlyIn(a, each.only_a),
+      onlyIn(b, each.only_b),
+    );
+  const asked = words[0]?.word === state.word ? [words[0]] : [];
+  const how = tested
+    ? `p: of as large a distance between runs on documents that were dealt out at random, 20 times; q: for all ${number(n)} words.`
+    : "1 − cosine of both neighborhoods. First are those most above what is usual for words as frequent.";
+  return [
+    ...(asked.length ? [make("h3", {}, "The selected word"), make("ul", {}, ...asked.map(item))] : []),
+    make("h3", {}, "Words with the most different neighbors"),
+    make("p", { className: "hint" }, how),
+    reason ? make("p", { className: "hint" }, `No p: ${reason}.`) : told,
+    make("ol", {}, ...words.slice(asked.length, DIFFERENCES).map(item)),
+  ].filter(Boolean);
+}
+
+/** Return what a distance is compared with. */
+function aboutDifference({ usual, chance, p, q, one_document: isOne }) {
+  const parts = Number.isFinite(p)
+    ? [`p ${p.toPrecision(2)}, q ${q.toPrecision(2)}`, `${fixed(chance)} by chance`]
+    : [fixed(usual) && `${fixed(usual)} is usual`];
+  return [...parts, isOne && "1 document has half of its tokens"].filter(Boolean).join(" · ");
 }
 
 function onlyIn(view, words) {
@@ -765,7 +834,11 @@ function rememberView() {
     );
     if (state.group.size <= 100) for (const word of state.group) view.append("group", word);
     const hash = `#${view}`;
-    if (hash !== location.hash) history.replaceState(null, "", hash);
+    const step = hash.replace(/&view\d=[^&]*/g, "");
+    const isNew = state.step !== null && state.step !== step;
+    if (isNew || hash !== location.hash)
+      history[isNew ? "pushState" : "replaceState"]({ group: [...state.group] }, "", hash);
+    state.step = step;
   }, 300);
 }
 
@@ -781,24 +854,37 @@ function choose(id, value) {
   if (!options || [...options].some((option) => option.value === value && !option.disabled)) element(id).value = value;
 }
 
+/** Choose what is shown, as far as it is offered; a run is not offered beside itself. */
+function chooseRuns({ run, other, method }) {
+  choose("run", run);
+  const others = state.info.runs.map(runOption).filter((option) => option.value !== element("run").value);
+  element("other").replaceChildren(make("option", { value: "" }, "nothing"), ...others);
+  choose("other", other);
+  choose("method", method);
+}
+
 /** Show what the address says. */
 async function restoreView() {
   const view = new URLSearchParams(location.hash.slice(1));
-  choose("run", view.get("run"));
-  choose("other", view.get("other"));
-  choose("method", view.get("map") ?? state.info.map);
-  choose("color", view.get("color"));
+  clearTimeout(remembering);
+  state.step = state.word = null;
+  element("search").value = "";
+  const second = state.info.runs.length === 2 ? "1" : "";
+  const [run, other, method] = ["run", "other", "map"].map((name) => view.get(name));
+  chooseRuns({ run: run ?? "0", other: other ?? second, method: method ?? state.info.map });
+  choose("color", view.get("color") ?? "cluster");
   state.color = element("color").value;
-  state.group = new Set(view.getAll("group"));
+  state.group = new Set(history.state?.group ?? view.getAll("group"));
   element("group-words").value = [...state.group].join(" ");
   const places = ["view1", "view2"].map((name) => view.get(name)?.split(",").map(Number));
-  const [word, tab] = [view.get("word"), view.get("tab")];
+  const word = view.get("word");
+  const tab = TABS.includes(view.get("tab")) && !element(`tab-${view.get("tab")}`).hidden ? view.get("tab") : "near";
   const isShown = await showRuns(
     places.map((place) => (place?.length === 3 && place.every(Number.isFinite) ? place : undefined)),
   );
-  if (word && isShown) select(word);
-  if (!TABS.includes(tab) || element(`tab-${tab}`).hidden) return;
+  if (word && isShown) select(word, true);
   for (const { id } of formFields(tab)) if (view.has(id)) choose(id, view.get(id));
+  state.textOf = null;
   showTab(tab);
   const form = element(`${tab}-form`);
   if (["why", "sentence"].includes(tab) && form.checkValidity()) form.requestSubmit();
@@ -806,18 +892,22 @@ async function restoreView() {
 
 // ---------------------------------------------------------------- start
 
+const runOption = ({ name }, n) => make("option", { value: n }, name);
+
 function fillRuns() {
   const { runs, corpus, stored, umap } = state.info;
-  const option = (run, n) => make("option", { value: n }, run.name);
-  element("run").replaceChildren(...runs.map(option));
-  element("why-run").replaceChildren(...runs.map(option));
-  element("other").replaceChildren(make("option", { value: "" }, "nothing"), ...runs.map(option));
+  const corpora = [...new Set([...runs.map((run) => run.corpus), corpus?.name])].filter(Boolean).join(", ");
+  element("corpora").textContent = element("corpora").title = corpora || runs[0].name;
+  document.title = `${[corpora, ...runs.map((run) => run.name)].filter(Boolean).join(" · ")} – firth explore`;
+  for (const id of ["run", "why-run"]) element(id).replaceChildren(...runs.map(runOption));
+  element("documents-control").hidden = !corpus?.fields.length;
+  element("documents").placeholder = corpus?.fields.map((name) => `${name}=…`).join(", ") ?? "";
   element("other-control").hidden = element("tab-differ").hidden = runs.length < 2;
   element("tab-why").hidden = Boolean(stored);
   element("tab-text").hidden = !corpus;
   const encoders = runs.map((run, n) => [run, n]).filter(([run]) => run.encoder);
   element("tab-sentence").hidden = !encoders.length;
-  element("sentence-run").replaceChildren(...encoders.map(([run, n]) => option(run, n)));
+  element("sentence-run").replaceChildren(...encoders.map(([run, n]) => runOption(run, n)));
   element("method-control").hidden = Boolean(stored);
   element("method").querySelector("[value=umap]").disabled = !umap;
   if (!umap) element("method").title = "UMAP needs the extra: pip install 'firth[umap]'";
@@ -832,6 +922,8 @@ function listenToControls() {
       rememberView();
     });
   const again = async () => {
+    const [run, other] = ["run", "other"].map((id) => element(id).value);
+    chooseRuns({ run, other: other === run ? state.chosen.run : other });
     if ((await showRuns()) && state.word) select(state.word, true);
   };
   on("run", "change", again);
@@ -871,7 +963,7 @@ function listenToControls() {
   });
   listenToSearch();
   darkScheme.addEventListener("change", recolor);
-  window.addEventListener("hashchange", () => location.reload()); // of another link; our own changes tell nothing
+  window.addEventListener("popstate", restoreView); // Back, or another link
 }
 
 async function start() {
@@ -880,7 +972,6 @@ async function start() {
     state.source = stored ? new StoredData(stored.textContent) : new ServedData();
     report("Loading …");
     state.info = await state.source.info();
-    document.title = `${state.info.runs.map((run) => run.name).join(", ")} – firth explore`;
     fillRuns();
     listenToControls();
     showTab("near");

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from firth import cli
+from firth.corpora.store.concordance import concordance
 from firth.corpora.store.search import Search
 from firth.embed.explore.why import why_near
 from firth.embed.resampling.intervals import neighbor_intervals
@@ -293,7 +294,10 @@ def test_what_was_shown_stays_when_another_run_cannot_be(page):
     page.wait(lambda: page.text("#message.error") == "no map")
     assert page.run("return element('run').value") == "0"
     assert page.texts("#near h2") == ["sea"]
-    page.run("state.source.clusters = () => new Promise(() => {})")
+    page.choose("#color", "frequency")
+    page.run(
+        "state.source.clusters = () => new Promise(() => {}); delete state.views[0].data.clusters"
+    )
     page.choose("#color", "cluster")
     page.wait(lambda: page.text("#message") == "Making clusters …")
     assert page.texts("#legend li")  # of the frequency until then
@@ -373,7 +377,7 @@ def test_an_area_makes_a_group_that_is_saved_as_a_table(page, runs, downloads):
     visible = page.run("return state.views[0].visible().map(row => state.views[0].words[row])")
     assert group == visible
     assert len(group) > 2
-    page.type("#group-words", "sea ship")
+    page.type("#group-words", "SEA Ship")
     page.click("#group-form button")
     page.wait(lambda: page.texts("#group-answer li") == ["sea", "ship"])
     page.type("#group-words", "sea, ship whale")
@@ -393,6 +397,84 @@ def test_an_area_makes_a_group_that_is_saved_as_a_table(page, runs, downloads):
     assert ">sea</text>" in (downloads / "firth-svd.svg").read_text(encoding="utf-8")
 
 
+def test_a_straight_drag_makes_a_rectangle(page):
+    page.click("#area")
+    box = page.one(".labels").size
+    right, down = box["width"] // 2 - 2, box["height"] // 2 - 2
+    drag = ActionChains(page.driver, duration=0)
+    drag.move_to_element_with_offset(page.one(".labels"), -right, -down).click_and_hold()
+    drag.move_to_element_with_offset(page.one(".labels"), right, down).release().perform()
+    page.wait(lambda: page.texts("#group-answer li"))
+    visible = "return state.views[0].visible().map(row => state.views[0].words[row])"
+    assert page.texts("#group-answer li") == page.run(visible)
+    labels = page.run("return state.views[0].labels().map(each => state.views[0].words[each.row])")
+    page.run("chooseGroup(['sea'])")
+    page.wait(lambda: page.texts("#group-answer li") == ["sea"])
+    assert len(labels) > 2
+    assert set(page.run("return state.views[0].labels().map(each => each.row)")) >= {0, 1, 2}
+
+
+def test_back_undoes_and_forward_does_again(page):
+    assert page.run("return state.color") == "cluster"
+    words = page.texts("#near button.word")
+    page.select("sea")
+    page.wait(lambda: "word=sea" in page.hash())
+    page.one(".labels").send_keys("+")
+    page.wait(lambda: "view1=1.4" in page.hash())  # moving the map is no step of its own
+    page.run("chooseGroup(['ship', 'seal'])")
+    page.wait(lambda: "group=ship" in page.hash())
+    page.driver.back()
+    page.wait(lambda: page.texts("#near h2") == ["sea"])
+    page.wait(
+        lambda: (
+            page.run("return [state.tab, state.color, state.group.size]") == ["near", "cluster", 0]
+        )
+    )
+    page.driver.back()
+    page.wait(lambda: not page.texts("#near h2") and page.texts("#near button.word") == words)
+    page.driver.forward()
+    page.wait(lambda: page.texts("#near h2") == ["sea"])
+    page.driver.forward()
+    page.wait(lambda: page.texts("#group-answer li") == ["ship", "seal"])
+
+
+def test_a_suggested_spelling_can_be_clicked(page):
+    top = "return state.views[0].overlay.getBoundingClientRect().top"
+    before = page.run(top)
+    page.type("#search", "shipp")
+    page.one("#search").send_keys(Keys.ENTER)
+    page.wait(lambda: page.text("#message.error"))
+    assert page.run(top) == before  # the message is over the map
+    page.click("#near .failed button")
+    page.wait(lambda: page.texts("#near h2") == ["ship"])
+    page.click("#tab-text")
+    page.type("#query", "the shipp")
+    page.click("#text-form button")
+    page.click("#lines .failed button")
+    page.wait(lambda: page.run("return element('query').value") == "the ship")
+    page.wait(lambda: set(page.texts("#lines summary b")) == {"the ship"})
+    assert all("404" in each for each in errors(page.driver))
+
+
+def test_the_corpus_is_named_and_its_documents_are_filtered_by_fields(page, corpus):
+    assert page.driver.title.startswith("corpus")
+    assert "corpus" in page.text("#corpora")
+    page.select("sea")
+    page.click("#tab-text")
+    page.wait(lambda: page.all("#lines summary"))
+    sources = [line.citation for line in concordance(corpus, "sea", lines=20).lines]
+    assert page.texts("#lines summary .source") == sources
+    field = next(each for each in page.texts("#lines .small") if each.startswith("year"))
+    page.click("#lines summary")
+    script = "buttons.find((each) => each.textContent === arguments[0]).click()"
+    page.run(f"const buttons = [...document.querySelectorAll('#lines .small')]; {script}", field)
+    wanted = field.replace(": ", "=")
+    n_found = concordance(corpus, "sea", documents=wanted).n_found
+    page.wait(lambda: page.text("#lines h3").startswith(f"{n_found} occurrences"))
+    assert page.text("#lines .hint") == f"in documents of corpus with {wanted}"
+    page.wait(lambda: f"documents={wanted}" in unquote(page.hash()))
+
+
 def test_two_runs_share_the_selection_and_list_differences(page, runs):
     page.choose("#run", "2")
     page.choose("#other", "3")
@@ -406,8 +488,17 @@ def test_two_runs_share_the_selection_and_list_differences(page, runs):
     selected = page.run("return state.views.map(view => view.words[view.selected])")
     assert selected == ["word7", "word7"]
     check_differences(page)
-    page.click("#differ .word")
-    page.wait(lambda: page.texts("#near h2") == [page.texts("#differ .word")[0]])
+    assert page.texts("#differ ul .word") == ["word7"]
+    page.click("#differ .more")
+    reason = "No p: one: does not say what text it was trained on."
+    page.wait(lambda: reason in page.texts("#differ .hint"))
+    page.click("#differ ol .word")
+    page.wait(lambda: page.texts("#near h2") == [page.texts("#differ ol .word")[0]])
+    # the run that is chosen changes places with the one beside it, which is not offered twice
+    page.choose("#run", "3")
+    page.wait(lambda: page.run("return state.views.map((view) => view.run)") == [3, 2])
+    others = page.run("return [...element('other').options].map((each) => each.value)")
+    assert others == ["", "0", "1", "2", "4", "5"]
     page.run("state.differOf = null; state.source.differ = () => new Promise((r) => { late = r; })")
     page.click("#tab-differ")
     page.wait(lambda: page.run("return typeof late") == "function")
@@ -421,10 +512,12 @@ def check_differences(page):
     """Open the list of differences and check that it has all words in order."""
     page.click("#tab-differ")
     page.wait(lambda: page.all("#differ .word"))
-    assert set(page.texts("#differ .word")) == set(COMMON)
-    distances = [float(each) for each in page.texts("#differ .cosine")]
+    assert set(page.texts("#differ ol .word")) == set(COMMON)
+    distances = [float(each) for each in page.texts("#differ ol .cosine")]
     assert distances == sorted(distances, reverse=True)
-    assert "only near in two: word" in page.texts("#differ .difference p")[1]
+    assert "only near in two: word" in page.text("#differ ol .difference")
+    selected = page.texts("#differ ul .word")
+    assert selected in ([], [page.run("return state.word")])
 
 
 def test_another_map_of_the_same_words(page):
@@ -479,11 +572,9 @@ def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, t
     [expected] = nearest(WordVectors.open(runs[2]), ["word3"], 10)
     shown = [float(each[-4:]) for each in shown_neighbors(page)]
     assert shown == pytest.approx([each.score for each in expected], abs=0.0051)
-    assert page.texts("#near .word") == [each.word for each in expected]
-    page.choose("#color", "cluster")
-    page.wait(lambda: "word" in page.text("#legend"))
-    page.choose("#other", "1")
-    page.wait(lambda: len(page.all("figure")) == 2)
+    assert page.texts("#near .word")[:10] == [each.word for each in expected]
+    assert len(page.all("figure")) == 2  # both at once
+    assert "word" in page.text("#legend")  # the clusters
     check_differences(page)
     assert not page.one("#tab-why").is_displayed()
     assert errors(driver) == []

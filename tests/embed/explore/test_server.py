@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -18,10 +19,14 @@ import pytest
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.encoding.build import open_or_build
+from firth.corpora.store.collocates import collocates
+from firth.corpora.store.concordance import concordance
+from firth.corpora.store.corpus import Corpus
 from firth.embed.explore import maps
 from firth.embed.explore import space as space_module
+from firth.embed.explore.differ import differ
 from firth.embed.explore.maps import plane, umap_places
-from firth.embed.explore.space import Space
+from firth.embed.explore.space import Resampling, Space, compare_spaces
 from firth.embed.explore.why import why_near
 from firth.embed.query.word_map import map_words
 from firth.embed.resampling.intervals import neighbor_intervals
@@ -98,7 +103,9 @@ def test_info_lists_runs_and_corpus(client, corpus):
     assert [run["name"] for run in found["runs"]] == ["svd", "sg", "mlm"]
     assert [run["method"] for run in found["runs"]] == ["svd", "skipgram", "mlm"]
     assert [run["encoder"] for run in found["runs"]] == [False, False, True]
-    assert found["corpus"] == {"name": "corpus", "tokens": corpus.n_tokens}
+    fields = ["title", "year"]
+    assert found["corpus"] == {"name": "corpus", "tokens": corpus.n_tokens, "fields": fields}
+    assert [run["corpus"] for run in found["runs"][:2]] == ["corpus", "corpus"]
 
 
 def test_words_are_most_frequent_first_and_at_most_max_words(client, runs):
@@ -222,9 +229,9 @@ def test_intervals_are_those_of_firth_neighbors_when_the_text_is_prepared(tmp_pa
     assert stable == [each.stable for each in expected.neighbors]
 
 
-def wait_for(client, question):
-    """Return the answer when the text is prepared."""
-    while not (found := get(client, question)):
+def wait_for(client, question, names=()):
+    """Return the answer when it has some entries, or any."""
+    while not (found := get(client, question)) or not set(names) <= set(found):
         time.sleep(0.01)
     return found
 
@@ -247,6 +254,17 @@ def test_concordance_and_collocates_are_those_of_the_corpus(client, corpus):
     rows = get(client, "/api/collocates", query="sea", n=2)["rows"]
     assert len(rows) == 2
     assert {"word", "near", "other", "score", "log_odds_ratio", "low", "high"} == set(rows[0])
+
+
+def test_lines_and_collocates_are_those_of_the_documents_with_a_field(client, corpus):
+    title = concordance(corpus, "sea", lines=1).lines[0].fields["title"]
+    found = get(client, "/api/concordance", query="sea", documents=f"title={title}")
+    assert found["found"] == concordance(corpus, "sea", documents=f"title={title}").n_found
+    assert {line["fields"]["title"] for line in found["lines"]} == {title}
+    assert found["found"] < get(client, "/api/concordance", query="sea", documents="")["found"]
+    rows = get(client, "/api/collocates", query="sea", documents=f"title={title}")["rows"]
+    expected = collocates(corpus, "sea", versus_documents=f"title={title}").rows
+    assert [each["word"] for each in rows] == [each.word for each in expected]
 
 
 @pytest.mark.slow
@@ -275,6 +293,26 @@ def test_differ_sorts_the_words_of_two_runs(runs, tmp_path):
     assert len(found) == 40
     assert set(found[0]["only_a"]) - set(found[0]["only_b"])
     assert "is compared with itself" in refused(client, "/api/differ", 400, a=1, b=1)
+    last = found[-1]["word"]
+    assert get(client, "/api/differ", a=0, b=1, word=last)["words"] == [found[-1], *found]
+    why_not = wait_for(client, "/api/differ?a=0&b=1&chance=1", ["words"])["no_chance"]
+    assert why_not == "a: does not say what text it was trained on"
+
+
+def test_chance_is_that_of_firth_differ_and_is_measured_in_the_background(tmp_path, monkeypatch):
+    run = themed_run(tmp_path)
+    config = SvdConfig(dim=6, window=3, min_count=1, threads=1, device="cpu", subsample=0, seed=2)
+    train_svd(Corpus.open(tmp_path / "corpus"), config, tmp_path / "other")
+    spaces = [Space(path, 100) for path in (run, tmp_path / "other")]
+    monkeypatch.setattr(space_module, "differ", partial(differ, k=5, resamples=5))
+    found = wait_for(client_of(*spaces), "/api/differ?a=0&b=1&chance=1&word=rare", ["words"])
+    expected = compare_spaces(*spaces, reporter=(reporter := Resampling()))
+    assert reporter.percent == 100
+    assert found["no_chance"] is None
+    assert found["n"] == expected.n_shared
+    assert found["words"].pop(0)["word"] == "rare"
+    shown = [[each[name] for name in ("word", "p", "q", "chance")] for each in found["words"]]
+    assert shown == [[each.word, each.p, each.q, each.chance] for each in expected.words]
 
 
 def test_an_encoder_answers_words_in_context_masks_and_attention(client):
@@ -390,6 +428,7 @@ REFUSED = [
     ("/api/concordance", {"query": "unseen"}, 404, "does not contain 'unseen'"),
     ("/api/concordance", {"query": "*"}, 400, "expected a word or phrase"),
     ("/api/concordance", {"query": "sea", "sort": "up"}, 400, "--order up: expected one of text"),
+    ("/api/concordance", {"query": "sea", "documents": "x=1"}, 400, "keeps no field 'x'"),
     ("/api/collocates", {"query": "q" * 20_000}, 400, "has more than 10,000 characters"),
     ("/api/context/0", {"text": "a [sea]"}, 400, "has only static vectors"),
     ("/api/context/2", {"text": "saw"}, 400, "no word in brackets"),
