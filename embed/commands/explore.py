@@ -57,7 +57,7 @@ def command(
 
     RUN is a run directory, a vectors file or a Hugging Face folder. The page shows
     a map of the words, their neighbors, sentences and collocates from the corpus,
-    why words are near, and what differs between
+    why words are near, directions such as from he to she, and what differs between
     two runs; two RUNs are shown beside each other. It is served to this
     machine only, at an address with a secret token, until Ctrl-C. This needs the
     extra explore; --html does not, and has the map, neighbors and differences.

@@ -85,6 +85,9 @@ class Answers:
                 _text(ask, "word"), _number(ask, "k", 10, 1, 50)
             ),
             "/api/why/{n:int}": lambda ask: self._space(ask).why(_text(ask, "a"), _text(ask, "b")),
+            "/api/direction/{n:int}": lambda ask: self._space(ask).direction(
+                _text(ask, "pairs"), ask.query_params.get("words", "").split(), 10
+            ),
             "/api/context/{n:int}": lambda ask: {
                 "answers": self._space(ask).in_context(
                     _text(ask, "text"), _number(ask, "k", 10, 1, 1000)

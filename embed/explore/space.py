@@ -25,6 +25,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoders import encoder_run, vectors_method
 from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
+from firth.embed.explore.directions import direction, pairs_of
 from firth.embed.explore.maps import plane, umap_places
 from firth.embed.explore.why import Explainer
 from firth.embed.formats.vector_files import load_vectors
@@ -148,6 +149,29 @@ class Space:
             return {"reason": as_command_line(str(error))}
         near = [{**asdict(each), "stable": each.stable} for each in found.neighbors]
         return {**found.to_json(), "neighbors": near}
+
+    def direction(self, pairs: str, words: Sequence[str], k: int) -> dict[str, Any]:
+        """Return the direction of pairs of words, and where some words lie along it.
+
+        Those are the k words farthest to either end, of the most frequent ones, or the given ones.
+        """
+        units, placed = self.units(COMPARED), self.words[:COMPARED]
+        named = [(self.find(a), self.find(b)) for a, b in pairs_of(pairs)]
+        columns = [[pair[side] for pair in named] for side in (0, 1)]
+        found = direction(*(unit_queries(self.vectors, column)[0] for column in columns))
+        if words:
+            placed = list(dict.fromkeys(map(self.find, words)))
+            units = unit_queries(self.vectors, placed)[0]
+        cosines, own = units @ found.axis, {*columns[0], *columns[1]}
+        order = [row for row in np.argsort(-cosines).tolist() if words or placed[row] not in own]
+        ends = order if words else order[:k] + order[k:][-k:]
+        left_out = [None] if found.p is None else found.left_out.tolist()
+        return {
+            "pairs": [{"words": w, "cosine": c} for w, c in zip(named, left_out, strict=True)],
+            "right": found.n_right,
+            "p": found.p,
+            "words": _named([(placed[row], cosines[row]) for row in ends]),
+        }
 
     def map(self, method: str = "pca") -> np.ndarray:
         """Return the places of the words on a map, float32 (n, 2)."""

@@ -57,7 +57,8 @@ async function showRuns(places = []) {
     state.chosen = chosen;
     element("maps").replaceChildren(...state.views.map((view) => view.figure));
     report("");
-    if (!runs.includes(Number(element("why-run").value))) element("why-run").value = runs[0];
+    for (const id of ["why-run", "direction-run"])
+      if (!runs.includes(Number(element(id).value))) element(id).value = runs[0];
     recolor();
     showGroup();
     if (state.tab === "differ") showDifferences();
@@ -129,7 +130,7 @@ function chooseGroup(typed) {
 
 // ---------------------------------------------------------------- panel
 
-const TABS = ["near", "why", "text", "differ", "sentence", "group"];
+const TABS = ["near", "why", "text", "differ", "direction", "sentence", "group"];
 
 function showTab(name) {
   if (element(`tab-${name}`).hidden) name = "near";
@@ -292,7 +293,7 @@ function whiskers({ score, low, high, share }, place) {
 /** Return a list of words with their scores, and with what `beside` returns for each. */
 function scored(title, words, beside = () => null) {
   const score = ({ cosine }) => make("span", { className: "cosine" }, fixed(cosine, state.info.stored ? 2 : 3));
-  const items = words.map((each) => make("li", {}, wordButton(each.word), score(each), beside(each.word)));
+  const items = words.map((each) => make("li", {}, wordButton(each.word), score(each), beside(each.word, each.cosine)));
   return make("div", {}, make("h3", {}, title), make("ol", { className: "words" }, ...items));
 }
 
@@ -536,6 +537,30 @@ function onlyIn(view, words) {
     make("span", { className: "hint" }, `only near in ${view.info.name}: `),
     (words ?? []).slice(0, 6).join(", ") || "–",
   );
+}
+
+/** Show the direction of pairs of words, whether pairs that are left out lie along it, and words on it. */
+function showDirection(run, pairs, words) {
+  fill(element("direction-answer"), async () => {
+    const found = await state.source.ask(`direction/${run}`, { pairs, words: wordsIn(words).join(" ") });
+    const most = Math.max(...found.words.map((each) => Math.abs(each.cosine)), 1e-9);
+    const dot = (_, score) => whiskers({ score, low: null }, (value) => 50 + (50 * value) / most);
+    const names = (side) => shorten(found.pairs.map((each) => each.words[side]).join(", "), 40);
+    const n = found.pairs.length;
+    const check =
+      n === 1
+        ? "One pair: there is none to leave out. More pairs show whether they agree."
+        : `${found.right} of ${n} pairs that are left out fall on the right side of the axis of the others. ` +
+          `Turned around at random, as many do in ${fixed(100 * found.p, 1)} % of cases.`;
+    const pair = ({ words, cosine }) =>
+      make("li", { className: cosine > 0 ? "" : "failed" }, `${fixed(cosine)} ${words.join(" → ")}`);
+    return [
+      make("h3", {}, "Do the pairs agree?"),
+      make("p", { className: "hint" }, check),
+      n > 1 && make("ol", {}, ...found.pairs.map(pair)),
+      scored(`${words ? "Words" : "Farthest words"} on the axis, from ${names(1)} to ${names(0)}`, found.words, dot),
+    ];
+  });
 }
 
 /** Show what an encoder makes of a sentence: nearest words or fill-ins, and attention. */
@@ -887,7 +912,7 @@ async function restoreView() {
   state.textOf = null;
   showTab(tab);
   const form = element(`${tab}-form`);
-  if (["why", "sentence"].includes(tab) && form.checkValidity()) form.requestSubmit();
+  if (["why", "direction", "sentence"].includes(tab) && form.checkValidity()) form.requestSubmit();
 }
 
 // ---------------------------------------------------------------- start
@@ -899,11 +924,11 @@ function fillRuns() {
   const corpora = [...new Set([...runs.map((run) => run.corpus), corpus?.name])].filter(Boolean).join(", ");
   element("corpora").textContent = element("corpora").title = corpora || runs[0].name;
   document.title = `${[corpora, ...runs.map((run) => run.name)].filter(Boolean).join(" · ")} – firth explore`;
-  for (const id of ["run", "why-run"]) element(id).replaceChildren(...runs.map(runOption));
+  for (const id of ["run", "why-run", "direction-run"]) element(id).replaceChildren(...runs.map(runOption));
   element("documents-control").hidden = !corpus?.fields.length;
   element("documents").placeholder = corpus?.fields.map((name) => `${name}=…`).join(", ") ?? "";
   element("other-control").hidden = element("tab-differ").hidden = runs.length < 2;
-  element("tab-why").hidden = Boolean(stored);
+  element("tab-why").hidden = element("tab-direction").hidden = Boolean(stored);
   element("tab-text").hidden = !corpus;
   const encoders = runs.map((run, n) => [run, n]).filter(([run]) => run.encoder);
   element("tab-sentence").hidden = !encoders.length;
@@ -951,6 +976,10 @@ function listenToControls() {
     showWhy(element("why-run").value, element("why-a").value.trim(), element("why-b").value.trim()),
   );
   submit("text-form", () => showText(element("query").value.trim()));
+  submit("direction-form", () => {
+    const [run, pairs, words] = ["run", "pairs", "words"].map((name) => element(`direction-${name}`).value.trim());
+    showDirection(run, pairs, words);
+  });
   submit("sentence-form", () => showSentence(element("sentence-run").value, element("sentence-text").value.trim()));
   submit("group-form", () => chooseGroup(wordsIn(element("group-words").value)));
   for (const name of TABS) on(`tab-${name}`, "click", () => showTab(name));

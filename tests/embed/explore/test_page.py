@@ -18,6 +18,7 @@ import pytest
 from firth import cli
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.search import Search
+from firth.embed.explore.space import Space
 from firth.embed.explore.why import why_near
 from firth.embed.resampling.intervals import neighbor_intervals
 from firth.embed.svd.train import SvdConfig, train_svd
@@ -473,6 +474,24 @@ def test_the_corpus_is_named_and_its_documents_are_filtered_by_fields(page, corp
     page.wait(lambda: page.text("#lines h3").startswith(f"{n_found} occurrences"))
     assert page.text("#lines .hint") == f"in documents of corpus with {wanted}"
     page.wait(lambda: f"documents={wanted}" in unquote(page.hash()))
+
+
+def test_words_lie_along_a_direction_and_left_out_pairs_are_checked(page, runs):
+    page.click("#tab-direction")
+    page.type("#direction-pairs", "sea ship, seal-the")
+    page.click("#direction-form button")
+    page.wait(lambda: page.all("#direction-answer .whiskers"))
+    found = Space(runs[0], 1000).direction("sea ship, seal-the", [], 10)
+    assert f"{found['right']} of 2 pairs that are left out" in page.text("#direction-answer .hint")
+    listed = page.texts("#direction-answer button.word")
+    assert sorted(listed) == sorted(each["word"] for each in found["words"])
+    assert listed[0] == found["words"][0]["word"]
+    page.type("#direction-words", "Seal, ship")
+    page.click("#direction-form button")
+    page.wait(lambda: set(page.texts("#direction-answer button.word")) == {"seal", "ship"})
+    page.wait(lambda: "direction-words=Seal" in page.hash())
+    page.driver.refresh()
+    page.wait(lambda: set(page.texts("#direction-answer button.word")) == {"seal", "ship"})
 
 
 def test_two_runs_share_the_selection_and_list_differences(page, runs):
