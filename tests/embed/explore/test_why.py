@@ -209,6 +209,8 @@ def test_the_command_has_the_interval_of_the_cosine(tmp_path):
     assert (answer["cosine"], answer["low"], answer["high"]) == pytest.approx(
         (found.value, found.low, found.high)
     )
-    assert f" (95 %: {found.low:.3f} to {found.high:.3f}); by" in output("why", *words, "sea1", "sea2")
+    assert f" (95 %: {found.low:.3f} to {found.high:.3f}); by" in output(
+        "why", *words, "sea1", "sea2"
+    )
     assert f" (no interval: {RARE}: " in output("why", *words, "sea1", RARE)
     assert " (" not in output("why", *words[:3], "sea1", RARE).splitlines()[-1]
