@@ -66,7 +66,7 @@ def command(
         firth encode out/mlm novel.txt --cluster local:2 --out novel.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
-        firth encode out/skipgram out/corpus --sif --per document --out out/lines
+        firth encode out/skipgram out/wiki --sif --per document --out out/documents
     """
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note, progress

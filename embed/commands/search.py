@@ -31,7 +31,7 @@ def command(
     \\b
     Example:
         firth encode out/svd lines.txt --sif --out out/lines
-        firth search out/lines "swine flu in mexico"
+        firth search out/lines "a ship on the sea"
         firth search out/lines --json -k 3 < questions.txt
     """
     from firth.corpora.common.console import print_json

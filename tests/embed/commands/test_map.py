@@ -177,7 +177,7 @@ def test_words_have_ellipses_of_how_far_they_move_between_draws(tmp_path):
     draws = CountDraws(prepare(vectors), vectors.matrix, 40, 1)
     assert [word["ellipse"] is None for word in answer["words"]] == [False] * 4 + [True]
     for word in answer["words"][:4]:
-        drawn = draws.scale * draws.vectors(vectors.row(word["word"])) @ axes
+        drawn = draws.deviations((draws.vectors(vectors.row(word["word"])) @ axes).T).T
         squares = 5.991 * len(drawn) * np.cov(drawn.T, bias=True)
         long, short = word["ellipse"]["half_axes"]
         turned = np.exp(1j * np.deg2rad(word["ellipse"]["angle"])) * np.array([long, 1j * short])
