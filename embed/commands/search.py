@@ -30,7 +30,7 @@ def command(
 
     \\b
     Example:
-        firth encode out/svd lines.txt --sif --out out/lines
+        firth encode out/svd sentences.txt --sif --out out/lines
         firth search out/lines "a ship on the sea"
         firth search out/lines --json -k 3 < questions.txt
     """
