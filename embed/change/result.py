@@ -260,20 +260,13 @@ class WordChanges(Table):
 
         Parameters
         ----------
-        out : str or Path
-            The directory to make.
-        force : bool
-            Overwrite a run at ``out``.
+        out, force
+            As of :meth:`firth.WordVectors.save`, whose ArtifactError is also raised.
 
         Returns
         -------
         WordVectors
             Opened from the run.
-
-        Raises
-        ------
-        ArtifactError
-            ``out`` exists or cannot be written.
         """
         options = dataclasses.asdict(self.config)
         del options["method"]  # that of the run is "change"; see the training

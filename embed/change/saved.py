@@ -1,6 +1,5 @@
 """Opens changes again from the run that was made of them."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from firth.embed.change.periods import Periods, read_periods, two_corpora
 from firth.embed.change.result import METHOD, WordChanges, name_in_words
 from firth.embed.change.table import SHARE, STEP, ChangeTable
 from firth.embed.runs.run import Run
-from firth.embed.vectors.change_table import CHANGE, COUNT
+from firth.embed.vectors.change_table import CHANGE, COUNT, damage_named, read_columns
 from firth.embed.vectors.word_vectors import WordVectors
-from firth.embed.vectors.wordlist import unescape
 
 _NUMBERS = ("p", "q", "chance", "pairs", "low", "high")
 
@@ -65,31 +63,28 @@ def _periods(run: Run, names: list[str]) -> Periods:
 
 def _read_table(path: Path, names: list[str]) -> ChangeTable:
     """Read the table of a run."""
-    try:
-        with open(path, encoding="utf-8", newline="") as lines:
-            header, *rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        columns = dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {}
+    with damage_named(path):
+        columns = read_columns(path)
+        words = columns["word"]
 
         def numbers(name: str) -> np.ndarray:
             return np.array([float(cell or "nan") for cell in columns.get(name, ())])
 
         def by_period(start: str, periods: list[str], kind: Any = np.float64) -> np.ndarray:
-            found = [numbers(start + p) for p in periods if start + p in header]
-            return np.array(found, kind).reshape(len(found), len(rows)).T
+            found = [numbers(start + p) for p in periods if start + p in columns]
+            return np.array(found, kind).reshape(len(found), len(words)).T
 
         distances = numbers("distance")
         steps = by_period(STEP, names[1:])
         return ChangeTable(
             periods=names,
-            words=[unescape(word) for word in columns.get("word", ())],
+            words=words,
             distances=distances,
             steps=steps if steps.shape[1] else distances[:, None],
             counts=by_period(COUNT, names, np.int64),
             shares=by_period(SHARE, names),
             **{name: n for name in _NUMBERS if not np.isnan(n := numbers(name)).all()},
         )
-    except (ValueError, KeyError):
-        raise ArtifactError(f"{path}: is damaged; make the run again") from None
 
 
 def _by_period(vectors: WordVectors, names: list[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
