@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from firth.corpora.common.errors import SettingError
-from firth.embed.contextual.sif import SMOOTHING, common_direction, without_direction
+from firth.embed.contextual.sif import common_direction, weights_of, without_direction
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -109,7 +109,8 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                     "fewer than two texts have a word with a vector, so that all they hold is "
                     "common to all, which SIF subtracts; pass more texts"
                 )
-            self.common_ = common_direction(means)
+            exact = means.astype(np.float64)
+            self.common_ = common_direction(exact.T @ exact)
         return self
 
     def transform(self, texts: Sequence[str]) -> np.ndarray:
@@ -167,4 +168,4 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             numbers = [self.vectors_.row(word) for word in words]
             counts = np.array([0 if row is None else self.vectors_.counts[row] for row in numbers])
             size = self.vectors_.counts.sum()
-        return np.asarray(SMOOTHING / (SMOOTHING + counts / size))
+        return weights_of(counts, size)

@@ -36,7 +36,7 @@ from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.run_files import not_finite
 from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
-SMOOTHING = 1e-3  # a of Arora et al. 2017
+_SMOOTHING = 1e-3  # a of Arora et al. 2017
 KEPT = "sif.json"
 _SENTENCES = 100_000  # of a corpus, evenly spread
 _AT_ONCE = 1 << 12  # lines
@@ -164,14 +164,13 @@ def learn(vectors: WordVectors, lines: Iterable[Sequence[str]], source: str) -> 
                 f"{source}: fewer than two lines have a word of {vectors.name}, so that all they "
                 "hold is common to all lines, which `sif` subtracts; pass more lines"
             )
-        return SentenceVectors(vectors, np.linalg.eigh(products)[1][:, -1], source)
+        return SentenceVectors(vectors, common_direction(products), source)
 
 
-def common_direction(lines: np.ndarray) -> np.ndarray:
-    """Return the first right singular vector of all lines, not centered, float64 (D,)."""
-    # lines: float32 (n, D)
-    exact = lines.astype(np.float64)
-    return np.asarray(np.linalg.eigh(exact.T @ exact)[1][:, -1])
+def common_direction(products: np.ndarray) -> np.ndarray:
+    """Return the first right singular vector of lines from their products, float64 (D,)."""
+    # products: float64 (D, D), X'X of the lines X, not centered
+    return np.asarray(np.linalg.eigh(products)[1][:, -1])
 
 
 def without_direction(lines: np.ndarray, common: np.ndarray) -> np.ndarray:
@@ -310,6 +309,10 @@ def sif_weights(vectors: WordVectors) -> np.ndarray:
     return weights_of(counts)
 
 
-def weights_of(counts: np.ndarray) -> np.ndarray:
-    """Return a / (a + p) for words of probability p by their counts, float64 (V,)."""
-    return np.asarray(SMOOTHING / (SMOOTHING + counts / counts.sum()))
+def weights_of(counts: np.ndarray, total: float | None = None) -> np.ndarray:
+    """Return a / (a + p) for words of probability p by their counts, float64 (V,).
+
+    The ``total`` is that of the counts, unless they are of some words only.
+    """
+    total = counts.sum() if total is None else total
+    return np.asarray(_SMOOTHING / (_SMOOTHING + counts / total))
