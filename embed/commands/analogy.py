@@ -34,7 +34,7 @@ def command(
     memory: str | None,
     resamples: int | None,
     unit: str | None,
-    corpus: Path | None,
+    corpora: list[Path],
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
@@ -69,7 +69,7 @@ def command(
 
             intervals = analogy_intervals(
                 vectors, a, b, c, k, method, resamples=resamples, unit=unit,
-                corpora=[] if corpus is None else [corpus],
+                corpora=corpora,
             )  # fmt: skip
             if not as_json:
                 print_intervals(intervals, f"{a} : {b} = {c} : ?")

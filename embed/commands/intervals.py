@@ -35,7 +35,9 @@ def interval_options(excludes: Sequence[str] = (), *, corpus: bool = True) -> An
         ),
         option(
             "--corpus",
+            "corpora",
             type=PATH,
+            callback=lambda _context, _option, place: [] if place is None else [place],
             group=group,
             needs="--resamples",
             help="The corpus of the run, or a folder of corpora, if it was moved.",

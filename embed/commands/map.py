@@ -37,7 +37,7 @@ def command(
     skip_unknown: bool,
     resamples: int | None,
     unit: str | None,
-    corpus: Path | None,
+    corpora: list[Path],
     as_json: bool,
 ) -> None:
     """Draw the first two principal components of words' vectors.
@@ -77,7 +77,7 @@ def command(
     note_join(len(chosen), len(known), f"words are in {run}")
     word_map = map_words(
         vectors, [word for word, _ in chosen], [group for _, group in chosen],
-        resamples=resamples, unit=unit, corpora=[corpus] if corpus else [],
+        resamples=resamples, unit=unit, corpora=corpora,
     )  # fmt: skip
     if plot is not None:
         draw_map(word_map, plot, title=str(run), force=force)

@@ -52,7 +52,7 @@ def command(
     memory: str | None,
     resamples: int | None,
     unit: str | None,
-    corpus: Path | None,
+    corpora: list[Path],
     as_json: bool,
 ) -> None:
     """Print the nearest neighbors of words by cosine.
@@ -100,7 +100,7 @@ def command(
         if resamples is None:
             _print(vectors, words, k, as_json, index)
         else:
-            _print_intervals(vectors, words, k, as_json, resamples, unit, corpus)
+            _print_intervals(vectors, words, k, as_json, resamples, unit, corpora)
 
     if contexts:
         _print_in_context(run, vectors, contexts, k, layers, as_json)
@@ -130,14 +130,13 @@ def _print(vectors: Any, words: list[str], k: int, as_json: bool, index: Any) ->
 
 def _print_intervals(
     vectors: Any, words: list[str], k: int, as_json: bool, resamples: int, unit: str | None,
-    corpus: Path | None,
+    corpora: list[Path],
 ) -> None:  # fmt: skip
     """Print the neighbors of distinct words with intervals."""
     from firth.corpora.common.console import print_json
     from firth.embed.commands.intervals import print_intervals
     from firth.embed.resampling.intervals import neighbor_intervals
 
-    corpora = [] if corpus is None else [corpus]
     found = neighbor_intervals(vectors, words, k, resamples=resamples, unit=unit, corpora=corpora)
     if as_json:
         print_json({word: each.to_json() for word, each in zip(words, found, strict=True)})

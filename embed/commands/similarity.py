@@ -26,7 +26,7 @@ def command(
     memory: str | None,
     resamples: int | None,
     unit: str | None,
-    corpus: Path | None,
+    corpora: list[Path],
     skip_unknown: bool,
     as_json: bool,
 ) -> None:
@@ -60,7 +60,6 @@ def command(
             return [{"cosine": each} for each in found]
         from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels
 
-        corpora = [] if corpus is None else [corpus]
         intervals = similarity_intervals(
             vectors, words[0], words[1:], resamples=resamples, unit=unit, corpora=corpora
         )

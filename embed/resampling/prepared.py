@@ -25,6 +25,7 @@ from firth.corpora.common.reporting import note
 from firth.corpora.common.system import temporary_folder
 from firth.corpora.common.threads import thread_count
 from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.shards import UNITS
 from firth.corpora.store.view import View
 from firth.embed.resampling.drawn_rows import ContextSpace, UnitText, unit_text
 from firth.embed.runs.run import Run
@@ -32,7 +33,6 @@ from firth.embed.svd.ppmi import keep_probabilities, pmi_factors
 from firth.embed.svd.train import METHOD, SvdConfig, checked_view, count_words, weigh
 from firth.embed.vectors.word_vectors import WordVectors
 
-UNITS = ("document", "paragraph", "sentence")
 _FEWEST = 20  # units: fewer hardly show how they differ
 _CHUNK = 1 << 19  # entries weighed at once
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
