@@ -4,13 +4,13 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from firth.corpora.artifacts.arrays import array_path, map_array, read_strings
 from firth.corpora.artifacts.artifact import CHECKSUMS
-from firth.corpora.common.display import data_frame, html_table
+from firth.corpora.common.display import TableList
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
 from firth.embed.contextual.encoded_text import TEXTS, mean_state
 from firth.embed.contextual.encoders import encoder_fingerprint, open_encoder
@@ -34,16 +34,10 @@ class FoundLine(NamedTuple):
     text: str
 
 
-class FoundLines(list[FoundLine]):
+class FoundLines(TableList):
     """Lines that were found, the nearest first: a list shown as a table."""
 
-    def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame with the columns ``cosine``, ``source`` and ``text``."""
-        return data_frame(list(self), columns=list(FoundLine._fields))
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        return html_table(FoundLine._fields, self)
+    _columns = FoundLine._fields
 
 
 class TextSearch:
