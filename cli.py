@@ -46,6 +46,7 @@ COMMANDS = {
     "map": ("embed", "Draw the first two principal components of words' vectors."),
     "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
     "explore": ("embed", "Look at runs and their text in the browser."),
+    "mcp": ("embed", "Answer a language model's questions to a corpus and its runs, by MCP."),
     "index": ("embed", "Make an index of a run for approximate nearest neighbors."),
     "compare": ("embed", "Score runs against each other and against one-hot vectors."),
     "learning-curve": ("embed", "Show how each method's scores grow with the size of the text."),

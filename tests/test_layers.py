@@ -395,7 +395,7 @@ def test_kernels_are_compiled_only_by_our_decorator():
 def test_slow_packages_are_imported_where_they_are_used():
     slow = (
         "gensim", "sklearn", "tokenizers", "rich", "pyarrow", "matplotlib", "jinja2", "starlette",
-        "uvicorn", "distributed", "fsspec",
+        "uvicorn", "distributed", "fsspec", "mcp", "jsonschema",
     )  # fmt: skip
     for folder in ("corpora/", "embed/", "cli.py"):
         assert offenders(folder, ("torch", *slow), only_early=True) == []

@@ -1,7 +1,6 @@
 """The local server of ``firth explore``: one page, and answers as JSON to its script alone."""
 
 import json
-import math
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -84,7 +83,9 @@ class Answers:
             "/api/intervals/{n:int}": lambda ask: self._space(ask).intervals(
                 _text(ask, "word"), _number(ask, "k", 10, 1, 50)
             ),
-            "/api/why/{n:int}": lambda ask: self._space(ask).why(_text(ask, "a"), _text(ask, "b")),
+            "/api/why/{n:int}": lambda ask: asdict(
+                self._space(ask).why(_text(ask, "a"), _text(ask, "b"))
+            ),
             "/api/direction/{n:int}": lambda ask: self._space(ask).direction(
                 _text(ask, "pairs"), ask.query_params.get("words", "").split(), 10
             ),
@@ -283,14 +284,6 @@ def _json(value: Any, status: int = 200) -> "Response":
     try:
         text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     except ValueError:
-        text = json.dumps(_finite(value), separators=(",", ":"))
+        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(finite, separators=(",", ":"))
     return Response(text, status, media_type="application/json")
-
-
-def _finite(value: Any) -> Any:
-    """Return a value with null for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

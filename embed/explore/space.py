@@ -27,7 +27,7 @@ from firth.embed.contextual.in_context import nearest_in_space
 from firth.embed.explore.differ import Differing, differ
 from firth.embed.explore.directions import direction, pairs_of
 from firth.embed.explore.maps import plane, umap_places
-from firth.embed.explore.why import Explainer
+from firth.embed.explore.why import Explainer, Why
 from firth.embed.formats.vector_files import load_vectors
 from firth.embed.protocols import AttentionReader, MaskFiller
 from firth.embed.query.prompt import find_word
@@ -205,10 +205,10 @@ class Space:
                 show(start + len(cosines), len(units))
         return found, near
 
-    def why(self, first: str, second: str) -> dict[str, Any]:
+    def why(self, first: str, second: str) -> Why:
         """Return the contexts that two words share."""
         with self._lock:
-            return asdict(self._why(self.find(first), self.find(second)))
+            return self._why(self.find(first), self.find(second))
 
     def in_context(self, text: str, k: int) -> list[dict[str, Any]]:
         """Return the words nearest to each bracketed word of a text."""

@@ -121,6 +121,7 @@ CALLS = {
     "explore": Call(
         words="{inputs}/run --html {workdir}/page.html", reads=("run",), makes=("page.html",)
     ),
+    "mcp": Call(words="{inputs}/corpus {inputs}/run", writes_in_place=True),
     "fill-mask": Call(words="{inputs}/mlm word1[MASK] --device cpu", reads=("mlm",)),
     "generate": Call(words="{inputs}/clm word1 --length 5 --device cpu", reads=("clm",)),
     "encode": Call(
