@@ -81,9 +81,8 @@ def test_functions_that_take_vectors_or_a_corpus_take_a_path():
 
 
 NO_TABLES = {  # they show a picture, one line or a number
-    "ContextualEncoder", "NeighborIndex", "Path", "Picture", "SentenceAttention", "SifCounts",
-    "Study",
-    "TrainedEncoder", "float", "list", "str",
+    "ContextualEncoder", "ExplorerCell", "NeighborIndex", "Path", "Picture", "SentenceAttention",
+    "SifCounts", "Study", "TrainedEncoder", "float", "list", "str",
 }  # fmt: skip
 
 

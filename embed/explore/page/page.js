@@ -862,7 +862,8 @@ function rememberView() {
     const step = hash.replace(/&view\d=[^&]*/g, "");
     const isNew = state.step !== null && state.step !== step;
     if (isNew || hash !== location.hash)
-      history[isNew ? "pushState" : "replaceState"]({ group: [...state.group] }, "", hash);
+      // in a cell of a notebook a hash alone would be of the notebook's address
+      history[isNew ? "pushState" : "replaceState"]({ group: [...state.group] }, "", String(new URL(hash, location)));
     state.step = step;
   }, 300);
 }

@@ -18,6 +18,7 @@ import pytest
 from firth import cli
 from firth.corpora.store.concordance import concordance
 from firth.corpora.store.search import Search
+from firth.embed.explore.notebook import explore
 from firth.embed.explore.space import Space
 from firth.embed.explore.why import why_near
 from firth.embed.resampling.intervals import neighbor_intervals
@@ -596,6 +597,23 @@ def test_one_file_opens_from_disk_with_neighbors_and_differences(driver, runs, t
     assert "word" in page.text("#legend")  # the clusters
     check_differences(page)
     assert not page.one("#tab-why").is_displayed()
+    assert errors(driver) == []
+
+
+def test_a_cell_of_a_notebook_shows_the_page_in_which_back_undoes(driver, runs, tmp_path):
+    cell = explore(runs[2], words=50, height=500)
+    (tmp_path / "cell.html").write_text(f"<!doctype html>{cell._repr_html_()}", "utf-8")
+    driver.get((tmp_path / "cell.html").as_uri())
+    page = Page(driver)
+    driver.switch_to.frame(page.one("iframe"))
+    page.select("word3")
+    page.wait(lambda: "word=word3" in page.hash())
+    assert page.run("return innerHeight") == 500
+    page.click("#near .word")
+    page.wait(lambda: page.texts("#near h2") != ["word3"] and "word=word3&" not in page.hash())
+    page.run("history.back()")
+    page.wait(lambda: page.texts("#near h2") == ["word3"])
+    driver.switch_to.default_content()
     assert errors(driver) == []
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 import zlib
@@ -9,7 +10,9 @@ import zlib
 import numpy as np
 import pytest
 
+from firth.corpora.common.errors import SettingError
 from firth.embed.explore import static_page
+from firth.embed.explore.notebook import explore
 from firth.embed.explore.space import Space
 from firth.embed.vectors.neighbors import nearest
 from firth.embed.vectors.word_vectors import WordVectors
@@ -67,6 +70,22 @@ def test_the_data_of_runs_come_back(tmp_path):
         assert clusters == space.clusters(static_page.CLUSTERS)
     assert {each["word"] for each in data["differ"]} == set(words)
     assert "already exists" in refusal(*asked)
+
+
+def test_a_cell_of_a_notebook_holds_the_page_escaped(tmp_path):
+    run = save_run(tmp_path / "a", 60)
+    cell = explore(WordVectors.open(run), words=40, height=300)
+    [page] = re.findall('^<iframe [^<>]*srcdoc="([^"]*)" ', cell._repr_html_())
+    assert html.unescape(page) == cell.html
+    assert data_in(cell.html)["runs"][0]["words"] == Space(run, 40).words
+    assert "height: 300px" in cell._repr_html_()
+    assert repr(cell) == "<ExplorerCell: 0.1 MB of HTML, shown by notebooks>"
+    with pytest.raises(SettingError, match="`words` must be at least 1, got 0"):
+        explore(run, words=0)
+    with pytest.raises(SettingError, match="`runs` must be at least 1, got 0"):
+        explore()
+    with pytest.raises(SettingError, match="in memory"):
+        explore(WordVectors(["a"], np.ones((1, 2), np.float32)))
 
 
 def test_the_policy_allows_the_script_and_style_of_the_page_alone(tmp_path, monkeypatch):
