@@ -318,7 +318,9 @@ def _against_mean(
 def sentence_means(vectors: WordVectors, texts: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the vectors of sentences in three ways, float32 (n, D)."""
     lines = [vectors.words(text) for text in texts]
-    plain, weighted = (SentenceVectors(vectors, np.zeros(vectors.dim)) for _ in range(2))
+    plain, weighted = (
+        SentenceVectors(vectors, {"common": np.zeros(vectors.dim)}) for _ in range(2)
+    )
     plain.weights = np.ones_like(weighted.weights)
     ways = {"mean": plain, "weighted mean": weighted, "SIF": learn(vectors, lines, "sentences")}
     return {name: line_vectors(way, lines)[0].astype(np.float32) for name, way in ways.items()}

@@ -31,10 +31,18 @@ from firth.embed.contextual.encoded_text import EncodeConfig
     "what lines have in common, which is learned from RUN's corpus once and kept in RUN.",
 )
 @option(
+    "--map",
+    "mapped",
+    is_flag=True,
+    needs="--sif",
+    help="Instead of subtracting what lines have in common, map their vectors to where neighboring "
+    "sentences of RUN's corpus are near each other.",
+)
+@option(
     "--fit",
     is_flag=True,
     needs="--sif",
-    help="Learn what lines have in common from FILE instead, and keep it in RUN.",
+    help="Learn what lines have in common, or the map, from FILE instead, and keep it in RUN.",
 )
 @device_option
 @cluster_option
@@ -44,6 +52,7 @@ def command(
     file: Path,
     out: Path,
     sif: bool,
+    mapped: bool,
     fit: bool,
     device: str,
     cluster: str | None,
@@ -66,7 +75,7 @@ def command(
         firth encode out/mlm novel.txt --cluster local:2 --out novel.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
-        firth encode out/skipgram out/wiki --sif --per document --out out/documents
+        firth encode out/svd out/wiki --sif --map --per document --out out/documents
     """
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note, progress
@@ -77,7 +86,8 @@ def command(
     config = take(EncodeConfig, options)
     refuse_suffix(out)
     if sif:
-        _encode_sif(run, file, out, None if config.per == "word" else config.per, fit, force)
+        per = None if config.per == "word" else config.per
+        _encode_sif(run, file, out, per=per, mapped=mapped, fit=fit, force=force)
         return
     with progress("encoding", "words") as show:
         if cluster is None:
@@ -90,12 +100,12 @@ def command(
     note(f"{out}: {n_lines:,} lines")
 
 
-def _encode_sif(run: Path, file: Path, out: Path, per: str | None, fit: bool, force: bool) -> None:
+def _encode_sif(run: Path, file: Path, out: Path, **settings: Any) -> None:
     """Write a vector per line from the word vectors of a run."""
     from firth.corpora.common.reporting import note
     from firth.embed.contextual.sif import encode_lines
 
-    counts = encode_lines(run, file, out, fit=fit, per=per, force=force)
+    counts = encode_lines(run, file, out, **settings)
     have = "has" if counts.unknown == 1 else "have"
     end = f"; {counts.unknown:,} {have} no vector" if counts.unknown else ""
     note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")

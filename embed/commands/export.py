@@ -28,8 +28,11 @@ _MODEL = "huggingface"
     excludes=["--add-contexts", "--format huggingface"],
     help="Write vectors whose plain mean is the vector of a line by firth encode --sif.",
 )
+@option("--map", "mapped", is_flag=True, needs="--sif", help="Those of firth encode --sif --map.")
 @option("--force", is_flag=True, help="Overwrite an earlier export at OUT.")
-def command(run: Path, out: Path, format: str, add_contexts: bool, sif: bool, force: bool) -> None:
+def command(
+    run: Path, out: Path, format: str, add_contexts: bool, sif: bool, mapped: bool, force: bool
+) -> None:
     """Write a run's vectors or model in another program's format.
 
     RUN is a run directory, a vectors file or a Hugging Face folder. OUT is a
@@ -66,5 +69,5 @@ def command(run: Path, out: Path, format: str, add_contexts: bool, sif: bool, fo
     if sif:
         from firth.embed.contextual.sif import SentenceVectors
 
-        vectors = SentenceVectors.open(vectors).word_vectors()
+        vectors = SentenceVectors.open(vectors, mapped=mapped).word_vectors()
     write_vectors(vectors, out, format, force=force)

@@ -1,15 +1,17 @@
 """Sentence vectors: means of word vectors by frequency, less what all lines have in common.
 
 Arora, Liang & Ma 2017, "A Simple but Tough-to-Beat Baseline for Sentence Embeddings", algorithm 1.
-What lines have in common is learned once and kept in the run, so that a line has one vector.
+What lines have in common, or a map in its place, is learned once and kept in the run, so that a
+line has one vector.
 """
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -37,8 +39,11 @@ from firth.embed.vectors.run_files import not_finite
 from firth.embed.vectors.word_vectors import WordVectors, with_matrix
 
 _SMOOTHING = 1e-3  # a of Arora et al. 2017
-KEPT = "sif.json"
-_SENTENCES = 100_000  # of a corpus, evenly spread
+KEPT = ("sif.json", "sif-map.json")
+_SENTENCES = 100_000  # of a corpus, in evenly spread pairs
+_FEWEST = 4  # known words of lines that a map is learned from
+_HIGHEST = 0.999  # correlation of a line and the next
+_RIDGE = 1e-9  # of the variance in all
 _AT_ONCE = 1 << 12  # lines
 
 
@@ -55,14 +60,16 @@ class SentenceVectors:
     """Vectors of sentences from word vectors, by SIF; each depends on its own words alone.
 
     Arora, Liang & Ma 2017, algorithm 1: the mean of the words' vectors, weighted by a / (a + p)
-    for words of probability p, less its projection on ``common``.
+    for words of probability p, less its projection on ``common``; or, in its place, less
+    ``center`` and times ``map``, which are learned from neighboring sentences.
 
     Parameters
     ----------
     vectors : WordVectors
         Dense, with counts of words.
-    common : float64 (D,)
-        What lines have in common: a direction, of length 1.
+    learned : mapping of str to ndarray
+        ``common``, float64 (D,): a direction, of length 1; or ``center``, float64 (D,), and
+        ``map``, float64 (D, D).
     source : str
         The text that it was learned from.
 
@@ -72,13 +79,19 @@ class SentenceVectors:
         If the vectors are sparse or have no counts.
     """
 
-    def __init__(self, vectors: WordVectors, common: np.ndarray, source: str = "") -> None:
-        self.vectors, self.common, self.source = vectors, common, source
+    def __init__(
+        self, vectors: WordVectors, learned: Mapping[str, np.ndarray], source: str = ""
+    ) -> None:
+        self.vectors, self.learned, self.source = vectors, learned, source
         self.weights = sif_weights(vectors)
 
     @classmethod
     def open(
-        cls, run: str | os.PathLike[str] | WordVectors, kept: str | Path | None = None
+        cls,
+        run: str | os.PathLike[str] | WordVectors,
+        kept: str | Path | None = None,
+        *,
+        mapped: bool = False,
     ) -> "SentenceVectors":
         """Open what a run keeps, or learn it from sentences of its corpus and keep it.
 
@@ -88,6 +101,8 @@ class SentenceVectors:
             A run.
         kept : str or Path, optional
             Another folder that keeps it.
+        mapped : bool
+            Map the weighted means, instead of subtracting what lines have in common.
 
         Returns
         -------
@@ -101,18 +116,20 @@ class SentenceVectors:
         vectors = run if isinstance(run, WordVectors) else load_vectors(run)
         sif_weights(vectors)  # raises if it has none
         folder = vectors.path if kept is None else Path(kept)
-        file = None if folder is None else folder / KEPT
+        file = None if folder is None else folder / KEPT[mapped]
         if file is not None and file.is_file():
-            about = read_json(file)
-            common = about.get("common") if isinstance(about, dict) else None
-            if not isinstance(common, list) or len(common) != vectors.dim:
-                raise ArtifactError(f"{file}: is damaged or of other vectors; delete it")
-            return cls(vectors, np.array(common, np.float64), str(about.get("source")))
+            about, dim = read_json(file), vectors.dim
+            shapes = {"center": (dim,), "map": (dim, dim)} if mapped else {"common": (dim,)}
+            with contextlib.suppress(AttributeError, TypeError, ValueError):
+                arrays = {key: np.array(about.get(key), np.float64) for key in shapes}
+                if shapes == {key: array.shape for key, array in arrays.items()}:
+                    return cls(vectors, arrays, str(about.get("source")))
+            raise ArtifactError(f"{file}: is damaged or of other vectors; delete it")
         remedy = "pass `fit=True` to learn from FILE what lines have in common"
         if file is None:
             raise ArtifactError(f"{vectors.name}: is no run with a corpus; {remedy}")
         corpus = Run.open(file.parent).corpus(remedy=remedy)
-        learned = learn(vectors, sentences_of(corpus), str(corpus.path))
+        learned = learn(vectors, sentences_of(corpus), str(corpus.path), mapped)
         with contextlib.suppress(OSError, ArtifactError):  # else learned each time, in seconds
             keep(learned, file.parent)
             note(f"{file}: what sentences of {corpus.path} have in common, learned once")
@@ -143,15 +160,19 @@ class SentenceVectors:
             The same words, in memory; what vectors of other words are composed of is left out.
         """
         rows = self.weights[:, None] * np.asarray(self.vectors.matrix, np.float64)
-        rows -= np.outer(rows @ self.common, self.common)
+        rows = _placed(self.learned, rows)
         found = with_matrix(self.vectors, rows.astype(np.float32), self.vectors.name)
         found.path = self.vectors.path
         return found
 
 
-def learn(vectors: WordVectors, lines: Iterable[Sequence[str]], source: str) -> SentenceVectors:
-    """Learn what lines have in common: the first singular vector of their weighted means."""
-    unfitted = SentenceVectors(vectors, np.zeros(vectors.dim), source)
+def learn(
+    vectors: WordVectors, lines: Iterable[Sequence[str]], source: str, mapped: bool = False
+) -> SentenceVectors:
+    """Learn the first singular vector of the weighted means of lines, or a map of them."""
+    unfitted = SentenceVectors(vectors, {"common": np.zeros(vectors.dim)}, source)
+    if mapped:
+        return SentenceVectors(vectors, _learn_map(unfitted, lines), source)
     products, n_lines = np.zeros((vectors.dim, vectors.dim)), 0
     following = iter(lines)
     with threadpool_limits(1, user_api="blas"):  # threads change the last bits of sums
@@ -164,7 +185,44 @@ def learn(vectors: WordVectors, lines: Iterable[Sequence[str]], source: str) -> 
                 f"{source}: fewer than two lines have a word of {vectors.name}, so that all they "
                 "hold is common to all lines, which `sif` subtracts; pass more lines"
             )
-        return SentenceVectors(vectors, common_direction(products), source)
+        return SentenceVectors(vectors, {"common": common_direction(products)}, source)
+
+
+def _learn_map(unfitted: SentenceVectors, lines: Iterable[Sequence[str]]) -> dict[str, np.ndarray]:
+    """Learn a map from lines and the next lines, normal vectors with canonical correlations r.
+
+    Directions are multiplied by (r / (1 - r²))½, by which the product of two lines is what they
+    add to the log-likelihood ratio of a line and its next to any two lines.
+    """
+    import scipy.linalg
+
+    dim = unfitted.vectors.dim
+    total, alone, beside, n_pairs = np.zeros(dim), np.zeros((dim, dim)), np.zeros((dim, dim)), 0
+    following = iter(lines)
+    block: list[Sequence[str]] = [[]]
+    with threadpool_limits(1, user_api="blas"):  # threads change the last bits of sums
+        while len(block := [block[-1], *islice(following, _AT_ONCE)]) > 1:
+            means, _ = line_vectors(unfitted, block)
+            long = means.any(axis=1) & np.array([len(line) >= _FEWEST for line in block])
+            [first] = np.nonzero(long[:-1] & long[1:])
+            a, b = means[first], means[first + 1]
+            total += (a + b).sum(axis=0)
+            alone += a.T @ a + b.T @ b
+            beside += a.T @ b + b.T @ a
+            n_pairs += len(first)
+        if n_pairs < 2 * dim:
+            raise SettingError(
+                f"{unfitted.source}: {n_pairs} lines of {_FEWEST} words or more are followed by "
+                f"such a line, and a map of {dim} dimensions needs {2 * dim}; pass more lines"
+            )
+        center = total / (2 * n_pairs)
+        alone, beside = (
+            each / (2 * n_pairs) - np.outer(center, center) for each in (alone, beside)
+        )
+        alone += _RIDGE * np.trace(alone) * np.eye(dim)  # vectors may span fewer dimensions
+        shared, directions = scipy.linalg.eigh(beside, alone)
+        shared = np.clip(shared, 0, _HIGHEST)
+        return {"center": center, "map": directions * np.sqrt(shared / (1 - shared**2))}
 
 
 def common_direction(products: np.ndarray) -> np.ndarray:
@@ -181,8 +239,9 @@ def without_direction(lines: np.ndarray, common: np.ndarray) -> np.ndarray:
 
 def keep(sentences: SentenceVectors, folder: Path) -> None:
     """Write what was learned into a run."""
-    about = {"source": sentences.source, "common": sentences.common.tolist()}
-    write_whole(folder / KEPT, lambda path: write_json(path, about))
+    about = {key: array.tolist() for key, array in sentences.learned.items()}
+    about["source"] = sentences.source
+    write_whole(folder / KEPT["map" in about], lambda path: write_json(path, about))
 
 
 def line_vectors(sentences: SentenceVectors, lines: Lines) -> tuple[np.ndarray, int]:
@@ -208,18 +267,35 @@ def line_vectors(sentences: SentenceVectors, lines: Lines) -> tuple[np.ndarray, 
     shape = len(lines), len(distinct)
     words = csr_array((np.ones(starts[-1]), flat[known], starts), shape=shape)
     means = (words @ rows) / np.maximum(n_known, 1)[:, None]
-    common = (means * sentences.common).sum(axis=1, keepdims=True)
-    return means - common * sentences.common, len(flat) - int(starts[-1])
+    return _placed(sentences.learned, means), len(flat) - int(starts[-1])
+
+
+def _placed(learned: Mapping[str, np.ndarray], means: np.ndarray) -> np.ndarray:
+    """Subtract from weighted means what lines have in common, or map them; zeros stay zeros."""
+    # means: float64 (n, D)
+    if "map" not in learned:
+        common = learned["common"]
+        return np.asarray(means - (means * common).sum(axis=1, keepdims=True) * common)
+    moved = np.zeros_like(means)
+    for row in np.flatnonzero(means.any(axis=1)):  # one by one, so that the bits are the same
+        moved[row] = (means[row] - learned["center"]) @ learned["map"]
+    return moved
 
 
 def sentences_of(corpus: Corpus) -> Iterator[list[str]]:
-    """Yield sentences of the training text as words, evenly spread."""
+    """Yield pairs of neighboring sentences of the training text as words, evenly spread.
+
+    After a pair is an empty line; a sentence that ends a document is alone.
+    """
     view = corpus.view()
-    words, step = view.words, max(1, int(corpus.manifest["sentences"]) // _SENTENCES)
-    for rows, offsets in view.shards():
-        bounds = zip(offsets[:-1:step].tolist(), offsets[1::step].tolist(), strict=True)
-        for start, stop in bounds:
-            yield [words[row] for row in rows[start:stop].tolist()]
+    words, step = view.words, max(1, 2 * int(corpus.manifest["sentences"]) // _SENTENCES)
+    parts = zip(view.shards(), view.units_of_tokens("document"), strict=True)
+    for (rows, offsets), documents in parts:
+        for first in range(0, len(offsets) - 1, step):
+            for start, stop in pairwise(offsets[first : first + 3].tolist()):
+                if documents[start] == documents[offsets[first]]:
+                    yield [words[row] for row in rows[start:stop].tolist()]
+            yield []
 
 
 def encode_lines(
@@ -228,6 +304,7 @@ def encode_lines(
     out: str | Path,
     *,
     fit: bool = False,
+    mapped: bool = False,
     per: str | None = None,
     force: bool = False,
     words_at_once: int = 1 << 18,
@@ -244,7 +321,10 @@ def encode_lines(
         A name in ``.npz`` or ``.jsonl``, or without an ending: a folder that
         :meth:`TextSearch.open` takes.
     fit : bool
-        First learn what lines have in common from this text, and keep it in the run.
+        First learn what lines have in common from this text, and keep it in the run; a map from
+        lines that follow each other, of a corpus from its sentences.
+    mapped : bool
+        Map the weighted means, instead of subtracting what lines have in common.
     per : {'sentence', 'document'}, optional
         What of a corpus has a vector; by default documents.
     force : bool
@@ -274,13 +354,15 @@ def encode_lines(
         raise SettingError("`fit=True`: standard input cannot be read twice; pass a file")
     vectors = run if isinstance(run, WordVectors) else load_vectors(run)
     if fit:
-        read = batches(vectors.words, source, words_at_once, per)
+        read = batches(vectors.words, source, words_at_once, SENTENCE if mapped else per)
         lines = (line for batch in read for line in batch.lines)
-        sentences = learn(vectors, lines, str(source))
+        sentences = learn(vectors, lines, str(source), mapped)
     else:
-        sentences = SentenceVectors.open(vectors)
+        sentences = SentenceVectors.open(vectors, mapped=mapped)
     n_words = n_unknown = 0
-    about = {} if out.suffix else {"sif": True, **encoded_by(Path(os.fspath(vectors)))}
+    about: dict[str, Any] = {"sif": True, "mapped": mapped}
+    if not out.suffix:
+        about |= encoded_by(Path(os.fspath(vectors)))
     with (
         progress("encoding", "words") as show,
         new_writer(out, per, vectors.dim, force, about) as writer,

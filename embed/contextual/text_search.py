@@ -92,7 +92,8 @@ class TextSearch:
         if encoder_fingerprint(source) != options["fingerprint"]:
             raise ArtifactError(f"{source}: has changed since it encoded {run}; {_AGAIN}")
         if options.get("sif"):
-            sentences = SentenceVectors.open(str(source), kept=opened.path)
+            mapped = bool(options.get("mapped"))
+            sentences = SentenceVectors.open(str(source), kept=opened.path, mapped=mapped)
             return cls(load_vectors(run), sentences.encode)
         encoder = open_encoder(source, device)
         layers = parse_layers(str(options["layers"]), encoder.n_layers)

@@ -16,11 +16,13 @@ from firth.embed.contextual.sif import (
     learn,
     sentences_of,
 )
+from firth.embed.contextual.text_search import TextSearch
 from firth.embed.formats.int8_run import write_int8_run
 from firth.embed.runs.run import Run
 from firth.embed.runs.writer import new_run
 from firth.embed.vectors.subwords import SubwordTable
 from firth.embed.vectors.word_vectors import WordVectors
+from tests.calls import command
 
 WORDS = ["the", "cat", "dog", "sat", "zero"]
 RNG = np.random.default_rng(4)
@@ -153,26 +155,76 @@ def run(tmp_path):
 def test_what_lines_share_is_learned_from_the_corpus_once_and_kept(run, tmp_path):
     learned = SentenceVectors.open(run)
     corpus = Run.open(run.path).corpus()
-    np.testing.assert_array_equal(learned.common, learn(run, sentences_of(corpus), "").common)
+    np.testing.assert_array_equal(
+        learned.learned["common"], learn(run, sentences_of(corpus), "").learned["common"]
+    )
     shutil.rmtree(tmp_path / "corpus")
-    np.testing.assert_array_equal(SentenceVectors.open(run.path).common, learned.common)
+    np.testing.assert_array_equal(
+        SentenceVectors.open(run.path).learned["common"], learned.learned["common"]
+    )
 
 
-def test_a_line_alone_has_the_bits_that_it_has_in_a_file(run, text, tmp_path):
-    encode_lines(run, text, tmp_path / "all.npz")
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_line_alone_has_the_bits_that_it_has_in_a_file(run, text, tmp_path, mapped):
+    encode_lines(run, text, tmp_path / "all.npz", mapped=mapped)
     with np.load(tmp_path / "all.npz") as found:
         rows = found["vectors"]
-    alone = [SentenceVectors.open(run).encode([line])[0] for line in LINES]
-    np.testing.assert_array_equal(rows, alone)
+    sentences = SentenceVectors.open(run, mapped=mapped)
+    np.testing.assert_array_equal(rows, [sentences.encode([line])[0] for line in LINES])
+    assert not rows[[1, 4]].any()
+    means = [  # of the rows that are exported
+        rows.mean(axis=0) if len(rows) else np.zeros(3)
+        for line in LINES
+        for rows in [sentences.word_vectors().rows([w for w in line.split() if w in WORDS[:4]])]
+    ]
+    np.testing.assert_allclose(rows, means, atol=1e-6)
+
+
+def test_the_map_multiplies_directions_by_what_neighbors_share(tmp_path):
+    # a line is a word four times, whose mean is its vector
+    rng = np.random.default_rng(3)
+    n, share = 4000, np.array([0.9, 0.5, 0.0])
+    theme = rng.standard_normal((n // 2, 3)).repeat(2, axis=0)
+    rows = np.sqrt(share) * theme + np.sqrt(1 - share) * rng.standard_normal((n, 3)) + 5
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    words = [f"w{row}" for row in range(n)]
+    text = WordVectors(words, (rows @ turn).astype(np.float32), counts=np.ones(n, int), name="run")
+    lines = [
+        line
+        for a, b in zip(words[::2], words[1::2], strict=True)
+        for line in ([a] * 4, [b] * 4, [])
+    ]
+    learned = learn(text, lines, "lines", mapped=True).learned
+    weight = 1e-3 / (1e-3 + 1 / n)
+    scaled = weight * turn @ learned["map"]  # of the directions that were mixed
+    found = np.linalg.norm(scaled, axis=1)
+    np.testing.assert_allclose(found[:2], np.sqrt(share / (1 - share**2))[:2], rtol=0.1)
+    assert found[2] < 0.3
+    np.testing.assert_allclose(learned["center"], weight * 5 * np.ones(3) @ turn, atol=0.2)
+
+
+def test_a_map_needs_lines_that_follow_each_other(text):
+    with pytest.raises(SettingError, match=r"text\.txt: 0 lines of 4 words or more .* needs 6"):
+        encode_lines(vectors(), text, text.parent / "out.npz", fit=True, mapped=True)
+
+
+def test_neighbors_are_of_one_document(tmp_path):
+    (tmp_path / "a.txt").write_text("The cat sat.\nThe dog.\n")
+    (tmp_path / "b.txt").write_text("A dog sat.\n")
+    corpus = build_corpus([str(tmp_path / f"{name}.txt") for name in "ab"], out=tmp_path / "c")
+    lines = [[word for word in line if word != "."] for line in sentences_of(corpus)]
+    assert lines == [
+        ["the", "cat", "sat"], ["the", "dog"], [], ["the", "dog"], [], ["a", "dog", "sat"], [],
+    ]  # fmt: skip
 
 
 def test_fitting_replaces_what_the_run_keeps(run, text, tmp_path):
-    before = SentenceVectors.open(run).common
+    before = SentenceVectors.open(run).learned["common"]
     encode_lines(run, text, tmp_path / "out.npz", fit=True)
     after = SentenceVectors.open(run)
     assert after.source == str(text)
-    assert not np.array_equal(after.common, before)
-    (run.path / KEPT).write_text('{"common": [1]}')
+    assert not np.array_equal(after.learned["common"], before)
+    (run.path / KEPT[False]).write_text('{"common": [1]}')
     with pytest.raises(
         ArtifactError, match=r"sif\.json: is damaged or of other vectors; delete it"
     ):
@@ -182,3 +234,15 @@ def test_fitting_replaces_what_the_run_keeps(run, text, tmp_path):
 def test_without_a_corpus_the_remedy_is_to_fit(text, tmp_path):
     with pytest.raises(ArtifactError, match="run: is no run with a corpus; pass `fit=True`"):
         encode_lines(vectors(), text, tmp_path / "out.npz")
+
+
+def test_the_command_maps_lines_and_their_queries(run, text, tmp_path):
+    for name, more in (("plain", []), ("mapped", ["--map"])):
+        done = command("encode", run.path, text, "--sif", *more, "--out", tmp_path / name)
+        assert done.exit_code == 0, done.stderr
+        search = TextSearch.open(tmp_path / name)
+        sentences = SentenceVectors.open(run, mapped=bool(more))
+        written = [line for line in LINES if line]
+        np.testing.assert_array_equal(search.encode(written), sentences.encode(written))
+        np.testing.assert_array_equal(search.lines.matrix, sentences.encode(written))
+        assert (tmp_path / name / KEPT[bool(more)]).is_file()
