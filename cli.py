@@ -167,8 +167,8 @@ def main(debug: bool) -> None:
         firth neighbors out/svd king paris
         firth compare out/svd
 
-    To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it; see
-    docs/tutorial.md.
+    To begin with your own text: firth study YOUR-FOLDER --out OUT does all of it. Each
+    command has examples: firth study --help.
     """
     _prepare_streams()
 

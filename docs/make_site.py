@@ -15,6 +15,8 @@ from posixpath import dirname, join, relpath
 import tomli_w
 
 ROOT = Path(__file__).resolve().parents[1]
+# Nothing is published there yet: register the address, or replace it here and in .github. What is
+# installed names no address of the project.
 REPOSITORY = "https://github.com/firth-embeddings/firth/blob/main/"
 CODE = re.compile(r"(^ *```.*?^ *```$|`[^`]+`)", re.MULTILINE | re.DOTALL)
 

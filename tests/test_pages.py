@@ -45,13 +45,8 @@ def test_the_first_screen_of_the_readme_shows_both_commands():
     assert any("make test" in line for line in first_screen)
 
 
-def test_the_readme_is_short_and_its_links_work_on_other_pages_too():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 120
-    assert [
-        each for each in re.findall(r"\]\(([^)]*)", text) if not each.startswith("https:")
-    ] == []
-    assert SITE["REPOSITORY"] in text
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
 def test_the_table_of_contents_has_every_page_once():

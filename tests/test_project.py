@@ -5,14 +5,14 @@ import tomllib
 
 import pytest
 
-from tests.source import ROOT
+from tests.source import FILES, ROOT
 
 yaml = pytest.importorskip("yaml")
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "CITATION.cff", *FORMS]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "CITATION.cff"]
 
 
 def parsed(path):
@@ -47,11 +47,16 @@ def test_the_citation_has_what_its_format_requires():
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert cited["license"] == PROJECT["license"]
     assert cited["authors"] == PROJECT["authors"]
-    assert cited["repository-code"] == PROJECT["urls"]["Homepage"]
 
 
-def test_all_addresses_of_the_project_are_that_of_pyproject():
-    home = PROJECT["urls"]["Homepage"]
-    texts = [*(page.read_text("utf-8") for page in PAGES), *PROJECT["urls"].values()]
-    address = re.compile(r"https://(?:raw\.githubusercontent|github)(\.com/[\w.-]+/firth\b)")
-    assert {f"https://github{rest}" for rest in address.findall(" ".join(texts))} == {home}
+def test_pages_and_what_is_installed_name_no_address_of_the_project():
+    named = re.compile(r"https://(?:raw\.githubusercontent|github)\.com/[\w.-]+/firth\b")
+    texts = [page.read_text("utf-8") for page in [*PAGES, ROOT / "pyproject.toml"]]
+    assert [text for text in texts if named.search(text)] == []
+
+
+def test_help_messages_and_reports_name_no_page_that_an_installation_lacks():
+    files = [*FILES, *(ROOT / "embed").rglob("*.html"), *(ROOT / "embed").rglob("*.js")]
+    page = re.compile(r"^[^#\n]*(?:\bdocs/|github\.com/firth).*", re.MULTILINE)
+    named = {path.name: page.findall(path.read_text("utf-8")) for path in files}
+    assert {name: found for name, found in named.items() if found} == {}

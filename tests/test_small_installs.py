@@ -10,7 +10,10 @@ from tests.source import ROOT
 
 REQUIREMENTS = ROOT / "docs" / "requirements"
 HIDDEN = (ROOT / "tests" / "hidden.py").read_text(encoding="utf-8")
-NEEDS = "needs the package torch; pip install torch (without CUDA: docs/small-installs.md)"
+NEEDS = (
+    "needs the package torch; pip install torch "
+    "(without CUDA: from the index https://download.pytorch.org/whl/cpu)"
+)
 FEW = "--dim 3 --min-count 1 --threads 1"
 TEXT = "the cat sat on the mat\nthe dog sat on the rug\na cat saw a dog on the mat\n\n" * 9
 

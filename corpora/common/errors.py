@@ -59,7 +59,7 @@ class MissingPackageError(FirthError, ModuleNotFoundError):
 
 
 _NAMES = {"llvmlite": "numba", "sklearn": "scikit-learn"}  # of what pip installs for a module
-_HINTS = {"torch": " (without CUDA: docs/small-installs.md)"}
+_HINTS = {"torch": " (without CUDA: from the index https://download.pytorch.org/whl/cpu)"}
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ U S^p, as in train-svd. So the vectors of all periods are in one space, and none
 
 An SVD of the rows of all periods, one above the other, would be in one space, too. But its
 dimensions would fit how these documents are divided better than any other division, so that
-permutations of them would find false changes: docs/change.md measures how many.
+permutations of them would find false changes: `benchmarks/bench_change.py` measures how many.
 """
 
 from collections.abc import Sequence

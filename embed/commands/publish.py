@@ -14,7 +14,7 @@ from firth.corpora.common.command import PATH, Command, option
     "--no-text",
     is_flag=True,
     required=True,
-    help="Leave out text, paths and URLs; there is no other way so far.",
+    help="Leave out text, paths and URLs.",
 )
 @option("--force", is_flag=True, help="Overwrite the run at OUT.")
 def command(run: Path, out: Path, no_text: bool, force: bool) -> None:
@@ -24,8 +24,9 @@ def command(run: Path, out: Path, no_text: bool, force: bool) -> None:
     sizes of the text. It answers all that the run does but what is read from its
     corpus, which is not copied, since numbers of words in their order are the text
     itself: sentences, collocates, intervals, and why for train-svd. Whoever
-    has the corpus passes it as --corpus. See docs/corpus.md for what a copy still
-    says about the text.
+    has the corpus passes it as --corpus. A copy still says how often each word occurs,
+    names of persons too, and roughly which words stand together; a language model
+    may repeat passages.
 
     \b
     Example:

@@ -150,8 +150,7 @@ def neighbor_intervals(
     Documents are divided at random into groups. Without each group in turn, the counts of a word
     are added up again and folded into the space of the run, whose contexts are held fixed (the
     delete-a-group jackknife). An interval is 1.96 standard deviations on each side of the cosine,
-    less what is expected of words that are listed for high cosines; docs/intervals.md has the
-    formulas and the coverage.
+    less what is expected of words that are listed for high cosines.
 
     Parameters
     ----------

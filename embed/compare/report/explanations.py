@@ -33,11 +33,6 @@ def skill(task: str) -> str:
     return task_class(task).skill if task in KINDS else task
 
 
-def page_of(task: str) -> str | None:
-    """Return the file of the documentation that describes a task; None if there is none."""
-    return f"docs/tasks/{task}.md" if task in KINDS else None
-
-
 def meaning(task: str, metric: str) -> str:
     """Return what a metric of a task is; empty if unknown."""
     metrics = task_class(task).metrics if task in KINDS else INTRINSIC

@@ -7,7 +7,7 @@ import pytest
 
 from firth.embed.compare.datasets.context_pairs import ContextSet, PairInContext, Target
 from firth.embed.compare.kinds import KINDS
-from firth.embed.compare.report.explanations import page_of, skill
+from firth.embed.compare.report.explanations import skill
 from firth.embed.compare.task import task_class
 from firth.embed.compare.tasks.words_in_context import ContextsTask
 from firth.embed.vectors.word_vectors import WordVectors
@@ -18,7 +18,7 @@ def test_the_table_and_a_page_name_every_kind_and_its_metrics(root, kind):
     table = (root / "docs" / "comparing.md").read_text(encoding="utf-8")
 
     assert f"| `{kind}` |" in table
-    page = (root / page_of(kind)).read_text(encoding="utf-8")
+    page = (root / "docs" / "tasks" / f"{kind}.md").read_text(encoding="utf-8")
     for text in (table, page):
         assert set(task_class(kind).metrics) <= set(re.findall(r"`(\w+)`", text))
     assert task_class(kind).key == kind != skill(kind)

@@ -6,7 +6,7 @@ from typing import Any
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.report.document import ResultGroup, group_results, rows_of
-from firth.embed.compare.report.explanations import meaning, page_of
+from firth.embed.compare.report.explanations import meaning
 from firth.embed.compare.report.html.scale import Scale, scale_of
 from firth.embed.compare.scoring.frequency_bands import EDGES
 from firth.embed.compare.scoring.notes import gather_notes
@@ -70,13 +70,13 @@ def _scores(groups: Sequence[ResultGroup]) -> dict[str, Any]:
     return {"groups": shown, "scales": _metrics_of(scales), "explained": _explained(groups)}
 
 
-def _explained(groups: Sequence[ResultGroup]) -> list[tuple[str, str | None, dict[str, str]]]:
-    """Return the tasks shown, the page that describes each, and what their metrics are."""
+def _explained(groups: Sequence[ResultGroup]) -> dict[str, dict[str, str]]:
+    """Return the tasks shown, and what their metrics are."""
     metrics: dict[str, dict[str, str]] = {}
     for group in groups:
         if found := meaning(group.task, group.metric):
             metrics.setdefault(group.task, {})[group.metric] = found
-    return [(task, page_of(task), found) for task, found in metrics.items()]
+    return metrics
 
 
 def _bands(groups: Sequence[ResultGroup]) -> dict[str, Any]:

@@ -201,13 +201,12 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     assert "out/svd: ws353 is broken" in shown  # what failed
 
 
-def test_metrics_are_explained_where_they_stand_and_name_their_page():
+def test_metrics_are_explained_where_they_stand():
     page = make_page(small_document(), all_parts())
     spearman = meaning("similarity", "spearman")
     assert f'<td class="what" title="{spearman}">spearman</td>' in page
     scores = page[page.index('id="scores"') : page.index('id="bands"')]
     assert f"<b>spearman</b>: {spearman}." in scores
-    assert "(<code>docs/tasks/similarity.md</code>)" in scores
 
 
 def test_words_that_no_run_has_are_listed():
