@@ -99,7 +99,9 @@ def main() -> None:
             }  # fmt: skip
             for most in PAIRS:
                 for how in ("procrustes", "vecmap"):
-                    config = firth.AlignConfig(method=how, words=most, among=0, seed=SEED)
+                    config = firth.AlignConfig(
+                        method=how, max_vocabulary=most, restrict=0, seed=SEED
+                    )
                     found = firth.align_vectors(a, b, config, test=file)
                     used = found.about["pairs"]["used"]
                     results[f"{method} {most or 'all'} {how}"] = record(found.precision, used)

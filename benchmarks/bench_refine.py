@@ -58,12 +58,12 @@ PAIRS, FEWEST_WORDS = 2_000, 6
 SEEDS, EPOCHS = (1, 2, 3), 10
 VARIANTS: dict[str, RefineConfig] = {
     "center": RefineConfig(center=True),
-    "unit, center": RefineConfig(unit=True, center=True),
+    "unit, center": RefineConfig(normalize=True, center=True),
     **{f"remove-top {n}": RefineConfig(remove_top=n) for n in (1, 2, 3, 5)},
-    **{f"unit, remove-top {n}": RefineConfig(unit=True, remove_top=n) for n in (1, 2)},
+    **{f"unit, remove-top {n}": RefineConfig(normalize=True, remove_top=n) for n in (1, 2)},
     "dim 50": RefineConfig(dim=50),
     "whiten": RefineConfig(whiten=True),
-    "unit, whiten": RefineConfig(unit=True, whiten=True),
+    "unit, whiten": RefineConfig(normalize=True, whiten=True),
     "dim 50, whiten": RefineConfig(dim=50, whiten=True),
 }
 BY_FREQUENCY = ("center", "remove-top 2", "whiten")  # tried with means weighted by word counts

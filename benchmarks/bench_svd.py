@@ -45,7 +45,7 @@ def reference_matrix() -> Any:
         window=config.window,
         n_words=config.max_vocabulary,
         weighting=config.window_weighting,
-        context=config.context,
+        context=config.context_side,
     )
     return weigh(
         counts,

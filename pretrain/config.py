@@ -71,8 +71,7 @@ class MlmConfig:
     preset: str = setting(
         "mini",
         "Size by name or as layers/dim/heads: tiny 2/128/2, micro 3/192/3, mini 4/256/4, "
-        "small 4/512/8, medium 8/512/8, base 12/768/12. On the command line `layers`, `dim` and "
-        "`heads` change a part.",
+        "small 4/512/8, medium 8/512/8, base 12/768/12.",
         metavar="NAME|L/D/H",
         heading="Model",
     )

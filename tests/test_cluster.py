@@ -306,7 +306,7 @@ def test_threads_as_workers_build_the_same_corpus(name, sources, tmp_path):
 
 @pytest.mark.parametrize("weighting", ["counts", "log-counts"])
 def test_threads_as_workers_train_the_same_vectors(weighting, corpus, few_shards, tmp_path):
-    config = replace(SVD, weighting=weighting, context="left", max_vocabulary=300)
+    config = replace(SVD, weighting=weighting, context_side="left", max_vocabulary=300)
     here = train_svd(corpus, config, tmp_path / "here")
     with ThreadPoolExecutor(2) as executor:
         there = train_svd(corpus, config, tmp_path / "there", cluster=executor)

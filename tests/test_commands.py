@@ -50,6 +50,16 @@ def test_the_help_has_a_worked_example_that_the_command_can_parse(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_an_option_means_the_same_in_every_command(name):
+    command = cli.load_command(name)
+    options = {each: p for p in command.params for each in p.opts if isinstance(p, click.Option)}
+    rows, words = options.get("-n", options.get("--top")), options.get("--words")
+    assert rows is None or rows.opts in (["-n", "--top"], ["-n", "--lines"])
+    assert rows is None or rows.help.endswith("; 0 for all.")
+    assert words is None or words.metavar == "WORD,..."
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_help_shows_about_a_dozen_options_and_help_all_every_one(name):
     command = cli.load_command(name)
     options = {p.opts[0] for p in command.params if isinstance(p, click.Option) and not p.hidden}
@@ -174,17 +184,18 @@ for name in {NAMES!r}:
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        ("concordance c sea --within 3", "--within requires --near"),
+        ("concordance c sea --window 3", "--window requires --near"),
         ("concordance c sea --seed 2", "--seed requires --sort sample"),
         ("concordance c sea --seed 2 --sort left", "--seed requires --sort sample"),
-        ("corpus-info c --top 5 --words 3", "--top cannot be combined with --words"),
+        ("corpus-info c --csv --json", "--csv cannot be combined with --json"),
         ("differ a b --top 5 --words x", "--top cannot be combined with --words"),
-        ("differ a b --seed 2 --resamples 0", "--seed cannot be combined with --resamples 0"),
+        ("differ a b --seed 2 --permutations 0", "--seed cannot be combined with --permutations 0"),
         ("explore r --html p --port 80", "--port cannot be combined with --html"),
         ("explore r --html p --no-browser", "--no-browser cannot be combined with --html"),
         ("explore r --force", "--force requires --html"),
         ("map r a b --force", "--force requires --plot"),
-        ("attention r text --force", "--force requires --out"),
+        ("attention r text --force", "--force requires --plot"),
+        ("change c -n 5 --words x", "--top cannot be combined with --words"),
         ("collocates c sea --csv --json", "--csv cannot be combined with --json"),
     ],
 )

@@ -44,16 +44,16 @@ _STYLE: Any = {
 }
 
 
-def picture_kind(path: Path, setting: str = "plot") -> str:
+def picture_kind(path: Path) -> str:
     """Return ``.png`` or ``.svg``; raise for other endings, or without matplotlib."""
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise SettingError(f"`{setting}={path}`: must end in .png or .svg")
+        raise SettingError(f"`plot={path}`: must end in .png or .svg")
     try:
         _import_matplotlib()
     except ImportError:
         raise SettingError(
-            f"`{setting}`: plots need the package matplotlib; pip install 'firth[plots]'"
+            "`plot`: plots need the package matplotlib; pip install 'firth[plots]'"
         ) from None
     return kind
 

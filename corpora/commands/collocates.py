@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, count_option, option
 
 if TYPE_CHECKING:
     from firth.corpora.store.collocates import Collocate, Collocates
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help="What words are sorted by; log-odds by their z-scores.",
 )
 @option("--window", default=5, help="Words on each side.")
-@option("-n", "--words", default=20, help="Words to print.")
+@count_option("--top", 20, "Words to print")
 @option("--min-count", default=5, help="Leave out rarer collocates.")
 @option("--versus", metavar="QUERY", help="Compare with the words near this one.", group="Compare")
 @option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, count_option, option
 
 if TYPE_CHECKING:
     from firth.corpora.store.concordance import Concordance
@@ -18,7 +18,7 @@ _LABEL, _LONGEST_LABEL = 24, 60  # columns for the document, and if `cite` says 
 @click.command("concordance", cls=Command)
 @click.argument("corpus", type=PATH)
 @click.argument("query")
-@option("-n", "--lines", default=25, help="Lines at most.")
+@count_option("--lines", 25, "Lines to print")
 @option(
     "--sort",
     "order",
@@ -29,7 +29,7 @@ _LABEL, _LONGEST_LABEL = 24, 60  # columns for the document, and if `cite` says 
 @option("--width", default=8, help="Words on each side.")
 @option("--near", metavar="QUERY", help="Only where this word or phrase is near.", group="Where")
 @option(
-    "--within",
+    "--window",
     default=5,
     needs="--near",
     help="With --near, how many words away at most.",
@@ -66,7 +66,7 @@ def command(corpus: Path, query: str, as_csv: bool, as_json: bool, **options: An
     Example:
         firth concordance out/wiki sea
         firth concordance out/wiki "the * of" --sort right
-        firth concordance out/wiki sea --near ship --within 10 --csv > sea.csv
+        firth concordance out/wiki sea --near ship --window 10 --csv > sea.csv
         firth concordance out/novels bahn --documents author=Fontane,year=1880- \\
             --cite author,title,year
     """

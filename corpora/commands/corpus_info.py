@@ -6,28 +6,21 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.command import PATH, Command, option
+from firth.corpora.common.command import PATH, Command, count_option, option
 
 
 @click.command("corpus-info", cls=Command)
 @click.argument("corpus", type=PATH)
+@count_option("--top", 10, "Most frequent words to list")
 @option(
-    "-n",
-    "--top",
-    type=click.IntRange(min=0),
-    default=10,
-    excludes=["--words"],
-    help="Number of most frequent words to list.",
-)
-@option(
-    "--words",
-    "n_words",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Print only the N most frequent words, without punctuation, as CSV.",
+    "--csv",
+    "as_csv",
+    is_flag=True,
+    help="Print only the words, without punctuation, as CSV.",
+    excludes=["--json"],
 )
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
+def command(corpus: Path, top: int | None, as_csv: bool, as_json: bool) -> None:
     """Print sizes, frequent words and the type-token curve of a corpus.
 
     The checksum of every file is verified first.
@@ -36,7 +29,7 @@ def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
     Example:
         firth corpus-info out/wiki
         firth corpus-info out/wiki --json
-        firth corpus-info out/wiki --words 1000 > words.csv
+        firth corpus-info out/wiki -n 1000 --csv > words.csv
     """
     from firth.corpora.common.console import print_csv, print_json
     from firth.corpora.store.corpus import Corpus
@@ -44,12 +37,11 @@ def command(corpus: Path, top: int, n_words: int | None, as_json: bool) -> None:
 
     opened = Corpus.open(corpus)
     opened.verify()
-    if n_words is not None:
-        words = frequent_words(opened, n_words)
-        columns = list(words[0]) if words else []
-        print_json(words) if as_json else print_csv(columns, [[*row.values()] for row in words])
+    if as_csv:
+        words = frequent_words(opened, top)
+        print_csv(list(words[0]) if words else [], [[*row.values()] for row in words])
         return
-    stats = describe(opened, n_frequent=top)
+    stats = describe(opened, top=top)
     if as_json:
         print_json(stats)
     else:

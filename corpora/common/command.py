@@ -36,6 +36,14 @@ def option(*names: str, **settings: Any) -> Any:
     return click.option(*names, cls=Option, **settings)
 
 
+def count_option(name: str, default: int, help: str, **settings: Any) -> Any:
+    """Return a decorator that adds ``-n``, how many are listed; 0, for all, becomes None."""
+    return option(
+        "-n", name, type=click.IntRange(min=0), metavar="N", default=default,
+        help=f"{help}; 0 for all.", callback=lambda _context, _option, n: n or None, **settings,
+    )  # fmt: skip
+
+
 class Command(click.Command):
     """A command with ``--help-all``; options without a group are in the last."""
 

@@ -189,7 +189,7 @@ def collocates(
     *,
     measure: str = "log-odds",
     window: int = 5,
-    words: int = 20,
+    top: int | None = 20,
     min_count: int = 5,
     versus: str | None = None,
     versus_documents: str | None = None,
@@ -213,8 +213,8 @@ def collocates(
         Log-odds with an informative prior (Monroe et al. 2008) are sorted by their z-scores.
     window : int
         Words on each side.
-    words : int
-        Words to return; as many of the lowest scores if two texts are compared.
+    top : int, optional
+        Words to return, all with None; as many of the lowest scores if two texts are compared.
     min_count : int
         Words that are nearer less often are left out; of both texts together if two are compared.
     versus : str, optional
@@ -237,7 +237,7 @@ def collocates(
         Options contradict each other, or no document has the field or value.
     """
     _check(query, measure, versus, versus_documents)
-    require_at_least(1, window=window, words=words, min_count=min_count)
+    require_at_least(1, window=window, top=top, min_count=min_count)
     comparison = _Comparison(Search(Corpus.open(corpus)), query, window, versus, versus_documents)
     every = comparison.totals()
     counts = comparison.counts(every)
@@ -248,10 +248,10 @@ def collocates(
     order = candidates[np.lexsort((np.arange(len(candidates)), -keys))]
     if two:
         n_positive = int((keys > 0).sum())
-        best, worst = order[: min(words, n_positive)], order[::-1][:words]
+        best, worst = order[:n_positive][:top], order[::-1][:top]
         worst = worst[: len(order) - n_positive]
     else:
-        best, worst = order[:words], order[:0]
+        best, worst = order[:top], order[:0]
     rows = comparison.scored(np.concatenate([best, worst]), every, MEASURES[measure])
     return Collocates(
         measure, rows[: len(best)], rows[len(best) :],

@@ -60,11 +60,11 @@ def concordance(
     corpus: Corpus | str | os.PathLike[str],
     query: str,
     *,
-    lines: int = 100,
+    lines: int | None = 100,
     order: str = "text",
     width: int = 8,
     near: str | None = None,
-    within: int = 5,
+    window: int = 5,
     documents: str | None = None,
     seed: int = 1,
     cite: str | None = None,
@@ -78,15 +78,15 @@ def concordance(
     query : str
         A word or phrase, normalized as the text was. ``*`` stands for any characters of a word,
         and alone for any word.
-    lines : int
-        Lines at most.
+    lines : int, optional
+        Lines at most; all with None.
     order : {'text', 'left', 'right', 'sample'}
         Order of the text, alphabetical by the words on one side, or a random sample in order of
         the text.
     width : int
         Words on each side; they do not leave the document.
-    near, within : str, int
-        Only occurrences with this other word or phrase within so many words.
+    near, window : str, int
+        Only occurrences with this other word or phrase at most so many words away.
     documents : str, optional
         Only documents with ``FIELD=VALUE,...``; a value may be a range of numbers or ISO dates:
         ``author=Fontane,year=1880-``.
@@ -121,7 +121,7 @@ def concordance(
     """
     if order not in ORDERS:
         raise SettingError(f"`order={order}`: expected one of {', '.join(ORDERS)}")
-    require_at_least(1, lines=lines, width=width, within=within)
+    require_at_least(1, lines=lines, width=width, window=window)
     require_at_least(0, seed=seed)
     opened = Corpus.open(corpus)
     search = Search(opened)
@@ -132,7 +132,7 @@ def concordance(
             return Concordance(lines_of(search, hits, width, cite), n_found)
     hits = search.find(query)
     if near is not None:
-        hits = search.near(hits, search.find(near), within)
+        hits = search.near(hits, search.find(near), window)
     if documents is not None:
         chosen = documents_where(opened, documents)
         hits = hits[chosen[search.documents_of(hits.starts)]]
@@ -140,10 +140,10 @@ def concordance(
     return Concordance(lines_of(search, shown, width, cite), len(hits))
 
 
-def require_at_least(least: int, **values: int) -> None:
+def require_at_least(least: int, **values: int | None) -> None:
     """Raise for the first value that is smaller."""
     for name, value in values.items():
-        if value < least:
+        if value is not None and value < least:
             raise SettingError(f"`{name}` must be at least {least}, got {value}")
 
 
@@ -178,12 +178,12 @@ def lines_of(search: Search, hits: Hits, width: int, cite: str | None = None) ->
     return found
 
 
-def _choose(search: Search, hits: Hits, n_lines: int, order: str, seed: int) -> Hits:
+def _choose(search: Search, hits: Hits, n_lines: int | None, order: str, seed: int) -> Hits:
     """Return the occurrences to show, in their order."""
     if order == "text":
         return hits[slice(n_lines)]
     if order == "sample":
-        return hits.sample(n_lines, seed)
+        return hits.sample(len(hits) if n_lines is None else n_lines, seed)
     places: Sequence[np.ndarray] = [
         hits.starts - distance if order == "left" else hits.stops + distance - 1
         for distance in range(1, _SORTED_BY + 1)

@@ -33,15 +33,15 @@ class Described(Table, dict[str, Any]):
         return [{"statistic": name, "value": value} for name, value in plain.items()]
 
 
-def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -> Described:
+def describe(corpus: Corpus | str | os.PathLike[str], *, top: int | None = 20) -> Described:
     """Compute statistics of a corpus.
 
     Parameters
     ----------
     corpus : Corpus, str or path
         All documents are counted, held-out ones included.
-    n_frequent : int
-        Number of most frequent words to list.
+    top : int, optional
+        Number of most frequent words to list; all with None.
 
     Returns
     -------
@@ -57,7 +57,6 @@ def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -
     manifest = corpus.manifest
     tally = manifest["tally"]
     vocabulary = corpus.vocabulary
-    n_frequent = min(n_frequent, len(vocabulary))
     sizes = ("documents", "paragraphs", "sentences", "tokens", "types")
     found = {
         "path": str(corpus.path),
@@ -77,7 +76,7 @@ def describe(corpus: Corpus | str | os.PathLike[str], *, n_frequent: int = 20) -
         "keeps_text": corpus.keeps_text,
         "share_with_heads": corpus.share_with_heads,
         "tally": tally,
-        "most_frequent": [_word(vocabulary, each) for each in range(n_frequent)],
+        "most_frequent": [_word(vocabulary, each) for each in range(len(vocabulary))[:top]],
         "type_token_curve": type_token_curve(corpus),
     }
     return Described(found)
@@ -94,10 +93,10 @@ def bytes_by_part(directory: Path) -> dict[str, int]:
     return dict(sizes.most_common())
 
 
-def frequent_words(corpus: Corpus, n_words: int) -> list[dict[str, Any]]:
+def frequent_words(corpus: Corpus, top: int | None) -> list[dict[str, Any]]:
     """Return the most frequent words without punctuation, with their counts."""
     vocabulary = corpus.vocabulary
-    types = np.flatnonzero(~vocabulary.punctuation & (vocabulary.counts > 0))[:n_words].tolist()
+    types = np.flatnonzero(~vocabulary.punctuation & (vocabulary.counts > 0))[:top].tolist()
     return [_word(vocabulary, each) for each in types if vocabulary[each] != PRUNED]
 
 

@@ -198,16 +198,18 @@ def align_vectors(
     [[2.0, 0.0], [0.0, 2.0]]
     """
     config = config_of(config, AlignConfig)
-    if dictionary is not None and config.words is not None:
-        raise SettingError("`words` cannot be combined with `dictionary`, whose pairs are all used")
+    if dictionary is not None and config.max_vocabulary is not None:
+        raise SettingError(
+            "`max_vocabulary` cannot be combined with `dictionary`, whose pairs are all used"
+        )
     if test is not None and config.held_out is not None:
         raise SettingError("`held_out` cannot be combined with `test`, which is held out instead")
     first, second = (opened(v, verified=True) for v in (a, b))
     _check_spaces(first, second, config.method)
-    among = config.among or len(second)
+    among = config.restrict or len(second)
     read: dict[str, DictionaryCounts] = {}
     if dictionary is None:
-        pairs = shared_pairs(first, second, config.words)
+        pairs = shared_pairs(first, second, config.max_vocabulary)
     else:
         pairs, read["dictionary"] = read_dictionary(Path(dictionary), first, second)
     if test is None:
@@ -219,7 +221,7 @@ def align_vectors(
         if not len(tested):
             raise SettingError(
                 f"{test}: no partner is among the {among:,} most frequent words of B; pass a "
-                f"larger `among`, such as {int(asked.b.min()) + 1}"
+                f"larger `restrict`, such as {int(asked.b.min()) + 1}"
             )
         used = pairs.take(~np.isin(pairs.a, asked.a))
     _check_pairs(used, first, config.method)

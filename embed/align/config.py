@@ -14,8 +14,8 @@ class AlignConfig:
     """How one space is mapped into another, and what is held out to test the map."""
 
     method: str = setting("procrustes", "The map.", choices=METHODS)
-    words: int | None = setting(
-        None, "Map by this many shared words only, the most frequent.", at_least=1
+    max_vocabulary: int | None = setting(
+        None, "Map by at most this many shared words, the most frequent.", at_least=1
     )
     held_out: float | None = setting(
         None,
@@ -23,8 +23,8 @@ class AlignConfig:
         "default 0.1, and none with a `test` dictionary.",
         at_least=0,
     )
-    among: int = setting(
-        50_000, "Search this many words of B, the most frequent; 0 for all.", at_least=0
+    restrict: int = setting(
+        50_000, "Search only this many words of B, the most frequent; 0 for all.", at_least=0
     )
     seed: int = setting(1, "Seed of what is held out and of the intervals.", at_least=0)
 

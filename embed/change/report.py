@@ -144,5 +144,5 @@ def _row(word: ChangedWord, numbers: Sequence[str], names: Sequence[str]) -> dic
         "one_document": word.one_document,
         "ranks": list(zip_longest(*word.neighbors)),
         "common": set.intersection(*map(set, word.neighbors)),
-        "sentences": list(zip(names, word.sentences, strict=True)),
+        "lines": list(zip(names, word.lines, strict=True)),
     }  # fmt: skip

@@ -76,7 +76,7 @@ class ChangedWord:
     shares: Sequence[float] = ()  # share of these in the document that has most of them
     one_document: bool = False  # whether that is half or more in a period
     neighbors: Sequence[list[str]] = ()  # nearest words in each period
-    sentences: Sequence[list[Line]] = ()  # sampled occurrences in each period
+    lines: Sequence[list[Line]] = ()  # sampled occurrences in each period
     missing: str | None = None  # why it was not compared
 
 
@@ -163,12 +163,12 @@ class WordChanges(Table):
         self,
         words: Sequence[str] | None = None,
         *,
-        top: int = 20,
+        top: int | None = 20,
         k: int = 5,
-        sentences: int = 0,
+        lines: int = 0,
         cite: str | None = None,
     ) -> list[ChangedWord]:
-        """Return some words with their neighbors and sentences.
+        """Return some words with their neighbors and occurrences.
 
         ``missing`` says why a word was not compared, such as one that is too rare in a period,
         which has neighbors in the others.
@@ -177,11 +177,11 @@ class WordChanges(Table):
         ----------
         words : sequence of str, optional
             By default those that changed most surely.
-        top : int
-            How many without ``words``.
+        top : int, optional
+            How many without ``words``; all with None.
         k : int
             Neighbors in each period.
-        sentences : int
+        lines : int
             Occurrences in each period, a random sample.
         cite : str, optional
             Fields by which they say where they are from, as in ``concordance``.
@@ -194,19 +194,19 @@ class WordChanges(Table):
         Raises
         ------
         SettingError
-            There is no text that sentences are of.
+            There is no text that lines are of.
         """
         asked = self.table.words[:top] if words is None else dict.fromkeys(words)
         found = [self._found(word) for word in asked]
         names = [word.word for word in found if word.word in self._index]
         near = dict(zip(names, self.neighbors(names, k), strict=True))
-        lines = sentences_of(self.periods, names, sentences, self.config.seed, cite)
-        sampled = dict(zip(names, lines, strict=True))
+        found_lines = sentences_of(self.periods, names, lines, self.config.seed, cite)
+        sampled = dict(zip(names, found_lines, strict=True))
         nothing: list[Any] = [[] for _ in self.names]
         return TableList(
             dataclasses.replace(
                 word, neighbors=near.get(word.word, nothing),
-                sentences=sampled.get(word.word, nothing),
+                lines=sampled.get(word.word, nothing),
             )
             for word in found
         )  # fmt: skip

@@ -17,7 +17,7 @@ def sentences_of(
     if not n:
         return [[[] for _ in periods.names] for _ in words]
     if not periods.corpora:
-        raise SettingError("`sentences` needs a text, which vectors do not have; leave it out")
+        raise SettingError("`lines` needs a text, which vectors do not have; leave it out")
     searches = [Search(corpus) for corpus in periods.corpora]
     numbers = range(len(periods.names))
     return [

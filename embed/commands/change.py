@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, count_option, option
 from firth.corpora.common.options import click_options
 from firth.embed.change.config import ChangeConfig
 
@@ -39,13 +39,7 @@ _PICTURES = 6  # of asked words, on a page
     help="Show these words only; no others are compared, unless --out makes a run.",
     group="Shown words",
 )
-@option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=20,
-    help="Most words to show; 0 for all.",
-    group="Shown words",
-)
+@count_option("--top", 20, "Words to show", excludes=["--words"], group="Shown words")
 @option(
     "-k",
     type=click.IntRange(min=1),
@@ -54,7 +48,7 @@ _PICTURES = 6  # of asked words, on a page
     group="Shown words",
 )
 @option(
-    "--sentences",
+    "--lines",
     type=click.IntRange(min=0),
     default=0,
     help="Occurrences to show of each word in each period, a random sample.",
@@ -65,7 +59,7 @@ _PICTURES = 6  # of asked words, on a page
     metavar="FIELD,...",
     help="Kept fields that say where these are from (default: author, title, year).",
     group="Shown words",
-    needs="--sentences",
+    needs="--lines",
 )
 @click_options(ChangeConfig)
 @option(
@@ -98,9 +92,9 @@ def command(
     periods: str | None,
     within: str | None,
     words: str | None,
-    top: int,
+    top: int | None,
     k: int,
-    sentences: int,
+    lines: int,
     cite: str | None,
     out: Path | None,
     plot: tuple[Path, str] | None,
@@ -132,7 +126,7 @@ def command(
         firth build-corpus novels.jsonl --keep year,genre --out out/novels
         firth change out/novels --by year --periods 1840-1869,1890-1920
         firth change out/novels --by year --periods 1840-1869,1890-1920 --words bahn \\
-            --sentences 3 --plot bahn.svg bahn
+            --lines 3 --plot bahn.svg bahn
         firth change out/novels --by year --periods 1840-1869,1890-1920 --within genre
         firth change out/letters out/diaries --report change.html --out out/change
         firth change out/change --words home,war
@@ -152,8 +146,8 @@ def command(
     from firth.embed.change.report import write_change_report
     from firth.embed.change.words import word_changes
 
-    if as_csv and sentences:
-        raise click.UsageError("--csv has no room for --sentences; use --json")
+    if as_csv and lines:
+        raise click.UsageError("--csv has no room for --lines; use --json")
     asked = None if words is None else split_list(words)
     if plot is not None:  # before any work
         picture_kind(plot[0])
@@ -177,9 +171,7 @@ def command(
     if plot is not None:
         draw_path(changes, plot[1], plot[0], force=force)
         note(f"{plot[0]}: the path of {plot[1]}")
-    shown = changes.describe(
-        asked, top=top or len(changes.table), k=k, sentences=sentences, cite=cite
-    )
+    shown = changes.describe(asked, top=top, k=k, lines=lines, cite=cite)
     if report is not None:
         named = [word.word for word in shown if asked and word.missing is None]
         write_change_report(changes, shown, report, paths_of=_drawn(changes, named), force=force)
@@ -259,8 +251,8 @@ def _print(changes: "WordChanges", shown: "list[ChangedWord]") -> None:
     for missing in filter(None, (word.missing for word in shown)):
         click.echo(as_command_line(missing))
     for word in shown:
-        for name, lines in zip(names, word.sentences, strict=True):
-            for line in lines:
+        for name, sampled in zip(names, word.lines, strict=True):
+            for line in sampled:
                 click.echo(
                     f"{word.word} {name}: {line.left} [{line.found}] {line.right} ({line.citation})"
                 )

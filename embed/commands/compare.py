@@ -59,11 +59,19 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
     needs="--report",
     group=OUTPUT,
     rare=True,
-    metavar="WORD,...|FILE",
-    help=(
-        "With --report, the words of its maps and neighbors, or a file of them: one word per "
-        "line, or word TAB group for colors. By default some are chosen."
-    ),
+    metavar="WORD,...",
+    help="With --report, the words of its maps and neighbors. By default some are chosen.",
+)
+@option(
+    "--words-from",
+    "file",
+    needs="--report",
+    excludes=["--words"],
+    group=OUTPUT,
+    rare=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read them from a file: one per line, word TAB group, or a set of categories.",
 )
 @option(
     "--example",
@@ -89,6 +97,7 @@ def command(
     out: Path | None,
     report: Path | None,
     words: str | None,
+    file: Path | None,
     examples: tuple[str, ...],
     force: bool,
     **options: Any,
@@ -118,9 +127,11 @@ def command(
     """
     from firth.corpora.common.console import print_error, print_json
     from firth.corpora.common.errors import FirthError
+    from firth.corpora.common.options import split_list
     from firth.corpora.common.reporting import note
     from firth.embed.compare.api import compare
-    from firth.embed.compare.report.contents import curves_among, read_curve, words_asked
+    from firth.embed.compare.datasets.categories import read_groups
+    from firth.embed.compare.report.contents import curves_among, read_curve
     from firth.embed.compare.report.csv_table import write_csv
     from firth.embed.compare.report.examples import check_brackets
     from firth.embed.compare.scoring.sets import split_arguments
@@ -131,7 +142,7 @@ def command(
     if curves and report is None:
         raise click.UsageError("a curve.json requires --report")
     check_brackets(examples)
-    asked = words_asked(words)
+    asked = dict(read_groups(file)) if file else dict.fromkeys(split_list(words))
     _refuse_places([*runs, *curves], config, plot, report, out, force)
     shown = read_curve(curves[0]) if curves else None
     compared = compare(runs, config, add_contexts=add_contexts, memory=memory)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.command import OUTPUT, PATH, Command, count_option, option
 
 if TYPE_CHECKING:
     from firth.embed.explore.differ import Differing
@@ -18,13 +18,7 @@ _SHOWN = 5  # neighbors of each run in the table
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @option("--words", metavar="WORD,...", help="Show these words only.", group="Shown words")
-@option(
-    "--top",
-    default=20,
-    excludes=["--words"],
-    help="Most words to show without --words; 0 for all.",
-    group="Shown words",
-)
+@count_option("--top", 20, "Words to show", excludes=["--words"], group="Shown words")
 @option("-k", default=25, help="Neighbors in each run.", group="Shown words")
 @option(
     "--min-count",
@@ -33,7 +27,7 @@ _SHOWN = 5  # neighbors of each run in the table
     group="Shown words",
 )
 @option(
-    "--resamples",
+    "--permutations",
     default=20,
     help="How often the text is dealt out to measure chance, at least 5, with two trainings each; "
     "0 for no p.",
@@ -50,13 +44,13 @@ _SHOWN = 5  # neighbors of each run in the table
     "--seed",
     type=click.IntRange(min=0),
     default=1,
-    excludes=["--resamples 0"],
+    excludes=["--permutations 0"],
     help="Seed of dealing out the text.",
 )
 @option("--json", "as_json", is_flag=True, help="Print JSON.", group=OUTPUT)
 @option("--csv", "as_csv", is_flag=True, help="Print CSV.", group=OUTPUT, excludes=["--json"])
 def command(
-    a: Path, b: Path, words: str | None, top: int, as_json: bool, as_csv: bool, **options: Any
+    a: Path, b: Path, words: str | None, as_json: bool, as_csv: bool, **options: Any
 ) -> None:
     """Sort words by how much their neighborhoods differ between two runs.
 
@@ -64,7 +58,7 @@ def command(
     distance compares a word's cosines with its nearest neighbors in both. Rare
     words differ by chance, so p is the probability of a distance as large by
     chance, compared with the word's own, and q is p corrected for the number of
-    words (false discovery rate). Chance is measured by training --resamples times
+    words (false discovery rate). Chance is measured by training --permutations times
     two runs on random parts of the text: the documents of both corpora mixed, or,
     if there is one corpus, halves of it. This needs the corpora, and runs of
     train-svd, train-skipgram or train-cbow; otherwise there is no p. "1 document"
@@ -73,7 +67,7 @@ def command(
     \b
     Example:
         firth differ out/svd-1990 out/svd-2020
-        firth differ out/svd out/skipgram --words bank,cell --resamples 0
+        firth differ out/svd out/skipgram --words bank,cell --permutations 0
     """
     from firth.corpora.common.console import print_csv, print_json
     from firth.corpora.common.options import split_list
@@ -81,7 +75,7 @@ def command(
     from firth.embed.explore.differ import DifferingWord, differ
 
     asked = None if words is None else split_list(words)
-    differing = differ(a, b, words=asked, top=top or None, **options)
+    differing = differ(a, b, words=asked, **options)
     if as_json:
         print_json({"a": str(a), "b": str(b), **differing.to_json()})
     elif as_csv:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @option(
     "--words-from",
-    "--words",
     "file",
     type=PATH,
     metavar="FILE",

@@ -28,8 +28,8 @@ def command(
     """Center, whiten, reduce or retrofit the vectors of a run.
 
     RUN is a run directory, a vectors file or a Hugging Face folder. The steps
-    asked for are done in a fixed order: --unit, --related (of unit vectors),
-    --center, --remove-top, --dim, --whiten, --unit again. The run at --out has
+    asked for are done in a fixed order: --normalize, --related (of unit vectors),
+    --center, --remove-top, --dim, --whiten, --normalize again. The run at --out has
     the same words and counts, and names RUN and the steps. N-grams, pieces and
     context vectors are left out.
 

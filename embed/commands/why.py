@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from firth.corpora.common.command import PATH, Command, option
+from firth.corpora.common.command import PATH, Command, count_option, option
 from firth.embed.commands.intervals import interval_options, interval_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @option(
     "--corpus", type=PATH, help="The corpus of the run, or a folder of corpora, if it was moved."
 )
-@option("-n", "--contexts", default=10, help="Contexts to show.")
+@count_option("--top", 10, "Contexts to show")
 @option(
     "--cite",
     metavar="FIELD,...",
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @interval_options(corpus=False)
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, first: str, second: str, corpus: Path | None, contexts: int,
+    run: Path, first: str, second: str, corpus: Path | None, top: int | None,
     resamples: int | None, unit: str | None, cite: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Show what makes two words near: the contexts they share, with sentences.
@@ -52,7 +52,7 @@ def command(
 
     vectors = WordVectors.open(run)
     words = [find_word(vectors, word) for word in (first, second)]
-    found = why_near(run, *words, corpus=corpus, contexts=contexts, cite=cite)
+    found = why_near(run, *words, corpus=corpus, top=top, cite=cite)
     ends: dict[str, Any] = {}
     if resamples is not None:
         from firth.embed.resampling.intervals import similarity_intervals  # compiles kernels

@@ -54,7 +54,7 @@ class Differing(Table):
     words: list[DifferingWord]
     n_shared: int  # words compared
     k: int
-    resamples: int
+    permutations: int
     no_chance: str | None  # why there is no p
 
     def _records(self) -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ def differ(
     top: int | None = None,
     k: int = 25,
     min_count: int = 1,
-    resamples: int = 20,
+    permutations: int = 20,
     corpora: Sequence[str | Path] = (),
     seed: int = 1,
 ) -> Differing:
@@ -86,11 +86,11 @@ def differ(
     p, or without it by how much their distance exceeds what is usual for words as frequent. A
     word's distances by chance are standardized by their own mean and deviation (of log odds,
     d / (1 - d)), as is its distance among them, and p is its rank among those by chance of words
-    of similar frequency. A word has no p if fewer than five resamples have it.
+    of similar frequency. A word has no p if fewer than five permutations have it.
 
     Chance is measured by training again. If the runs have two corpora, their documents are dealt
-    out at random to two parts of the same numbers, ``resamples`` times, and each part is trained on
-    with the settings of its run: p tests whether the documents of both corpora are drawn alike.
+    out at random to two parts of the same numbers, ``permutations`` times, and each part is trained
+    on with the settings of its run: p tests whether the documents of both corpora are drawn alike.
     With one corpus, the two parts are random halves of it, each document taken twice so that words
     keep their counts, and both are trained on as the first run and again as the second, if that
     has other settings; the larger p counts. Halves have less text, so this p is too large rather
@@ -109,7 +109,7 @@ def differ(
         Neighbors on each side.
     min_count : int
         Leave out words with fewer tokens in either run.
-    resamples : int
+    permutations : int
         Pairs of runs to measure chance by, 5 or more; 0 for none. A single word can have q <= 0.05
         from 20 on.
     corpora : sequence of str or Path
@@ -134,10 +134,10 @@ def differ(
     """
     if k < 1:  # the option is -k, not --k
         raise SettingError(f"k must be at least 1, got {k}")
-    require_at_least(1, min_count=min_count, top=1 if top is None else top)
-    require_at_least(0, resamples=resamples, seed=seed)
-    if 0 < resamples < _FEWEST:
-        raise SettingError(f"`resamples` must be 0 or at least {_FEWEST}, got {resamples}")
+    require_at_least(1, min_count=min_count, top=top)
+    require_at_least(0, permutations=permutations, seed=seed)
+    if 0 < permutations < _FEWEST:
+        raise SettingError(f"`permutations` must be 0 or at least {_FEWEST}, got {permutations}")
     first, second = (v if isinstance(v, WordVectors) else load_vectors(v) for v in (a, b))
     if first is second or _place(a) == _place(b):
         raise SettingError(f"{first.name}: is compared with itself; pass two runs")
@@ -157,10 +157,10 @@ def differ(
         return np.array([distances.get(word, np.nan) for word in compared.words])
 
     numbers = np.full((3, len(compared.words)), np.nan)  # chance, p and q
-    no_chance = None if resamples else "`resamples=0`"
+    no_chance = None if permutations else "`permutations=0`"
     try:
-        if resamples:
-            options: Any = {"resamples": resamples, "seed": seed, "corpora": corpora}
+        if permutations:
+            options: Any = {"resamples": permutations, "seed": seed, "corpora": corpora}
             kinds = random_pairs(first, second, measure, **options)
             numbers = _larger([compared.tested(by_chance) for by_chance in kinds])
     except FirthError as error:
@@ -174,7 +174,7 @@ def differ(
         [compared.describe(row, own) for row, own in zip(rows, shown, strict=True)],
         n_shared=len(compared.words),
         k=k,
-        resamples=resamples if no_chance is None else 0,
+        permutations=permutations if no_chance is None else 0,
         no_chance=no_chance,
     )
 

@@ -331,7 +331,7 @@ def compare_spaces(
     if a is b:
         raise SettingError(f"{a.name}: is compared with itself; pass two runs")
     if reporter is None:
-        return differ(a.frequent(n_words), b.frequent(n_words), resamples=0)
+        return differ(a.frequent(n_words), b.frequent(n_words), permutations=0)
     both = [s.frequent(n_words) if s.counts is None else s.vectors for s in (a, b)]
     least = max(1 if s.counts is None else int(s.counts[:n_words][-1]) for s in (a, b))
     corpora = [space.corpus.path for space in (a, b) if space.corpus is not None]

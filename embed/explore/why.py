@@ -76,7 +76,7 @@ def why_near(
     second: str,
     *,
     corpus: Corpus | str | Path | None = None,
-    contexts: int = 10,
+    top: int | None = 10,
     seed: int = 1,
     cite: str | None = None,
 ) -> Why:
@@ -97,8 +97,8 @@ def why_near(
     corpus : Corpus, str or Path, optional
         The corpus of the run, if it was moved. Without a corpus there are no
         sentences, and count-based vectors and masked LMs cannot be explained.
-    contexts : int
-        Contexts to return.
+    top : int, optional
+        Contexts to return; all with None.
     seed : int
         Seed of the choice of sentences.
     cite : str, optional
@@ -119,7 +119,7 @@ def why_near(
         The run has no contexts to show, or its corpus is needed and not found.
     """
     explainer = Explainer(run, corpus, cite=cite)
-    return explainer.why(first, second, contexts=contexts, seed=seed)
+    return explainer.why(first, second, top=top, seed=seed)
 
 
 class Explainer:
@@ -142,15 +142,15 @@ class Explainer:
         self._tried = tried
         self._cite = cite
 
-    def why(self, first: str, second: str, *, contexts: int = 10, seed: int = 1) -> Why:
+    def why(self, first: str, second: str, *, top: int | None = 10, seed: int = 1) -> Why:
         """Do what :func:`why_near` does."""
-        require_at_least(1, contexts=contexts)
+        require_at_least(1, top=top)
         require_at_least(0, seed=seed)
         words = (first, second)
         cosine = similarity(self._vectors, *words)
         found = self._weights(words, seed)
         total = float(found.products.sum())
-        best = np.argsort(-found.products, kind="stable")[:contexts]
+        best = np.argsort(-found.products, kind="stable")[:top]
         best = best[found.products[best] > 0]
         lines = _lines(self._search, words, found, best, self._tried, seed, self._cite)
         shared = [

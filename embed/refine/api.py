@@ -47,7 +47,7 @@ def refine_vectors(
 ) -> WordVectors:
     """Refine a space of word vectors: each step that is asked for, in a fixed order.
 
-    1. ``unit`` or ``related``: vectors are scaled to unit length.
+    1. ``normalize`` or ``related``: vectors are scaled to unit length.
     2. ``related``: they are retrofitted to lists of related words (Faruqui et al. 2015, equation 1;
        alpha 1, beta 1 / degree, 10 rounds).
     3. ``center``: the mean is subtracted, as it is by each of the next three.
@@ -55,7 +55,7 @@ def refine_vectors(
        2018, algorithm 1).
     5. ``dim``: the first principal components are kept.
     6. ``whiten``: principal components are scaled to the same variance.
-    7. ``unit``: vectors are scaled to unit length again.
+    7. ``normalize``: vectors are scaled to unit length again.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ def refine_vectors(
 def _check(vectors: WordVectors, config: RefineConfig, retrofits: bool, out: Any) -> None:
     """Raise if the steps cannot be done on these vectors."""
     name, dim = vectors.name, vectors.dim
-    if not (retrofits or config.centers or config.unit):
+    if not (retrofits or config.centers or config.normalize):
         raise SettingError(
             "no step to refine by; pass `related`, `center`, `remove_top`, `dim`, `whiten` or "
-            "`unit`"
+            "`normalize`"
         )
     if out and vectors.path and Path(out).resolve() == vectors.path.resolve():
         raise SettingError(f"`out={out}`: is the source; choose another")
@@ -151,7 +151,7 @@ def _refined(
     rows = np.asarray(vectors.matrix, np.float32)
     steps: list[dict[str, Any]] = []
     some = nonzero_rows(rows)
-    if config.unit or related is not None:
+    if config.normalize or related is not None:
         rows = unit_matrix(rows)
         steps.append({"step": "unit"})
     if related is not None:
@@ -164,7 +164,7 @@ def _refined(
         by, linear = _linear(space, config)
         rows = apply(rows, space.mean, by, some)
         steps += [{"step": "center"}, *linear]
-    if config.unit and len(steps) > 1:
+    if config.normalize and len(steps) > 1:
         rows = unit_matrix(rows)
         steps.append({"step": "unit"})
     return rows, steps

@@ -22,7 +22,7 @@ class RefineConfig:
     whiten: bool = setting(
         False, "Subtract the mean, and scale all principal components to the same variance."
     )
-    unit: bool = setting(
+    normalize: bool = setting(
         False, "Scale vectors to unit length, before the other steps and again after them."
     )
 

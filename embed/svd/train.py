@@ -102,7 +102,7 @@ class SvdConfig:
         "harmonic is 1 / d, flat is 1.",
         choices=WEIGHTINGS,
     )
-    context: str = rare_setting(
+    context_side: str = rare_setting(
         "symmetric", "Side of a word from which its context is taken.", choices=CONTEXTS
     )
     weighting: str = setting(
@@ -236,7 +236,7 @@ def train_svd(
 
 
 def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:
-    """Return a config whose width is chosen; docs/methods/svd.md has the measurements."""
+    """Return a config whose width is chosen."""
     dim = config.dim or METHODS[METHOD].width_for(corpus.training_tokens)
     return dataclasses.replace(config, dim=dim)
 
@@ -365,7 +365,7 @@ def text_vectors(
     if side_width(config):
         from firth.embed.svd.side_means import with_side_means
 
-        beside = dataclasses.replace(config, window=1, window_weighting="flat", context="left")
+        beside = dataclasses.replace(config, window=1, window_weighting="flat", context_side="left")
         with log.step("side means"):
             counts = _count(view, n_words, beside, directory, tasks)
             keep = ppmi.keep_probabilities(view.counts, config.subsample)[:n_words]
@@ -481,7 +481,7 @@ def _count(
             view = cast("View", view)
             windows = Windows(
                 n_words=n_words, window=config.window, weighting=weighting,
-                context=config.context, memory=config.memory, boundary=view.boundary,
+                context=config.context_side, memory=config.memory, boundary=view.boundary,
                 documents=view.documents, unit=view.stored.unit,
             )  # fmt: skip
             return add_counts(
@@ -491,7 +491,7 @@ def _count(
             )  # fmt: skip
         return count_cooccurrences(
             view, window=config.window, n_words=n_words, weighting=weighting,
-            context=config.context, threads=config.threads, memory=memory,
+            context=config.context_side, threads=config.threads, memory=memory,
             directory=directory, progress=show,
         )  # fmt: skip
 

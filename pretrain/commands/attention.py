@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     "firth encode.",
 )
 @option("--head", type=int, help="Only this head, from 0; all by default.")
-@option("--out", type=PATH, help="Draw a picture: a .png or .svg file.")
-@option("--force", is_flag=True, needs="--out", help="Overwrite the picture at --out.")
+@option("--plot", type=PATH, metavar="FILE", help="Draw a .png or .svg file.")
+@option("--force", is_flag=True, needs="--plot", help="Overwrite the file at --plot.")
 @option("--json", "as_json", is_flag=True, help="Print all weights as JSON.")
 def command(
     run: Path,
     sentence: str,
     layer: int | None,
     head: int | None,
-    out: Path | None,
+    plot: Path | None,
     force: bool,
     as_json: bool,
 ) -> None:
     """Show what each piece of a sentence attends to, by layer and head.
 
-    RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. Without --out and
+    RUN is a run of train-mlm; [MASK] in SENTENCE is a mask. Without --plot and
     --json, a table shows for each piece and layer the piece it attends to most,
     with the weight averaged over the heads. The picture has a matrix for each
     layer and head, and needs the extra plots.
@@ -43,7 +43,7 @@ def command(
     \b
     Example:
         firth attention out/mlm "the cat sat on the mat"
-        firth attention out/mlm "the cat sat on the mat" --out cat.svg
+        firth attention out/mlm "the cat sat on the mat" --plot cat.svg
     """
     from firth.corpora.artifacts.atomic import refuse_overwrite
     from firth.corpora.artifacts.figures import picture_kind
@@ -52,16 +52,16 @@ def command(
     from firth.pretrain.inference.attention_picture import draw_attention
     from firth.pretrain.inference.attention_weights import attend
 
-    if out is not None:
-        picture_kind(out, "out")  # both before any work
-        refuse_overwrite(out, force)
+    if plot is not None:  # before any work
+        picture_kind(plot)
+        refuse_overwrite(plot, force)
     attention = attend(run, sentence, layer=layer, head=head)
-    if out is not None:
-        draw_attention(attention, out, force=force)
-        note(f"{out}: {len(attention.layers)} layers x {len(attention.heads)} heads")
+    if plot is not None:
+        draw_attention(attention, plot, force=force)
+        note(f"{plot}: {len(attention.layers)} layers x {len(attention.heads)} heads")
     if as_json:
         print_json(attention.to_json())
-    elif out is None:
+    elif plot is None:
         _print(attention)
 
 

@@ -1,44 +1,24 @@
 """``firth train-mlm``: train a contextual encoder by masked or causal language modeling."""
 
 import dataclasses
-import functools
 import math
 from pathlib import Path
-from typing import Any
 
 import click
 
-from firth.corpora.common.command import Command, option
+from firth.corpora.common.command import Command
 from firth.embed.commands.training import TrainingRequest, size, training_options
 from firth.embed.runs.seeds import KEPT
-from firth.pretrain.config import MASKED, PRESETS, MlmConfig, parse_preset
+from firth.pretrain.config import MASKED, PRESETS, MlmConfig
 from firth.pretrain.mixers import ATTENTION
 
-_SIZES = ("layers", "dim", "heads")
 # presets that learn more than larger ones in fewer minutes times cores (docs/methods/mlm.md)
 _BEST_BELOW = {"tiny": 15.0, "micro": 50.0}
 _ENOUGH_TOKENS = 50_000_000  # of training text, to judge the method by its results
 
 
-def _size_options(command: Any) -> Any:
-    """Add the parts of a size, which the help of ``--preset`` tells; they change the preset."""
-
-    @functools.wraps(command)
-    def run(preset: str, **options: Any) -> None:
-        parts = {name: options.pop(name) for name in _SIZES}
-        if any(parts.values()):
-            named = parse_preset(preset)
-            preset = "/".join(str(number or getattr(named, name)) for name, number in parts.items())
-        command(preset=preset, **options)
-
-    for name in _SIZES:
-        number = click.IntRange(min=1)
-        run = option(f"--{name}", type=number, hidden=True, help="Overrides --preset.")(run)
-    return run
-
-
 @click.command("train-mlm", cls=Command)
-@training_options("train-mlm", MlmConfig, _size_options, skip=("dropout",))
+@training_options("train-mlm", MlmConfig, skip=("dropout",))
 def command(request: TrainingRequest[MlmConfig]) -> None:
     """Train an encoder by masked or causal language modeling, like BERT or GPT.
 

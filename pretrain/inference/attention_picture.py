@@ -41,7 +41,7 @@ def draw_attention(
     Picture
         The file; a notebook shows it.
     """
-    picture_kind(Path(path), "out")
+    picture_kind(Path(path))
     with picture_style():
         return write_figure(_lay_out(attention), Path(path), force=force)
 

@@ -48,7 +48,7 @@ CALLS = {
         reads=("text.txt",),
         makes=("corpus",),
     ),
-    "corpus-info": Call(words="{inputs}/corpus --words 5", reads=("corpus",)),
+    "corpus-info": Call(words="{inputs}/corpus -n 5 --csv", reads=("corpus",)),
     "concordance": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "collocates": Call(words="{inputs}/corpus word1", reads=("corpus",)),
     "train-skipgram": Call(
@@ -102,9 +102,9 @@ CALLS = {
         makes=("map.svg",),
     ),
     "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
-    "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --resamples 0", reads=("run", "mlm")),
+    "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --permutations 0", reads=("run", "mlm")),
     "align": Call(
-        words="{inputs}/run {inputs}/mlm --words 100 --out {workdir}/aligned",
+        words="{inputs}/run {inputs}/mlm --max-vocabulary 100 --out {workdir}/aligned",
         reads=("run", "mlm"),
         makes=("aligned",),
     ),

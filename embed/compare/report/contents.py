@@ -11,11 +11,9 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
-from firth.corpora.common.options import split_list
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.curves.learning_curve import CURVE
-from firth.embed.compare.datasets.categories import read_groups
 from firth.embed.compare.intrinsic.shared_words import shared_words
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.protocols import StaticVectors
@@ -205,13 +203,6 @@ def has_direction(vectors: StaticVectors, word: str) -> bool:
     except FirthError:
         return False
     return vector is not None and bool(np.isfinite(vector).all() and np.any(vector))
-
-
-def words_asked(given: str | None) -> dict[str, str | None]:
-    """Return words to show with their groups, given as a list or as the name of a file."""
-    if given is not None and Path(given).is_file():
-        return dict(read_groups(Path(given)))
-    return dict.fromkeys(split_list(given))
 
 
 def curves_among(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:

@@ -43,7 +43,7 @@ def test_the_file_ending_selects_the_format():
 
 REFUSED = {
     "pdf": (lambda: picture_kind(Path("a.pdf")), "`plot=a.pdf`: must end in .png or .svg"),
-    "no ending": (lambda: picture_kind(Path("a"), "out"), "`out=a`: must end in .png or .svg"),
+    "no ending": (lambda: picture_kind(Path("a")), "`plot=a`: must end in .png or .svg"),
     "too wide": (lambda: new_figure(601, 1), "the figure would have 60100 x 100 pixels; draw less"),
     "too large": (lambda: new_figure(130, 130), "the figure would have 13000 x 13000 pixels; draw"),
 }

@@ -460,7 +460,7 @@ def test_words_are_joined_at_the_ends_of_lines_of_any_block(tmp_path, block_byte
 
 
 def test_describe_returns_the_statistics_of_a_corpus(tmp_path):
-    about = describe(build(tmp_path, NEWS), n_frequent=2)
+    about = describe(build(tmp_path, NEWS), top=2)
     assert about["documents"] == 1
     assert about["paragraphs"] == 4
     assert about["sentences"] == 6

@@ -160,7 +160,7 @@ def test_nothing_is_associated_with_a_frequent_word_of_random_text(tmp_path):
     ])]  # fmt: skip
     lines = [" ".join(words[n : n + 30]) for n in range(0, len(words), 30)]
     corpus = corpus_of(tmp_path, lines)
-    rows = collocates(corpus, "sea", window=1, words=30).rows
+    rows = collocates(corpus, "sea", window=1, top=30).rows
     # a mean of 30 log odds, each with a standard error of some .2; 4 standard errors
     assert len(rows) == 30
     assert abs(np.mean([row.score for row in rows])) < 4 * 0.2 / math.sqrt(30)
@@ -271,7 +271,6 @@ def test_the_commands_print_tables_csv_and_json(corpus):
     shown = run("collocates", "sea", "-n", "3", "--versus", "ship")
     assert "near sea" in shown
     assert "near ship" in shown
-    words = list(csv.DictReader(io.StringIO(run("corpus-info", "--words", "4"))))
+    words = list(csv.DictReader(io.StringIO(run("corpus-info", "-n", "4", "--csv"))))
     assert words == [{k: str(v) for k, v in row.items()} for row in frequent_words(corpus, 4)]
     assert not {",", "."} & {row["word"] for row in words}
-    assert json.loads(run("corpus-info", "--words", "4", "--json")) == frequent_words(corpus, 4)

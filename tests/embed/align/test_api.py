@@ -59,15 +59,15 @@ def test_held_out_pairs_have_no_part_in_the_map():
 def used_words(aligned):
     """Return the words that the map was learned from."""
     config = aligned.about["settings"]
-    pairs = shared_pairs(PLAIN, BACK, config["words"])
-    used, _ = hold_out(pairs, config["held_out"], config["among"], config["seed"])
+    pairs = shared_pairs(PLAIN, BACK, config["max_vocabulary"])
+    used, _ = hold_out(pairs, config["held_out"], config["restrict"], config["seed"])
     return {PLAIN.vocabulary[row] for row in used.a.tolist()}
 
 
 def test_words_of_a_test_dictionary_are_not_mapped_by(tmp_path):
     file = tmp_path / "test.txt"
     file.write_text("w3 w3\nw5\tw5\nw399 w399\n")
-    aligned = align_vectors(PLAIN, BACK, AlignConfig(among=390), test=file)
+    aligned = align_vectors(PLAIN, BACK, AlignConfig(restrict=390), test=file)
     assert aligned.about["pairs"] == {
         "used": 397, "held_out": 2, "held_out_words": 2, "searched": 390,
     }  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_dictionary_pairs_words_of_other_names(tmp_path):
 
 def test_fewer_pairs_than_dimensions_are_noted(capsys):
     with firth.show_progress():
-        align_vectors(PLAIN, BACK, AlignConfig(words=5, held_out=0))
+        align_vectors(PLAIN, BACK, AlignConfig(max_vocabulary=5, held_out=0))
     assert capsys.readouterr().err == (
         "5 pairs to map by do not determine a map of 12 dimensions: directions that no pair has "
         "are mapped arbitrarily\n"
@@ -112,7 +112,7 @@ SMALL = space(["w1", "w2", "w3"], np.eye(3), "small")
             "`method=procrustes`, or train both with the same `dim`"),
         ),
         (
-            PLAIN, BACK, {"method": "vecmap", "words": 5, "held_out": 0},
+            PLAIN, BACK, {"method": "vecmap", "max_vocabulary": 5, "held_out": 0},
             ("5 pairs to map by do not determine a map of 12 dimensions; pass more, or "
             "`method=procrustes`"),
         ),
@@ -127,8 +127,8 @@ SMALL = space(["w1", "w2", "w3"], np.eye(3), "small")
             "A: the vector of 'w1' holds NaN or infinity; train the run again",
         ),
         (
-            PLAIN, BACK, {"words": 5, "dictionary": "x"},
-            "`words` cannot be combined with `dictionary`, whose pairs are all used",
+            PLAIN, BACK, {"max_vocabulary": 5, "dictionary": "x"},
+            "`max_vocabulary` cannot be combined with `dictionary`, whose pairs are all used",
         ),
         (
             PLAIN, BACK, {"held_out": 5, "test": "x"},
@@ -152,9 +152,9 @@ def test_what_a_test_dictionary_or_a_share_leaves_without_words_is_refused(tmp_p
     with pytest.raises(SettingError, match=r"^no pair is left to map by: all are in `test`; "):
         align_vectors(PLAIN, BACK, test=file)
     file.write_text("w1 w30\nw2 w20\n")
-    message = r"10 most frequent words of B; pass a larger `among`, such as 21$"
+    message = r"10 most frequent words of B; pass a larger `restrict`, such as 21$"
     with pytest.raises(SettingError, match=message):
-        align_vectors(PLAIN, BACK, AlignConfig(among=10), test=file)
+        align_vectors(PLAIN, BACK, AlignConfig(restrict=10), test=file)
     with pytest.raises(SettingError, match=r"held_out must be below 1 or a whole number, got 1.5$"):
         AlignConfig(held_out=1.5)
 

@@ -31,7 +31,7 @@ def found(tmp_path_factory):
 
 
 def test_the_page_has_numbers_neighbors_and_sentences(found, tmp_path):
-    shown = found.describe(["w3", "w5"], k=3, sentences=2)
+    shown = found.describe(["w3", "w5"], k=3, lines=2)
     page = write_change_report(found, shown, tmp_path / "page.html").read_text()
     assert ODD not in page
     assert "&lt;script&gt;a()&lt;/script&gt;&amp;" in page

@@ -208,7 +208,7 @@ def test_the_command_shows_what_files_of_vectors_have(turned, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sentences", 2], "--sentences needs a text, which vectors do not have; leave it out"),
+        (["--lines", 2], "--lines needs a text, which vectors do not have; leave it out"),
         (["--by", "year"], "--by and --periods divide one corpus; vectors are periods themselves"),
         (["--permutations", 3], "--permutations is of --route svd-joint; leave it out"),
         (["--min-count", 3], "--min-count has no effect on vectors without counts; leave it out"),

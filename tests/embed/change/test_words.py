@@ -123,12 +123,12 @@ def test_a_run_has_words_of_periods_and_a_table(found, tmp_path):
 
 def test_neighbors_are_those_of_each_period(found):
     one, two = company_pairs()[0]
-    [described] = found.describe([one], k=4, sentences=2)
+    [described] = found.describe([one], k=4, lines=2)
     vectors = found.word_vectors()
     frequent = [w for w, n in zip(found.vocabulary, found.counts[1], strict=True) if n >= 10]
     cosines = {w: vectors.similarity(f"{one}@late", f"{w}@late") for w in frequent if w != one}
     assert described.neighbors[1] == sorted(cosines, key=lambda w: -cosines[w])[:4]
-    for period, lines in zip(PERIODS, described.sentences, strict=True):
+    for period, lines in zip(PERIODS, described.lines, strict=True):
         assert len(lines) == 2
         assert {line.fields["period"] for line in lines} == {period}
         assert {line.found for line in lines} == {one}
@@ -212,13 +212,13 @@ def test_asked_words_alone_are_compared_and_one_that_is_missing_says_so(small, t
     assert found.table.words == ["w1"]
     assert found.table.distances[0] == every.table.distances[every.row("w1")]
     assert 1 / (1 + SMALL.permutations) <= found.table.p[0] == found.table.q[0]
-    gone, other = found.describe(["gone", "w1"], sentences=1)
+    gone, other = found.describe(["gone", "w1"], lines=1)
     assert (gone.distance, gone.missing[:27]) == (None, "'gone' is missing in a peri")
     assert sorted(map(bool, gone.neighbors)) == [False, False, True]
-    assert sorted(map(bool, gone.sentences)) == [False, False, True]
+    assert sorted(map(bool, gone.lines)) == [False, False, True]
     assert other.missing is None
     assert other.neighbors == every.describe(["w1"])[0].neighbors
-    shown = found.describe(asked, sentences=1)
+    shown = found.describe(asked, lines=1)
     page = write_change_report(found, shown, tmp_path / "page.html", paths_of=["w1"])
     text = page.read_text(encoding="utf-8")
     assert "is missing in a period" in text
@@ -232,9 +232,9 @@ def test_changes_are_opened_again_from_their_run(small, tmp_path):
     np.testing.assert_allclose(again.table.p, made.table.p, rtol=1e-5)
     assert again.names == made.names
     words = ["w1", "gone"]
-    first, second = (each.describe(words, k=3, sentences=2) for each in (made, again))
+    first, second = (each.describe(words, k=3, lines=2) for each in (made, again))
     assert [each.neighbors for each in first] == [each.neighbors for each in second]
-    assert [each.sentences for each in first] == [each.sentences for each in second]
+    assert [each.lines for each in first] == [each.lines for each in second]
     assert first[0].shares == pytest.approx(second[0].shares, abs=1e-5)
     assert (again.n_untested, again.no_p) == (made.n_untested, made.no_p)
     shown = command("change", str(tmp_path / "run"), "--words", "w1,gone")
@@ -274,7 +274,7 @@ def test_two_corpora_are_compared_and_need_common_words(small, tmp_path):
     found = word_changes(small, other, SMALL)
     assert sorted(found.table.words) == [f"w{n}" for n in range(1, 7)]
     assert found.table.p is not None
-    lines = found.describe(["w1"], sentences=1)[0].sentences
+    lines = found.describe(["w1"], lines=1)[0].lines
     assert [len(each) for each in lines] == [1, 1]
 
 
@@ -308,7 +308,7 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     line = ["change", small.path, "--by", "year", "--periods", ",".join(DECADES)]
     line += ["--dim", 8, "--permutations", 5, "--min-count", 6]
     made = ["--out", tmp_path / "run", "--report", tmp_path / "page.html"]
-    shown = output(*line, "--words", "solo,w1", "--sentences", 1, *made)
+    shown = output(*line, "--words", "solo,w1", "--lines", 1, *made)
     rows = [row.split() for row in shown.splitlines() if row.split()[:1] == ["1902-1913"]]
     assert [row[1] for row in rows] == ["12", "23"]
     assert max(map(len, shown.splitlines())) <= 120
@@ -316,7 +316,7 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     assert "1 document" in shown
     cited = re.search(r"^solo 1890-1901: .* \((\d+)\)$", shown, re.MULTILINE)
     assert 1890 <= int(cited[1]) <= 1901
-    refused = command(*line, "--sentences", 1, "--cite", "year,author")
+    refused = command(*line, "--lines", 1, "--cite", "year,author")
     assert "keeps no field 'author'" in refused.stderr
     assert "22 words compared; 0 are rarer in a period" in shown
     assert (tmp_path / "run" / "change.tsv").is_file()
@@ -324,8 +324,8 @@ def test_the_command_prints_tables_json_and_csv(small, tmp_path):
     publish_run(tmp_path / "run", tmp_path / "shared")
     assert output("change", tmp_path / "shared", "--words", "solo").count("1902-1913") == 1
     assert str(small.path) not in (tmp_path / "shared" / "provenance.json").read_text()
-    refused = command(*line, "--csv", "--sentences", 1)
-    assert "--csv has no room for --sentences; use --json" in refused.stderr
+    refused = command(*line, "--csv", "--lines", 1)
+    assert "--csv has no room for --lines; use --json" in refused.stderr
     found = json.loads(output(*line, "--top", 3, "--json"))
     assert (found["by"], found["other"]) == ("year", None)
     assert (found["periods"], len(found["words"])) == (DECADES, 3)

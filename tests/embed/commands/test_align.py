@@ -42,11 +42,12 @@ def test_the_table_has_precision_and_what_was_dropped(spaces, tmp_path):
 
 
 def test_json_has_settings_pairs_and_precision(spaces):
-    status, output, _ = firth("align", "A.txt", "B.txt", "--words", "20", "--json")
+    status, output, _ = firth("align", "A.txt", "B.txt", "--max-vocabulary", "20", "--json")
     found = json.loads(output)
     assert status == 0
     assert found["pairs"] == {"used": 18, "held_out": 2, "held_out_words": 2, "searched": 50}
-    assert (found["settings"]["words"], found["precision"][0]["retrieval"]) == (20, "cosine")
+    assert found["settings"]["max_vocabulary"] == 20
+    assert found["precision"][0]["retrieval"] == "cosine"
 
 
 def test_neighbors_of_a_run_of_both(spaces):

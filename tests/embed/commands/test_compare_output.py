@@ -210,7 +210,7 @@ def test_own_words_are_shown_in_the_report(runs, pairs, tmp_path):
     rows = np.random.default_rng(3).normal(size=(39, 5)).astype(np.float32)
     WordVectors([word for word in WORDS if word != "w03"], rows).write(fewer)
 
-    done = ask(*runs, fewer, pairs, "--report", page, "--words", words)
+    done = ask(*runs, fewer, pairs, "--report", page, "--words-from", words)
 
     assert done.exit_code == 0, done.output
     assert done.stderr.count("--words: no run has a vector of zzz, qqq\n") == 1

@@ -69,9 +69,9 @@ def test_the_table_has_coordinates_and_share(run):
 def test_a_file_gives_words_with_groups(run, tmp_path):
     words = tmp_path / "words.tsv"
     words.write_text("cat\tanimal\ndog\tanimal\n東京\tcity\n", encoding="utf-8")
-    answer = json.loads(mapped(run, "--words", words, "--json").stdout)
+    answer = json.loads(mapped(run, "--words-from", words, "--json").stdout)
     assert [word["group"] for word in answer["words"]] == ["animal", "animal", "city"]
-    table = mapped(run, "--words", words).stdout
+    table = mapped(run, "--words-from", words).stdout
     assert table.split()[:4] == ["word", "x", "y", "group"]
 
 
@@ -81,7 +81,7 @@ def test_the_picture_has_every_word_and_group_as_text(run, tmp_path, monkeypatch
     words.write_text("cat\tanimal\ndog\tanimal\n$5\t$ $\n東京\tcity\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)  # a short name fits whole
     out.write_text("old")
-    result = mapped(run.name, "--words", words, "--plot", out, "--force")
+    result = mapped(run.name, "--words-from", words, "--plot", out, "--force")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == (
         f"{out}: 4 words; two components explain 100.0% of the variance (50.0% and 50.0%)\n"
@@ -144,11 +144,11 @@ def test_errors_are_one_line(run, tmp_path):
     for words, message in {
         ("cat", "dog", "cst"): f"{unknown} (--skip-unknown skips it)",
         ("cat", "dog"): "a map needs at least 3 words, got 2; pass more",
-        ("--words", str(tmp_path)): f"{tmp_path}: no such file of words",
+        ("--words-from", str(tmp_path)): f"{tmp_path}: no such file of words",
         ("cat", "dog", "--plot", "a.pdf"): "--plot a.pdf: must end in .png or .svg",
     }.items():
         assert refusal("map", run, *words) == message
-    both = mapped(run, "cat", "--words", tmp_path)
+    both = mapped(run, "cat", "--words-from", tmp_path)
     assert (both.exit_code, mapped(run).exit_code) == (2, 2)
     assert both.stderr.endswith("Error: pass either WORDs or --words-from FILE\n")
 

@@ -8,7 +8,7 @@ from firth.embed.compare.config import CompareConfig
 from tests.calls import output
 
 TRAIN_SVD = {
-    "dim": 7, "window": 3, "window_weighting": "flat", "context": "left", "weighting": "ppmi",
+    "dim": 7, "window": 3, "window_weighting": "flat", "context_side": "left", "weighting": "ppmi",
     "subsample": 0.5, "context_smoothing": 0.9, "shift": 2.0, "singular_power": 1.0,
     "add_contexts": True, "min_count": 2, "max_vocabulary": 40,
     "boundary": "sentence", "punctuation": "keep", "seed": 3,

@@ -37,7 +37,7 @@ def firth(*words, **more):
 
 
 def test_the_steps_are_printed_and_the_run_can_be_asked(folder):
-    options = "--related related.txt --remove-top 1 --dim 2 --whiten --unit --out out"
+    options = "--related related.txt --remove-top 1 --dim 2 --whiten --normalize --out out"
     status, output, _ = firth("refine", "run", *options.split())
     lines = output.splitlines()
     assert status == 0
@@ -67,7 +67,7 @@ def test_json_has_the_source_and_the_steps(folder):
             "refine run --out out",
             (
                 "no step to refine by; pass --related, --center, --remove-top, --dim, --whiten or "
-                "--unit"
+                "--normalize"
             ),
         ),
         (

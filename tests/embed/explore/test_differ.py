@@ -66,16 +66,16 @@ def test_a_rotated_space_has_equal_neighborhoods():
 
 
 def test_a_hand_worked_example():
-    found = differ(FIRST, SECOND, k=1, resamples=0)
+    found = differ(FIRST, SECOND, k=1, permutations=0)
     # w: cosines with x and y are (.8, 0) and (0, .8); x with w and y: (.8, .6) and (0, .6);
     # y with w and x: (0, .6) and (.8, .6)
     assert [(each.word, each.only_a, each.only_b) for each in found.words] == [
         ("w", ["x"], ["y"]), ("x", ["w"], ["y"]), ("y", ["x"], ["w"]),
     ]  # fmt: skip
     assert [each.distance for each in found.words] == pytest.approx([1, 0.4, 0.4], abs=1e-6)
-    assert (found.n_shared, found.no_chance) == (3, "`resamples=0`")
+    assert (found.n_shared, found.no_chance) == (3, "`permutations=0`")
     assert {(w.p, w.q, w.chance, w.count_a, w.one_document) for w in found.words} == {(None,) * 5}
-    asked = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, resamples=0, top=1)
+    asked = differ(FIRST, SECOND, words=["y", "x", "w"], k=1, permutations=0, top=1)
     assert [each.word for each in asked.words] == ["y", "x", "w"]
     with pytest.raises(
         UnknownWordError, match=r"^'q' is not one of the 3 shared words; check the spelling$"
@@ -97,7 +97,7 @@ def test_without_p_words_are_sorted_by_what_exceeds_the_usual_distance():
     counts = np.repeat([1000, 10], 200)
     words = [f"w{n}" for n in range(400)]
     a, b = (WordVectors(words, random_units(400, 8, n), counts=counts, name=str(n)) for n in (1, 2))
-    found = differ(a, b, resamples=0)
+    found = differ(a, b, permutations=0)
     excess = [word.distance - word.usual for word in found.words]
     assert excess == sorted(excess, reverse=True)
     assert len({word.usual for word in found.words}) == 2
@@ -205,11 +205,11 @@ def test_a_word_of_one_document_is_marked(folder):
     assert top_shares(corpus.stored, ["ishmael", "nobody"]).tolist() == [9 / 13, 0]
     runs = [train_svd(corpus, settings(window=n), folder / f"marked{n}") for n in (2, 3)]
     words = ["ishmael", "bank"]
-    found = differ(*runs, words=words, k=8, resamples=0, corpora=[corpus.path])
+    found = differ(*runs, words=words, k=8, permutations=0, corpora=[corpus.path])
     assert found.words[0].share == 9 / 13
     assert [w.one_document for w in found.words] == [True, False]
     paths = [run.path for run in runs]
-    line = ("differ", *paths, "-k", 8, "--resamples", 0, "--words", ",".join(words))
+    line = ("differ", *paths, "-k", 8, "--permutations", 0, "--words", ",".join(words))
     shown = [row.rstrip() for row in output(*line).splitlines() if row.strip()]
     assert shown[2].endswith("1 document")
     assert not shown[3].endswith("1 document")
@@ -242,7 +242,7 @@ def test_joined_corpora_have_the_text_of_both(runs):
 @pytest.mark.slow
 def test_a_word_in_other_company_is_found(runs, at):
     (a, _), (b, _) = runs
-    found = differ(a, b, k=8, resamples=20, **at)
+    found = differ(a, b, k=8, permutations=20, **at)
     first = found.words[0]
     assert first.word == "bank"
     assert first.q <= 0.05
@@ -264,7 +264,7 @@ def test_samples_of_one_language_differ_by_chance(folder):
     for seed in range(10, 16, 2):
         made = [make_run(folder, f"alike{n}", n) for n in (seed, seed + 1)]
         places = [corpus.path for _, corpus in made]
-        found = differ(made[0][0], made[1][0], k=8, resamples=5, corpora=places)
+        found = differ(made[0][0], made[1][0], k=8, permutations=5, corpora=places)
         shares.append(np.mean([word.p <= 0.05 for word in found.words]))
         assert found.words[0].q > 0.05  # fails by chance in one of 20 cases
     # the share of 3 x 97 words has a standard error of .013 if words are independent, as they
@@ -276,8 +276,8 @@ def test_samples_of_one_language_differ_by_chance(folder):
 def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, at):
     (a, corpus), _ = runs
     other = train_svd(corpus, settings(window=2, seed=2), folder / "narrow")
-    found = differ(a, other, k=8, resamples=5, corpora=at["corpora"][:1])
-    assert found.resamples == 5
+    found = differ(a, other, k=8, permutations=5, corpora=at["corpora"][:1])
+    assert found.permutations == 5
     # halves differ more than the wholes, so that p <= .05 is rarer than one in 20
     assert np.mean([word.p <= 0.05 for word in found.words]) < 0.05
     assert found.words[0].count_a == found.words[0].count_b
@@ -286,17 +286,17 @@ def test_halves_of_one_corpus_differ_more_than_seeds_and_settings(runs, folder, 
 @pytest.mark.slow
 def test_words_and_top_choose_what_is_returned_but_not_what_is_tested(runs, at):
     (a, _), (b, _) = runs
-    options = {"k": 8, "resamples": 5, "seed": 3, **at}
+    options = {"k": 8, "permutations": 5, "seed": 3, **at}
     every = {word.word: word for word in differ(a, b, **options).words}
     asked = differ(a, b, words=["t3w1", "bank", "t3w1"], **options)  # by the same seed
     assert asked.words == [every["t3w1"], every["bank"]]
-    assert len(differ(a, b, k=8, resamples=0, top=3).words) == 3
+    assert len(differ(a, b, k=8, permutations=0, top=3).words) == 3
 
 
 def test_rare_words_are_left_out(runs):
     (a, _), (b, _) = runs
     counts = {word: min(a.counts[a.row(word)], b.counts[b.row(word)]) for word in a}
-    found = differ(a, b, k=8, resamples=0, min_count=45)
+    found = differ(a, b, k=8, permutations=0, min_count=45)
     assert {word.word for word in found.words} == {w for w, n in counts.items() if n >= 45}
 
 
@@ -309,11 +309,11 @@ def test_runs_that_cannot_be_trained_again_have_distances_and_a_reason(runs, fol
     assert lost.no_chance == (
         f"{alone}: its corpus moved (checksum {made['corpus']}) was not found; pass `corpus`"
     )
-    known = differ(a, b, k=8, resamples=0)
+    known = differ(a, b, k=8, permutations=0)
     assert all(w.share is not None for w in lost.words)  # of the other run
     assert [w.distance for w in lost.words] == [w.distance for w in known.words]
     moved = shutil.copytree(corpus.path, folder / "moved")
-    assert differ(a, b, k=8, resamples=5, corpora=[moved, runs[0][1].path]).no_chance is None
+    assert differ(a, b, k=8, permutations=5, corpora=[moved, runs[0][1].path]).no_chance is None
     assert differ(FIRST, SECOND, k=1).no_chance == (
         "first: does not say what text it was trained on"
     )
@@ -361,7 +361,7 @@ def test_few_documents_are_too_few_for_chance(tmp_path):
          "first and z share 0 words with vectors, too few for k = 1"),
         (FIRST, {}, "first: is compared with itself; pass two runs"),
         (SECOND, {"k": 0}, "k must be at least 1, got 0"),
-        (SECOND, {"resamples": -1}, "`resamples` must be at least 0, got -1"),
+        (SECOND, {"permutations": -1}, "`permutations` must be at least 0, got -1"),
         (SECOND, {"top": 0}, "`top` must be at least 1, got 0"),
         (SECOND, {"min_count": 0}, "`min_count` must be at least 1, got 0"),
         (SECOND, {"min_count": 2}, "first: has no counts, which `min_count` needs"),
@@ -376,8 +376,8 @@ def test_refused(b, options, message):
 
 def test_few_resamples_are_refused():
     with pytest.raises(SettingError) as refused:
-        differ(FIRST, SECOND, k=1, resamples=4)
-    assert str(refused.value) == "`resamples` must be 0 or at least 5, got 4"
+        differ(FIRST, SECOND, k=1, permutations=4)
+    assert str(refused.value) == "`permutations` must be 0 or at least 5, got 4"
 
 
 @pytest.fixture
@@ -405,7 +405,7 @@ def test_the_command_prints_a_table_with_the_reason_for_the_lack_of_p(saved):
 def test_the_command_prints_p_and_q(runs, at):
     where = [part for path in at["corpora"] for part in ("--corpus", path)]
     paths = [run.path for run, _ in runs]
-    shown = output("differ", *paths, *where, "-k", 8, "--resamples", 5, "--top", 1)
+    shown = output("differ", *paths, *where, "-k", 8, "--permutations", 5, "--top", 1)
     assert shown.split()[:9] == ["word", "count", "A", "count", "B", "distance", "chance", "p", "q"]
     assert shown.splitlines()[-1] == "97 shared words, 8 neighbors each"
 
@@ -417,7 +417,7 @@ def test_a_corpus_that_is_damaged_is_refused(runs, at, tmp_path):
     ids[:2] = ids[1::-1]
     np.save(path, ids)
     with pytest.raises(ArtifactError, match=r"ids\.npy: checksum mismatch, the file is damaged"):
-        differ(runs[0][0], runs[1][0], k=8, resamples=5, corpora=[moved])
+        differ(runs[0][0], runs[1][0], k=8, permutations=5, corpora=[moved])
 
 
 def test_the_corpus_of_another_run_is_refused(runs, at):
@@ -430,7 +430,7 @@ def test_the_corpus_of_another_run_is_refused(runs, at):
 
 
 def test_json_and_csv_have_all_neighbors(saved):
-    words = ("differ", *saved, "-k", 2, "--resamples", 0, "--words", "x")
+    words = ("differ", *saved, "-k", 2, "--permutations", 0, "--words", "x")
     document = json.loads(output(*words, "--json"))
     assert (document["a"], document["k"]) == (str(saved[0]), 2)
     [row] = csv.DictReader(io.StringIO(output(*words, "--csv")))

@@ -47,7 +47,7 @@ def skipgram(corpus, tmp_path_factory):
 
 
 def test_contexts_of_counts_explain_all_of_the_cosine_of_untruncated_vectors(corpus, svd):
-    found = why_near(svd, "sea", "ship", corpus=corpus, contexts=EVERY)
+    found = why_near(svd, "sea", "ship", corpus=corpus, top=EVERY)
     assert found.by_contexts == pytest.approx(found.cosine, abs=1e-5)
     assert sum(each.share for each in found.contexts) == pytest.approx(1)
     shares = [each.share for each in found.contexts]
@@ -71,7 +71,7 @@ def test_a_corpus_that_is_damaged_is_refused(corpus, svd, tmp_path):
 
 def test_contexts_that_both_words_predict_are_those_of_the_context_table(skipgram):
     vectors = WordVectors.open(skipgram)
-    found = why_near(skipgram, "sea", "ship", contexts=EVERY)
+    found = why_near(skipgram, "sea", "ship", top=EVERY)
 
     a, b = (np.maximum(np.array(vectors.contexts) @ vectors[word], 0) for word in found.words)
     products = a * b / np.linalg.norm(a) / np.linalg.norm(b)
@@ -94,7 +94,7 @@ def test_pieces_that_a_masked_lm_finds_likely_for_both_words_overlap(tmp_path):
     corpus = open_or_build(tmp_path / "text.txt")
     encoder = open_encoder(run)
 
-    found = why_near(run, "queen", "sawmill", corpus=corpus, contexts=EVERY)
+    found = why_near(run, "queen", "sawmill", corpus=corpus, top=EVERY)
 
     likely = []
     for texts in (
@@ -129,14 +129,14 @@ def test_runs_on_samples_are_explained_by_the_sample(corpus, tmp_path):
     sample = corpus.sample(600)
     train_svd(sample, SvdConfig(dim=5, singular_power=1, min_count=2), tmp_path / "run")
     for given in (None, corpus):
-        found = why_near(tmp_path / "run", "sea", "ship", corpus=given, contexts=EVERY)
+        found = why_near(tmp_path / "run", "sea", "ship", corpus=given, top=EVERY)
         assert found.contexts
         assert any(any(each.lines) for each in found.contexts)
 
 
 def test_sentences_have_the_word_and_the_context_near_it(corpus, svd):
     found, every, default = (
-        explainer.why("sea", "ship", contexts=EVERY)
+        explainer.why("sea", "ship", top=EVERY)
         for explainer in (
             Explainer(svd, corpus, tried=1), Explainer(svd, corpus, tried=10**6),
             Explainer(svd, corpus),
@@ -180,8 +180,8 @@ def test_bad_input_is_refused_with_the_remedy(corpus, svd, skipgram, tmp_path):
             why_near(run, "sea", "ship", corpus=given)
     with pytest.raises(UnknownWordError, match="no vector for 'whale'"):
         why_near(skipgram, "sea", "whale")
-    with pytest.raises(SettingError, match="`contexts` must be at least 1"):
-        why_near(skipgram, "sea", "ship", contexts=0)
+    with pytest.raises(SettingError, match="`top` must be at least 1"):
+        why_near(skipgram, "sea", "ship", top=0)
 
 
 def test_the_command_prints_a_table_with_sentences_and_json(corpus, svd):

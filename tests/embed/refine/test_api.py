@@ -33,10 +33,10 @@ def refined_space(vectors, **options):
 def test_all_steps_are_the_single_ones_in_their_order(tmp_path):
     lists = tmp_path / "related.txt"
     lists.write_text("w1 w2 w3\n")
-    config = RefineConfig(unit=True, center=True, remove_top=1, dim=4, whiten=True)
+    config = RefineConfig(normalize=True, center=True, remove_top=1, dim=4, whiten=True)
     whole = refine_vectors(space(), config, related=lists)
-    step = refine_vectors(refined_space(space(), unit=True), related=lists)
-    for options in ({"remove_top": 1}, {"dim": 4}, {"whiten": True}, {"unit": True}):
+    step = refine_vectors(refined_space(space(), normalize=True), related=lists)
+    for options in ({"remove_top": 1}, {"dim": 4}, {"whiten": True}, {"normalize": True}):
         step = refined_space(step, **options)
     # cosines: signs of components may differ
     np.testing.assert_allclose(
@@ -44,8 +44,8 @@ def test_all_steps_are_the_single_ones_in_their_order(tmp_path):
     )
 
 
-def test_unit_is_done_before_and_after_the_other_steps():
-    made = refined(space(), unit=True, center=True)
+def test_vectors_are_normalized_before_and_after_the_other_steps():
+    made = refined(space(), normalize=True, center=True)
     lengths = np.linalg.norm(ROWS, axis=1, keepdims=True)
     units = np.divide(ROWS, lengths, where=lengths > 0, out=np.zeros_like(ROWS))
     some = lengths[:, 0] > 0
@@ -114,7 +114,7 @@ INFINITE[3, 2] = np.inf
         (
             space(), {},
             ("no step to refine by; pass `related`, `center`, `remove_top`, `dim`, `whiten` or "
-            "`unit`"),
+            "`normalize`"),
         ),
         (
             space(scipy.sparse.csr_matrix(ROWS)), {"center": True},
@@ -133,10 +133,10 @@ INFINITE[3, 2] = np.inf
             "`dim=5` is more than the 4 dimensions that space has left; pass `dim=4` or less",
         ),
         (
-            space(INFINITE), {"unit": True},
+            space(INFINITE), {"normalize": True},
             "space: the vector of 'w3' holds NaN or infinity; train the run again",
         ),
-        (space(ROWS * 0), {"unit": True}, "space: has only vectors that are zero"),
+        (space(ROWS * 0), {"normalize": True}, "space: has only vectors that are zero"),
         (
             space(FLAT), {"remove_top": 1, "center": True},
             ("`remove_top=1` leaves nothing of space, which has 1 component with variance; pass "

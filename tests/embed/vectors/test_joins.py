@@ -35,7 +35,7 @@ def few(form):
     [
         lambda a, b: align_vectors(a, b, AlignConfig(held_out=0)),
         lambda a, b: word_changes(a, b),
-        lambda a, b: differ(a, b, k=1, resamples=0),
+        lambda a, b: differ(a, b, k=1, permutations=0),
     ],
     ids=["align", "change", "differ"],
 )

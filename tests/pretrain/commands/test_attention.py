@@ -96,7 +96,7 @@ def test_hand_worked_weights_make_the_table_and_the_json():
         (["cat", "--layer", "3"], "--layer 3: the encoder has layers 0 to 2"),
         (["caf\udce9"], r"'caf\udce9' is not UTF-8; pass UTF-8"),
         (["cat", "--head", "-1"], "--head -1: the encoder has heads 0 to 3"),
-        (["cat", "--out", "cat.pdf"], "--out cat.pdf: must end in .png or .svg"),
+        (["cat", "--plot", "cat.pdf"], "--plot cat.pdf: must end in .png or .svg"),
     ],
 )
 def test_errors_are_one_line(run, arguments, message):
@@ -128,7 +128,7 @@ def test_an_existing_picture_is_refused_before_the_run_is_read(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
     out.write_text("mine")
-    assert refusal("attention", tmp_path / "none", "cat", "--out", out) == (
+    assert refusal("attention", tmp_path / "none", "cat", "--plot", out) == (
         f"{out}: already exists; choose another OUT or pass --force"
     )
 
@@ -138,7 +138,7 @@ def test_the_svg_holds_every_square_and_every_piece_as_text(run, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "cat.svg"
     out.write_text("old")
-    result = command("attention", run, SENTENCE, "--out", out, "--force")
+    result = command("attention", run, SENTENCE, "--plot", out, "--force")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"{out}: 3 layers x 4 heads\n"
     root = ElementTree.parse(out).getroot()

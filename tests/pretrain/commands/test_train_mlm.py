@@ -105,8 +105,7 @@ def test_every_option_reaches_the_config_and_the_run(corpus, tmp_path):
         "mask_rate": "0.3:0.15", "masking": "span", "seed": 7, "steps": 8, "optimizer": "adamw",
         "init": "none", "max_vocabulary": 20,
     }  # fmt: skip
-    named = {**given, "preset": "tiny", "dim": 16, "heads": 2}
-    result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(named))
+    result = invoke("train-mlm", corpus.path, "--out", tmp_path / "run", *as_words(given))
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "run" / "config.json").read_text())
     assert take(MlmConfig, stored) == MlmConfig(**given)
