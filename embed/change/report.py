@@ -62,6 +62,7 @@ def _result(changes: WordChanges) -> dict[str, Any]:
     table, n = changes.table, len(changes.table)
     sure = n if table.q is None else int((table.q <= SURE).sum())
     return {
+        "texts": " and ".join(corpus.path.name for corpus in changes.periods.corpora),
         "tested": n, "sure": None if table.q is None else sure, "alpha": SURE,
         "first": table.words[: min(sure, _NAMED)], "within": " and ".join(changes.periods.within),
     }  # fmt: skip

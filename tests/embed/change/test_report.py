@@ -34,6 +34,8 @@ def test_the_page_has_numbers_neighbors_and_sentences(found, tmp_path):
     shown = found.describe(["w3", "w5"], k=3, lines=2)
     page = write_change_report(found, shown, tmp_path / "page.html").read_text()
     assert ODD not in page
+    assert "<title>How words change in c: 1900, 1901, &lt;script&gt;" in page
+    assert "<h1>How words change in <bdi>c</bdi></h1>" in page
     assert "&lt;script&gt;a()&lt;/script&gt;&amp;" in page
     assert "9 words with at least 10 tokens in every period" in page
     for word in shown:

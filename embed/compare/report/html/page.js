@@ -103,9 +103,10 @@ function inOrder(a, b, sign) {
   }
   if (box) {
     const words = [...document.querySelectorAll(".word")];
-    const open = words.map((word) => word.firstElementChild.open);
+    let open = null; // what the reader had open before the search
     box.addEventListener("input", () => {
       const text = query();
+      open ??= words.map((word) => word.firstElementChild.open);
       let own = 0;
       let among = 0;
       words.forEach((word, index) => {
@@ -123,6 +124,7 @@ function inOrder(a, b, sign) {
         own += hit;
         among += near && !hit;
       });
+      if (text === "") open = null;
       light(matching);
       document.getElementById("found").textContent =
         text === ""

@@ -83,6 +83,11 @@ metric.value = "pearson";
 metric.dispatchEvent(new Event("change"));
 found.none = visible(table);
 found.looked = [type("APPLE"), type("queen"), type("zebra"), type("")];
+const words = [...page.querySelectorAll(".word")];
+const lefts = () => words.map((word) => word.getBoundingClientRect().left);
+const placed = lefts();
+words[0].firstElementChild.open = false;
+found.closed = [type("apple").open, type("").open, String(placed) === String(lefts())];
 found.focusable = page.querySelector(".skip").tabIndex === 0;
 """
 
@@ -171,6 +176,10 @@ def test_search_finds_words_neighbors_and_map_labels(found):
         "open": ["king", "apple"],
         "lit": [],
     }
+
+
+def test_a_word_that_was_closed_stays_closed_after_a_search_and_in_its_place(found):
+    assert found["closed"] == [["apple"], ["apple"], True]
 
 
 def test_the_skip_link_can_be_reached_by_keyboard(found):

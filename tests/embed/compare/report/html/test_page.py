@@ -194,11 +194,19 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     first = page[page.index('id="summary"') : page.index('id="neighbors"')]
     shown = text_in(first)
 
+    assert "<title>Comparison on a.txt and 8 more: svd, sg</title>" in page
+    assert "<h1>Comparison of word vectors of <bdi>a.txt and 8 more</bdi></h1>" in page
     assert "a.txt, &lt;b&gt; and 7 more , 9,876 tokens in 1 document to learn from" in shown
     assert "svd SVD of co-occurrence counts, 300 dimensions" in shown
     assert "sg skip-gram, 300 dimensions" in shown
     assert all(f"<dd>{sentence}</dd>" in first for sentence in document["summary"])
     assert "out/svd: ws353 is broken" in shown  # what failed
+
+    for run in document["runs"][:2]:
+        del run["text"]["sources"]  # as in published runs
+    page = make_page(document, all_parts())
+    assert "<h1>Comparison of word vectors</h1>" in page
+    assert "9 sources , 9,876 tokens" in text_in(page)
 
 
 def test_metrics_are_explained_where_they_stand():
