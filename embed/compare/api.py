@@ -321,7 +321,11 @@ def compare(
         started = now()
         held_out = list(held_out_losses(opened.paths, opened.groups))
         comparison = compare_opened(opened, tasks, config)
-    document = to_json(comparison, config, opened.about)
+    about = {
+        name: {**facts, "dim": opened.vectors[name].matrix.shape[1]}
+        for name, facts in opened.about.items()
+    }
+    document = to_json(comparison, config, about)
     if held_out:
         document["held_out"] = [held_out_json(rows) for rows in held_out]
     document["summary"] = summarize(document)

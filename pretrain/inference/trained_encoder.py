@@ -90,8 +90,8 @@ class TrainedEncoder(PieceEncoder, AttentionReader):
     def __repr__(self) -> str:
         n_pieces = len(self.pieces)
         return (
-            f"<{type(self).__name__} {self.name}: {self.n_layers} layers, {self.dim} dimensions, "
-            f"{n_pieces:,} pieces>"
+            f"<{type(self).__name__} {self.name}: {self.n_layers} layers, states of {self.dim} "
+            f"dimensions, {n_pieces:,} pieces>"
         )
 
     @property

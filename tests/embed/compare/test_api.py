@@ -106,7 +106,7 @@ def test_vectors_in_memory_are_compared_as_their_run_is(compared, tmp_path, caps
         "one-hot": kept["one-hot"], "random": kept["random"],
     }  # fmt: skip
     assert again.document["runs"][0] == {
-        "run": "first", "method": "in memory", "fingerprint": None,
+        "run": "first", "method": "in memory", "fingerprint": None, "dim": a.dim,
     }  # fmt: skip
     again.write_report(tmp_path / "page.html")
     stored = json.loads((again.store(tmp_path / "kept") / "provenance.json").read_text())

@@ -36,7 +36,7 @@ def summary_view(document: Mapping[str, Any], facts: Mapping[str, RunFacts]) -> 
             {
                 "run": row,
                 "method": _method(about[run]["method"], facts.get(run)),
-                "dim": facts[run].config.get("dim") if run in facts else None,
+                "dim": about[run].get("dim"),
             }
             for row, run in given.items()
         ],

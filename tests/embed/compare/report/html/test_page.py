@@ -188,6 +188,7 @@ def test_the_page_is_in_english_with_one_title_and_headings_in_order(read):
 def test_the_page_begins_with_the_text_the_methods_and_the_result():
     document = small_document()
     for run in document["runs"][:2]:
+        run["dim"] = 228
         run["text"] = {"sources": ["a.txt", "<b>"], "n_sources": 9, "tokens": 9_876, "documents": 1}
     document["summary"] = ["No significant difference between svd and sg.", "More."]
     page = make_page(document, all_parts())
@@ -197,8 +198,8 @@ def test_the_page_begins_with_the_text_the_methods_and_the_result():
     assert "<title>Comparison on a.txt and 8 more: svd, sg</title>" in page
     assert "<h1>Comparison of word vectors of <bdi>a.txt and 8 more</bdi></h1>" in page
     assert "a.txt, &lt;b&gt; and 7 more , 9,876 tokens in 1 document to learn from" in shown
-    assert "svd SVD of co-occurrence counts, 300 dimensions" in shown
-    assert "sg skip-gram, 300 dimensions" in shown
+    assert "svd SVD of co-occurrence counts, 228 dimensions" in shown
+    assert "sg skip-gram, 228 dimensions" in shown
     assert all(f"<dd>{sentence}</dd>" in first for sentence in document["summary"])
     assert "out/svd: ws353 is broken" in shown  # what failed
 
