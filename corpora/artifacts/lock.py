@@ -31,7 +31,7 @@ def locked(path: Path, busy: Exception | None = None, waiting: str = "") -> Iter
     except OSError as error:
         if not os.path.lexists(path):
             raise
-        raise ArtifactError(f"{path}: is no lock file that can be written; remove it") from error
+        raise ArtifactError(f"{path}: cannot be written as a lock file; remove it") from error
     try:
         yield
     finally:

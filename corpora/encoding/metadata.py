@@ -88,7 +88,7 @@ def _sheet_rows(path: Path) -> list[Sequence[Any]]:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             return list(book.worksheets[0].iter_rows(values_only=True))
     except Exception as error:  # noqa: BLE001 - of many kinds, for a damaged file or another ZIP
-        raise SourceError(f"{path}: is no XLSX file ({error}); save it as CSV") from None
+        raise SourceError(f"{path}: not a readable XLSX file ({error}); save it as CSV") from None
 
 
 def _as_text(cell: Any) -> str:

@@ -42,7 +42,7 @@ class PhraseOptions:
         None, "Scores above this make a phrase (default: 10 for ratio, 0.5 for npmi)."
     )
     phrase_min_count: int = rare_setting(
-        5, "Pairs with fewer occurrences are no phrases; ratio also subtracts it.", at_least=1
+        5, "Pairs with fewer occurrences are not joined; ratio also subtracts it.", at_least=1
     )
     phrase_passes: int = rare_setting(
         1, "2 also joins phrases with their neighbors: new_york_city.", at_least=1

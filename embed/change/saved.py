@@ -31,7 +31,7 @@ def open_changes(path: Path) -> WordChanges:
     verify(path)
     run = Run.open(path)
     if run.method != METHOD:
-        raise ArtifactError(f"{path}: is no run of change")
+        raise ArtifactError(f"{path}: not a run of change")
     options = run.options
     names: list[str] = options["periods"]
     table = _read_table(path / CHANGE, names)

@@ -127,7 +127,7 @@ class SentenceVectors:
             raise ArtifactError(f"{file}: is damaged or of other vectors; delete it")
         remedy = "pass `fit=True` to learn from FILE what lines have in common"
         if file is None:
-            raise ArtifactError(f"{vectors.name}: is no run with a corpus; {remedy}")
+            raise ArtifactError(f"{vectors.name}: not a run with a corpus; {remedy}")
         corpus = Run.open(file.parent).corpus(remedy=remedy)
         learned = learn(vectors, sentences_of(corpus), str(corpus.path), mapped)
         with contextlib.suppress(OSError, ArtifactError):  # else learned each time, in seconds

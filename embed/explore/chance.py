@@ -116,8 +116,8 @@ def _require(recipe: _Recipe, n_documents: int) -> None:
     """Raise if there are hardly different ways to deal out the documents."""
     if n_documents < _FEWEST:
         raise FirthError(
-            f"{recipe.corpus.path}: parts of {n_documents} documents are too small to measure "
-            f"chance, which needs {_FEWEST}; build it with more, shorter documents"
+            f"{recipe.corpus.path}: chance needs parts of {_FEWEST} documents or more, and these "
+            f"have {n_documents}; build it with more, shorter documents"
         )
 
 

@@ -21,7 +21,10 @@ from firth.corpora.reading.text_blocks import (
 )
 from firth.corpora.reading.wiki.namespaces import NAMES
 
-_HEADER = re.compile(rb'(?m:^)<doc (id="[^\n]*)>[ \t]*(?:\n|\Z)')
+# Attributes, which may hold ">, end with the line, or at the first "> where text follows.
+_HEADER = re.compile(
+    rb'(?m:^)<doc (id="(?:[^\n]*"(?=>[ \t]*(?:\n|\Z))|[^\n]*?"(?=>)))>(?:[ \t]*(?:\n|\Z))?'
+)
 _BETWEEN = re.compile(r'"\s+(?=\w+=")')  # attributes, whose values may have quotes
 _DOCUMENT_END = b"</doc>"
 # A marker line after each document, so that all documents can be cleaned in one call.

@@ -85,5 +85,5 @@ def test_a_file_of_the_user_is_kept_and_what_is_no_file_is_refused(tmp_path):
     with pytest.raises(ArtifactError) as refused, locked(tmp_path / "folder.lock"):
         pass
     assert str(refused.value) == (
-        f"{tmp_path / 'folder.lock'}: is no lock file that can be written; remove it"
+        f"{tmp_path / 'folder.lock'}: cannot be written as a lock file; remove it"
     )

@@ -232,7 +232,7 @@ def test_fitting_replaces_what_the_run_keeps(run, text, tmp_path):
 
 
 def test_without_a_corpus_the_remedy_is_to_fit(text, tmp_path):
-    with pytest.raises(ArtifactError, match="run: is no run with a corpus; pass `fit=True`"):
+    with pytest.raises(ArtifactError, match="run: not a run with a corpus; pass `fit=True`"):
         encode_lines(vectors(), text, tmp_path / "out.npz")
 
 

@@ -348,7 +348,7 @@ def test_few_documents_are_too_few_for_chance(tmp_path):
     corpus = firth.build_corpus(text, tmp_path / "corpus", read=read, options=built)
     a, b = (train_svd(corpus, settings(seed=n), tmp_path / str(n)) for n in (1, 2))
     assert differ(a, b, k=8, corpora=[corpus.path]).no_chance == (
-        f"{corpus.path}: parts of 3 documents are too small to measure chance, which needs 10; "
+        f"{corpus.path}: chance needs parts of 10 documents or more, and these have 3; "
         "build it with more, shorter documents"
     )
 

@@ -81,6 +81,19 @@ def test_an_unclosed_document_is_kept(write, read_all):
         )
 
 
+def test_text_may_stand_on_the_line_of_its_tag(write, read_all):
+    lines = [
+        '<doc id="1" title="Sea">The <b>sea</b>.</doc>', '<doc id="2" title="a ">b">', "Ship.",
+        "</doc>", '<doc id="3" title="Bay">A bay.', "More.</doc>",
+    ]  # fmt: skip
+    write("AA", "\n".join(lines) + "\n")
+    for block_bytes in (1, 1 << 20):
+        reading = read_all("AA", block_bytes=block_bytes)
+        assert reading.texts == ["The sea.\n", "Ship.\n", "A bay.\nMore.\n"]
+        titles = [document.fields["title"] for document in reading.documents]
+        assert titles == ["Sea", 'a ">b', "Bay"]
+
+
 @pytest.mark.parametrize("block_bytes", [1, 300, 1 << 20])
 def test_a_dump_yields_its_articles(block_bytes, write, read_all):
     write(
