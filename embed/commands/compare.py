@@ -107,8 +107,7 @@ def command(
     RUN is a run, a vectors file, or a Hugging Face folder. FILE is an evaluation
     set, whose kind is recognized from its content, or named, as by --change FILE.
     Several files of one set are joined by commas. Without any set: WS-353,
-    SimLex-999 and the Google analogies, or only --intrinsic. With --report, a
-    curve.json of learning-curve is shown, too.
+    SimLex-999 and the Google analogies, or only --intrinsic.
 
     All runs are scored on the items that all of them cover, with a 95 % interval
     (bootstrap over items), and also on all the items that each covers itself.
@@ -131,22 +130,17 @@ def command(
     from firth.corpora.common.reporting import note
     from firth.embed.compare.api import compare
     from firth.embed.compare.datasets.categories import read_groups
-    from firth.embed.compare.report.contents import curves_among, read_curve
     from firth.embed.compare.report.csv_table import write_csv
     from firth.embed.compare.report.examples import check_brackets
     from firth.embed.compare.scoring.sets import split_arguments
 
-    curves, others = curves_among(arguments)
-    runs, sets = split_arguments(others)
+    runs, sets = split_arguments(arguments)
     config = take(CompareConfig, options | {"sets": taken_sets(sets, options)})
-    if curves and report is None:
-        raise click.UsageError("a curve.json requires --report")
     check_brackets(examples)
     asked = dict(read_groups(file)) if file else dict.fromkeys(split_list(words))
-    _refuse_places([*runs, *curves], config, plot, report, out, force)
-    shown = read_curve(curves[0]) if curves else None
+    _refuse_places(runs, config, plot, report, out, force)
     compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
-    write_report = partial(compared.write_report, words=asked, examples=examples, curve=shown)
+    write_report = partial(compared.write_report, words=asked, examples=examples)
     writes = ((out, compared.store), (plot, compared.draw), (report, write_report))
     failures = [as_command_line(failure) for failure in compared.failures]
     if failures:
@@ -172,7 +166,7 @@ def command(
 
 
 def _refuse_places(
-    others: Sequence[str | Path],
+    runs: Sequence[str],
     config: CompareConfig,
     plot: Path | None,
     report: Path | None,
@@ -193,7 +187,7 @@ def _refuse_places(
     for file in files:
         refuse_overwrite(file, force)
     sets = (f for kind, named in named_sets(config, []) for f in task_class(kind).files(named))
-    read = [*map(Path, others), *sets]
+    read = [*map(Path, runs), *sets]
     for number, file in enumerate(files):
         if file.resolve() in {each.resolve() for each in (*read, *files[:number])}:
             raise SettingError(f"{file}: also an input or another output; choose another file")

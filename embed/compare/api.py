@@ -151,7 +151,6 @@ class Compared:
         *,
         words: Sequence[str] | Mapping[str, str | None] = (),
         examples: Sequence[str] = (),
-        curve: Mapping[str, Any] | None = None,
         force: bool = False,
     ) -> None:
         """Write an HTML page: scores, word maps and neighbors side by side, settings.
@@ -167,8 +166,6 @@ class Compared:
         examples : sequence of str
             Sentences for encoders, with words in [brackets]; by default
             :data:`~firth.embed.compare.config.EXAMPLE`.
-        curve : mapping, optional
-            A learning curve to show, from :func:`~firth.embed.compare.report.contents.read_curve`.
         force : bool
             Overwrite the file.
 
@@ -193,7 +190,6 @@ class Compared:
             neighbors=find_neighbors(runs, [*shown, *marked], resampled=shown if words else ()),
             unknown=unknown,
             facts=read_facts({run: paths[run] for run in runs if run in paths}),
-            curve=curve,
             attention=attention,
             contexts=contexts,
         )

@@ -1,4 +1,4 @@
-"""Contents of a report beside scores: words, maps, neighbors, settings, curves."""
+"""Contents of a report beside scores: words, maps, neighbors, settings."""
 
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.artifact import read_json
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.curves.learning_curve import CURVE
 from firth.embed.compare.intrinsic.shared_words import shared_words
 from firth.embed.contextual.in_context import ContextAnswer
 from firth.embed.protocols import StaticVectors
@@ -62,7 +60,6 @@ class ReportParts:
     neighbors: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     unknown: Sequence[str] = ()  # asked for, but in no run
     facts: Mapping[str, RunFacts] = field(default_factory=dict)
-    curve: Mapping[str, Any] | None = None  # document of a learning curve, from ``curve.json``
     # run with an encoder -> attention over each sentence
     attention: Mapping[str, Sequence[Attention | str]] = field(default_factory=dict)
     # run with an encoder -> neighbors of marked words in their sentences
@@ -205,18 +202,3 @@ def has_direction(vectors: StaticVectors, word: str) -> bool:
     return vector is not None and bool(np.isfinite(vector).all() and np.any(vector))
 
 
-def curves_among(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
-    """Divide arguments into learning curves and others."""
-    curves = [Path(each) for each in arguments if Path(each).name == CURVE]
-    return curves, [each for each in arguments if Path(each) not in curves]
-
-
-def read_curve(path: Path) -> Mapping[str, Any]:
-    """Read a learning curve; raise ArtifactError if the file is not one."""
-    found = read_json(path)
-    kinds = {"corpus": str, "methods": list, "sizes": list, "results": list}
-    if not isinstance(found, dict) or not all(
-        isinstance(found.get(name), kind) and found[name] for name, kind in kinds.items()
-    ):
-        raise ArtifactError(f"{path}: not a curve.json of a learning curve; pass one")
-    return found

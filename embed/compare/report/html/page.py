@@ -14,7 +14,6 @@ from firth.embed.compare.inputs.baselines import ONE_HOT, RANDOM
 from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.document import rows_of
 from firth.embed.compare.report.html.attention import attention_view
-from firth.embed.compare.report.html.curves import curve_view
 from firth.embed.compare.report.html.filters import FILTERS
 from firth.embed.compare.report.html.run_settings import settings_view
 from firth.embed.compare.report.html.scale import colors_of
@@ -94,7 +93,6 @@ def _views(document: Mapping[str, Any], parts: ReportParts) -> dict[str, Any]:
         "contexts": parts.contexts and context_view(parts.contexts, parts.neighbors),
         "attention": attention_view(parts.attention),
         **scores,
-        "curves": parts.curve and curve_view(parts.curve),
         "compared": compared,
         "settings": parts.facts and settings_view(parts.facts),
         "reading": {"alpha": ALPHA},

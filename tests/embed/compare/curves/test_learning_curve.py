@@ -23,9 +23,7 @@ from firth.embed.compare.curves.learning_curve import CurveConfig, take_samples
 from firth.embed.compare.curves.picture import draw_curve
 from firth.embed.compare.curves.runs import check_points, lay_out, methods_of
 from firth.embed.compare.curves.table import by_point, print_curve
-from firth.embed.compare.report.contents import ReportParts
 from firth.embed.compare.report.document import group_results
-from firth.embed.compare.report.html.page import make_page
 from firth.embed.registry import METHODS
 from firth.embed.runs.run import trained
 from firth.embed.vectors.word_vectors import WordVectors
@@ -417,13 +415,6 @@ def test_the_document_describes_every_method_and_size(corpus, document):
     assert first["documents"] == sample.training_documents
     assert first["types"] == len(sample.view().words)
     assert first["run"].endswith("/this-300")
-
-
-def test_the_report_page_marks_scores_on_few_items(document):
-    page = make_page({"runs": [], "results": [], "pairs": []}, ReportParts(curve=document))
-    defined = [r for r in document["results"] if r["score"] is not None and r["tokens"]]
-    n_shared = sum(result["shared_items"] for result in defined)
-    assert page.count(" few items</small>") == n_shared == len(defined) // 2 > 0
 
 
 def test_shared_items_are_those_of_the_smallest_sample(corpus, document):

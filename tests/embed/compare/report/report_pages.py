@@ -81,19 +81,6 @@ def all_parts(svd="out/svd", sg="out/sg", word="king"):
     found = WordMap(words, ("people", "people", word, word), places, (0.4, 0.2))
     near = [Neighbor("queen", 0.7), Neighbor(word, 0.5)]
     weights = np.array([[[[0.9, 0.1], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]]]], np.float32)
-    curve = {
-        "corpus": word,
-        "methods": [word, "svd"],
-        "sizes": [1_000, 4_000],
-        "results": [
-            {"run": f"{method} {tokens}", "method": method, "tokens": tokens,
-             "task": "similarity", "dataset": word,
-             "metric": "spearman", "score": 0.2, "low": 0.1, "high": 0.3, "items_used": 9,
-             "items_total": 10, "shared_items": shared}
-            for shared in (True, False)
-            for method, tokens in ((word, 1_000), (word, 4_000), ("svd", 4_000), ("random", None))
-        ],
-    }  # fmt: skip
     return ReportParts(
         config=CompareConfig(),
         maps={svd: found, sg: f"no map of {word}"},
@@ -102,7 +89,6 @@ def all_parts(svd="out/svd", sg="out/sg", word="king"):
             svd: RunFacts({"method": "svd", "dim": 300, word: word}, {"command": ["a", word]}),
             sg: RunFacts({"method": "sg", "dim": 300, "text": {"case": True}}, {}),
         },
-        curve=curve,
         attention={sg: [Attention(word, (word, "[SEP]"), (1,), weights)], svd: [f"no {word}"]},
         contexts={sg: [ContextAnswer(f"the [{word}] of", word, near)], svd: [f"no {word}"]},
     )

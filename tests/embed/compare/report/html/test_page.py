@@ -143,7 +143,7 @@ def test_links_point_into_the_page_and_ids_are_unique(read):
     named = [attrs["href"][1:] for attrs in read.all("a")]
     named += [attrs["for"] for attrs in read.all("label")]
     named += [attrs["aria-labelledby"] for attrs in read.all("section")]
-    assert len(named) == 13 + 1 + 1 + 13  # contents, skip link, search box, sections
+    assert len(named) == 12 + 1 + 1 + 12  # contents, skip link, search box, sections
     assert set(named) <= set(names)
 
 
@@ -178,7 +178,7 @@ def test_a_report_replaces_a_file_only_with_force(tmp_path):
 def test_the_page_is_in_english_with_one_title_and_headings_in_order(read):
     assert read.all("html") == [{"lang": "en"}]
     headings = [tag for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
-    assert headings == ["h1"] + ["h2"] * 13
+    assert headings == ["h1"] + ["h2"] * 12
     # the result, then the words, then the scores
     assert read.text_of("h2")[:3] == [
         "Text, methods, result", "Neighbors of words", "Maps of words",
@@ -574,16 +574,6 @@ def test_attention_has_a_table(page):
     # means of both heads: king 0.7 on itself, [SEP] 0.625 on itself
     assert "<bdi>king</bdi></th><td><bdi>king</bdi><small> 0.70</small></td>" in table
     assert "<bdi>[SEP]</bdi></th><td><bdi>[SEP]</bdi><small> 0.62</small></td>" in table
-
-
-def test_curves_have_a_point_for_each_score_and_their_numbers_in_a_table(page):
-    part = on_one_line(page[page.index('id="curves"') : page.index('id="compared"')])
-    assert len(re.findall(r"<circle [^>]*r=\"3\"", part)) == 3
-    rows = [re.sub("<[^>]+>", "|", row) for row in re.findall("<tr>.*?</tr>", part)]
-    assert [re.sub(r"\|+", "|", row) for row in rows[1:]] == [
-        "|1,000|0.200| 0.100 to 0.300|–|",
-        "|4,000|0.200| 0.100 to 0.300|0.200| 0.100 to 0.300|",
-    ]
 
 
 def luminance(color):
