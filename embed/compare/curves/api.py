@@ -19,7 +19,6 @@ from firth.embed.compare.curves.runs import (
     check_points,
     lay_out,
     methods_of,
-    record_runs,
     train_points,
 )
 from firth.embed.compare.curves.table import html_curve, print_curve
@@ -165,7 +164,6 @@ def make_curve(
     samples = take_samples(corpus, sizes, config.seed)
     points = lay_out(methods, samples, out)
     check_points(points, out)
-    record_runs(points, out)
     warn_of_language({str(corpus.path): frequent_words(corpus)}, tasks)
     trained, failures = train_points(points)
     if not trained:

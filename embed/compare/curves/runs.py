@@ -1,4 +1,4 @@
-"""The runs of a learning curve: check existing ones, record and train the missing ones."""
+"""The runs of a learning curve: check existing ones, train the missing ones."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,21 +10,17 @@ from firth.corpora.artifacts.artifact import (
     CHECKSUMS,
     MAKER,
     artifact_paths,
-    read_json,
     unfinished_maker,
     verify,
-    write_json,
 )
-from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, FirthError
 from firth.corpora.common.options import take
 from firth.corpora.common.reporting import note
-from firth.embed.compare.curves.learning_curve import CURVE, CurveConfig, NestedSample
+from firth.embed.compare.curves.learning_curve import CurveConfig, NestedSample
 from firth.embed.registry import find_method
 from firth.embed.runs.run import trained
 from firth.embed.runs.seeds import check_can_start
 
-RECORDS = "runs.json"
 _ELSEWHERE = "move it or choose another `out`"
 
 
@@ -69,20 +65,8 @@ def check_points(points: Sequence[Point], out: Path) -> None:
     """Raise ArtifactError if anything in ``out`` blocks a run, or was made otherwise."""
     if (out / CHECKSUMS).exists() or (out.exists() and not out.is_dir()):
         raise ArtifactError(f"{out}: not a folder for the runs of a curve; choose another `out`")
-    for path in (out / CURVE, out / RECORDS):
-        if path.exists() and not path.is_file():
-            raise ArtifactError(f"{path}: not a file, but a curve writes one there; {_ELSEWHERE}")
-    records = _read_records(out)
     for point in points:
-        check = _check_run if point.run.exists() else _check_unfinished
-        check(point, records.get(point.run.name), _record(point))
-
-
-def record_runs(points: Sequence[Point], out: Path) -> None:
-    """Add the runs to be made to ``runs.json``, which keeps those of earlier commands."""
-    out.mkdir(parents=True, exist_ok=True)
-    records = _read_records(out) | {point.run.name: _record(point) for point in points}
-    write_whole(out / RECORDS, lambda path: write_json(path, records))
+        (_check_run if point.run.exists() else _check_unfinished)(point)
 
 
 def train_points(points: Sequence[Point]) -> tuple[list[Point], list[str]]:
@@ -113,63 +97,35 @@ def _defaults(method: str, seed: int) -> Any:
     return take(find_method(method).config_class(), {"seed": seed})
 
 
-def _record(point: Point) -> dict[str, Any]:
-    """Return the record of a run in ``runs.json``: method, corpus and options."""
-    config = asdict(_defaults(point.method, point.seed))
-    return {
-        "method": point.method,
-        "corpus": point.sampled.corpus.fingerprint,
-        "config": json.loads(json.dumps(config)),
-    }
-
-
-def _read_records(out: Path) -> dict[str, Any]:
-    """Return the records of earlier commands by run name."""
-    path = out / RECORDS
-    records = read_json(path) if path.exists() else {}
-    if not isinstance(records, dict) or not all(
-        isinstance(each, dict) and isinstance(each.get("config"), dict) for each in records.values()
-    ):
-        raise ArtifactError(f"{path}: is damaged; choose another `out`")
-    return records
-
-
-def _check_run(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
+def _check_run(point: Point) -> None:
     """Raise if an existing run is not the one that would be made now."""
     made = trained(point.run)
-    if known is None or made is None:
-        raise ArtifactError(f"{point.run}: was not made by learning-curve; {_ELSEWHERE}")
+    if made is None:
+        raise ArtifactError(f"{point.run}: not a run that was trained; {_ELSEWHERE}")
     settings = {"method": made.method, "corpus": made.corpus, "seed": made.seed, **made.options}
-    if differ := _differences(known, settings, wanted):
+    if differ := _differences(settings, point):
         raise ArtifactError(f"{point.run}: was made with a different {differ}; {_ELSEWHERE}")
     verify(point.run)
 
 
-def _check_unfinished(point: Point, known: Any, wanted: Mapping[str, Any]) -> None:
+def _check_unfinished(point: Point) -> None:
     """Raise if other settings left an unfinished run, or another process is training one."""
     partial, left = artifact_paths(point.run)[1], unfinished_maker(point.run)
-    if left is None and (partial / MAKER).exists():
-        raise ArtifactError(f"{partial / MAKER}: cannot be read; move {partial} away")
     if left is not None:
         settings = {**left, "method": str(left.get("command")).removeprefix("train-")}
-        if known is None:
-            raise ArtifactError(f"{partial}: was not started by learning-curve; {_ELSEWHERE}")
-        if differ := _differences(known, settings, wanted):
+        if differ := _differences(settings, point):
             raise ArtifactError(f"{partial}: was started with a different {differ}; {_ELSEWHERE}")
     if partial.exists():  # a partial run records its maker
         check_can_start(point.run, left or {}, resume=None if left is None else MAKER)
 
 
-def _differences(known: Any, settings: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Return the names of settings that differ from ``wanted`` in the record or in the run."""
-    plain, recorded = (
-        {"method": each.get("method"), "corpus": each.get("corpus"), **each["config"]}
-        for each in (wanted, known)
-    )
+def _differences(settings: Mapping[str, Any], point: Point) -> str:
+    """Return the names of settings of a run that differ from those of its point."""
+    options = json.loads(json.dumps(asdict(_defaults(point.method, point.seed))))
+    wanted = {"method": point.method, "corpus": point.sampled.corpus.fingerprint, **options}
     return ", ".join(
         name
-        for name, value in {**dict.fromkeys(recorded), **plain}.items()
-        if recorded.get(name) != value
+        for name, value in wanted.items()
         # None means that the method chooses; settings missing from a run change no vectors
-        or (value is not None and settings.get(name, value) != value)
+        if value is not None and settings.get(name, value) != value
     )

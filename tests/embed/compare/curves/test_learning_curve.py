@@ -198,13 +198,6 @@ def test_an_interrupted_curve_trains_only_what_is_missing(corpus, tmp_path, monk
     with pytest.raises(KeyboardInterrupt):
         curve_of(corpus, tmp_path)
     assert runs_in(tmp_path) == {"this-300", "that-300"}
-    first = json.loads((tmp_path / "runs.json").read_text())  # written before training
-    assert list(first) == [f"{name}-{n}" for n in ("300", "1K", "all") for name in ("this", "that")]
-    assert first["this-300"] == {
-        "method": "this",
-        "corpus": corpus.sample(300).fingerprint,
-        "config": {"seed": 1, "width": 6, "epochs": None},
-    }
 
     whole = curve_of(corpus, tmp_path)
     assert f"{tmp_path}/this-300: kept\n" in capsys.readouterr().err
@@ -220,9 +213,6 @@ def test_an_interrupted_curve_trains_only_what_is_missing(corpus, tmp_path, monk
     ]
     curve_of(corpus, tmp_path, sizes="300,2000")
     assert started[7:] == ["this-2K", "that-2K"]
-    later = json.loads((tmp_path / "runs.json").read_text())
-    assert later.keys() - first.keys() == {"this-2K", "that-2K"}
-    assert later.items() >= first.items()
 
 
 def test_a_failed_training_does_not_affect_others_but_an_unwritable_run_does(
@@ -283,13 +273,8 @@ def test_runs_with_different_options_seed_or_text_are_refused_first(
     assert said == f"{folder}/this-300: was made with a different {name}{END}"
 
 
-def test_a_run_that_the_curve_did_not_make_is_refused(corpus, tmp_path):
+def test_a_run_of_another_method_or_width_is_refused(corpus, tmp_path):
     points, run = points_of(corpus, tmp_path), tmp_path / "this-300"
-    # its epochs may be given or chosen by the method; its files do not record which
-    pretend(corpus.sample(300), Options(epochs=5), run)
-    assert refusal(points, tmp_path) == f"{run}: was not made by learning-curve{END}"
-    run.rename(tmp_path / "moved")
-
     curve_of(corpus, tmp_path, sizes="300")
     run.rename(tmp_path / "kept")
     (tmp_path / "that-300").rename(run)
@@ -356,14 +341,6 @@ def test_an_unfinished_run_in_use_or_without_a_maker_is_refused(corpus, stopped)
         assert refusal(points, folder) == (
             f"{stopped}: another process is writing it; wait for it or choose another `out`"
         )
-    records = (folder / "runs.json").read_text()
-    write_json(folder / "runs.json", {"this-300": json.loads(records)["this-300"]})
-    assert refusal(points, folder) == f"{stopped}: was not started by learning-curve{END}"
-    (folder / "runs.json").write_text(records)
-
-    (stopped / "maker.json").write_text('{"command": "tr')
-    said = refusal(points, folder)
-    assert said == f"{stopped}/maker.json: cannot be read; move {stopped} away"
     (stopped / "maker.json").unlink()
     assert refusal(points, folder) == (
         f"{stopped}: exists and is not a partial artifact; move it or choose another `out`"
@@ -375,21 +352,11 @@ def test_other_files_and_folders_in_the_way_are_refused_first(corpus, tmp_path):
     run, file = tmp_path / "this-1K", tmp_path / "file"
     run.mkdir()
     said = refusal(points_of(corpus, tmp_path), tmp_path)
-    assert said == f"{run}: was not made by learning-curve{END}"
+    assert said == f"{run}: not a run that was trained{END}"
     file.write_text("")
     for out in (corpus.path, file):
         said = f"{out}: not a folder for the runs of a curve; choose another `out`"
         assert refusal([], out) == said
-    records, curve = tmp_path / "runs.json", tmp_path / "curve.json"
-    for damaged in ("[]", '{"this-1K": 3}', '{"this-1K": {"config": []}}'):
-        records.write_text(damaged)
-        assert refusal([], tmp_path) == f"{records}: is damaged; choose another `out`"
-    records.unlink()
-    for path in (records, curve):
-        path.mkdir()
-        said = f"{path}: not a file, but a curve writes one there{END}"
-        assert refusal([], tmp_path) == said
-        path.rmdir()
 
 
 def test_the_document_describes_every_method_and_size(corpus, document):
