@@ -8,7 +8,7 @@ from firth.embed.compare.kinds import list_kinds
 # for words without a vector: skip their items, use a zero vector, or use the mean of all vectors
 UNKNOWN = ("skip", "zero", "mean")
 # settings without an option of a command
-PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "exclude", "replicates")
+PYTHON_ONLY = ("sets", "folds", "fine_labels", "left_to_right_in_words", "replicates")
 # default example sentence of the HTML page
 EXAMPLE = "I [saw] a man with a [saw]"
 
@@ -62,10 +62,6 @@ class CompareConfig:
         "answers there; 0 for all.",
         at_least=0,
         metavar="N",
-    )
-    exclude: bool = setting(
-        True,
-        "Exclude the words of an analogy question from its answers.",
     )
     sections: bool = setting(
         False,

@@ -36,7 +36,7 @@ compile = "off"
 
 [compare]
 sets = ["a.tsv", "b.tsv"]
-exclude = false
+sections = false
 """
 
 

@@ -43,7 +43,6 @@ class AnalogyTask(Task):
     dataset: str  # name of the set
     lines: Sequence[Question] | Sequence[Relation]  # the set
     restrict: int | None  # number of candidates, most frequent first; None for all
-    exclude: bool = True  # whether the words of a question are excluded as its answers
     sections: bool = False  # whether each section is scored as well
     key = "analogy"
     skill = "analogies"
@@ -60,8 +59,7 @@ class AnalogyTask(Task):
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "AnalogyTask":
         """Read a set of analogies of either form."""
-        options = config.candidates, config.exclude, config.sections
-        return cls(set_name(path), read_analogies(path), *options)
+        return cls(set_name(path), read_analogies(path), config.candidates, config.sections)
 
     @property
     def n_items(self) -> int:
@@ -108,7 +106,6 @@ class AnalogyTask(Task):
             asked,
             [answers[line] for line in other],
             limit,
-            exclude=self.exclude,
             composed=found.composed,
         )
         measured = self._accuracies(
@@ -128,7 +125,6 @@ class AnalogyTask(Task):
             [answers[line] for line in lines],
             [sections[line] for line in lines],
             limit,
-            exclude=self.exclude,
             composed=found.composed,
         )
         measured += self._accuracies(

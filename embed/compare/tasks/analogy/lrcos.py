@@ -43,8 +43,6 @@ def correct_by_lrcos(
     answers: Sequence[np.ndarray],
     sections: Sequence[str],
     restrict: int,
-    *,
-    exclude: bool = True,
     composed: Any = None,
 ) -> np.ndarray:
     """Return which lines LRCos answers correctly.
@@ -67,9 +65,7 @@ def correct_by_lrcos(
     units = finite_units(vectors, rows, composed)
     classifiers = [_train(part, units, np.searchsorted(rows, part.rows)) for part in parts]
     queries, places = units.astype(np.float32), np.searchsorted(rows, words)
-    marks, offsets, are_answers = mark(
-        words[:, None] if exclude else words[:, None][:, :0], answers
-    )
+    marks, offsets, are_answers = mark(words[:, None], answers)
     owners = np.repeat(np.arange(len(words)), np.diff(offsets))
     correct, other = np.full((2, len(words)), -np.inf, dtype=np.float32)
     held = np.empty((len(rows), min(_BLOCK, candidates)), dtype=np.float32)

@@ -23,8 +23,6 @@ def correct_by_offset(
     questions: np.ndarray,
     answers: Sequence[np.ndarray],
     restrict: int,
-    *,
-    exclude: bool = True,
     composed: Any = None,
 ) -> np.ndarray:
     """Return which analogy questions are answered correctly by each of BY_OFFSET.
@@ -39,7 +37,7 @@ def correct_by_offset(
     places = places.reshape(-1, 3)
     # in float32: twice as fast, and precise enough for the order
     queries = finite_units(vectors, words, composed).astype(np.float32)
-    marks = mark(questions if exclude else questions[:, :0], answers)
+    marks = mark(questions, answers)
     correct, other = np.full((2, len(questions), len(BY_OFFSET)), -np.inf, dtype=np.float32)
     inner = products(queries, queries, np.empty((len(words), len(words)), dtype=np.float32))
     a, b, c = places.T
