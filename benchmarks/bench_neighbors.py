@@ -34,11 +34,11 @@ from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.datasets.questions import read_questions
 from firth.embed.registry import METHODS
 from firth.embed.resampling.drawn_text import DrawnCorpus, count_documents
-from firth.embed.resampling.draws import WIDENED, CountDraws, Draws, errors_of
+from firth.embed.resampling.draws import WIDENED, CountDraws, errors_of
 from firth.embed.resampling.intervals import CANDIDATES, FEWEST_TOKENS, FEWEST_UNITS, excess
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import Scored, added, errors_and_shares
-from firth.embed.resampling.trained_draws import train_draws
+from firth.embed.resampling.trained_draws import TrainedDraws, train_draws
 from firth.embed.runs.run import Run
 from firth.embed.svd.train import SvdConfig, train_svd
 from firth.embed.vectors.search import top_rows, unit_matrix
@@ -115,7 +115,7 @@ def trained(
         seconds["run"].append(time.perf_counter() - start)
         return run
 
-    def draw(vectors: WordVectors, seed: int) -> Draws:
+    def draw(vectors: WordVectors, seed: int) -> CountDraws | TrainedDraws:
         run, start = Run.open(Path(vectors)), time.perf_counter()
         draws = train_draws(run.path, run.corpus(), run.settings(config_class), arguments.draws)
         seconds["draws"].append(time.perf_counter() - start)
@@ -148,7 +148,7 @@ def _held_by_counts(
     def train(n: int, corpus: Corpus, out: Path) -> WordVectors:
         return train_svd(corpus, svd, out)
 
-    def draw(run: WordVectors, seed: int) -> Draws:
+    def draw(run: WordVectors, seed: int) -> CountDraws | TrainedDraws:
         return CountDraws(prepare(run), run.matrix, arguments.groups, seed)
 
     return _held(folder, texts, arguments.resampled, train, draw)
@@ -159,7 +159,7 @@ def _held(
     texts: Iterable[list[str]],
     resampled: int,
     train: Callable[[int, Corpus, Path], WordVectors],
-    draw: Callable[[WordVectors, int], Draws],
+    draw: Callable[[WordVectors, int], CountDraws | TrainedDraws],
 ) -> dict[str, Any]:
     """Train on texts, resample the first of them, and measure coverage, widths and shares.
 
@@ -254,7 +254,8 @@ def _held(
 
 
 def _held_of_questions(
-    cosines: np.ndarray, number: int, draws: Draws, rows: np.ndarray, words: list[str],
+    cosines: np.ndarray, number: int, draws: CountDraws | TrainedDraws, rows: np.ndarray,
+    words: list[str],
     frequency: np.ndarray,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return whether intervals hold, of cosines and differences that are asked for, and analogies.
@@ -273,7 +274,7 @@ def _held_of_questions(
     away = cosines[number][pairs[..., 0], pairs[..., 1]] - means[pairs[..., 0], pairs[..., 1]]
 
     def held(drawn: np.ndarray, away: np.ndarray) -> np.ndarray:
-        errors = errors_of(draws, draws.deviations(drawn))
+        errors = errors_of(draws.fewest, draws.deviations(drawn))
         return (np.abs(away) <= scale * errors)[np.isfinite(errors)]
 
     found = {
@@ -323,7 +324,7 @@ def retrained(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     start = time.perf_counter()
     draws = CountDraws(prepare(run), run.matrix, arguments.groups, 1)
     drawn = draws.cosines(pairs)
-    fixed = errors_of(draws, draws.deviations(drawn))
+    fixed = errors_of(draws.fewest, draws.deviations(drawn))
     seconds = {"fixed": time.perf_counter() - start}
     shape = count_documents(corpus.stored), arguments.retrained
     copies = np.random.default_rng(2).poisson(1, shape)

@@ -22,12 +22,11 @@ from firth.embed.change.periods import PeriodText
 from firth.embed.resampling.drawn_rows import ContextSpace
 from firth.embed.svd.cooccurrence import Cooccurrences, count_cooccurrences
 from firth.embed.svd.ppmi import keep_probabilities, pmi_factors, weigh
-from firth.embed.svd.train import SvdConfig
+from firth.embed.svd.train import SvdConfig, powers_of
 from firth.embed.svd.truncated_svd import truncated_svd
 from firth.embed.svd.window_weights import count_type, window_weights
 
 _CHUNK = 1 << 19  # entries weighed at once
-_NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +54,7 @@ def joint_space(texts: Sequence[PeriodText], n_words: int, svd: SvdConfig) -> Jo
             _weigh(together, keep, svd), svd.dim, seed=svd.seed, device="cpu",
             threads=svd.threads, progress=show,
         )  # fmt: skip
-    powers = np.zeros(len(found.values))
-    large = found.values > _NEGLIGIBLE * found.values.max()
-    powers[large] = found.values[large] ** (svd.singular_power - 1)
+    powers = powers_of(found.values, svd.singular_power - 1)
     basis = (found.right * powers).astype(np.float32)
     rows = _weigh(stacked, np.tile(keep, len(texts)), svd)[:, :n_words]
     vectors = np.asarray(rows @ basis).reshape(len(texts), n_words, -1)

@@ -76,7 +76,7 @@ def text_of_units(corpus: Corpus) -> tuple[str, StoredText]:
             return unit, text
     raise SettingError(
         f"{corpus.path}: has {n_units} sentences of training text, of which {FEWEST_UNITS} are "
-        "needed to resample; train on more text, or without `resamples`"
+        "needed to resample; train on more text, or leave out `resamples`"
     )
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,43 +19,15 @@ _TOKENS = 1 << 15  # of words that a thread counts between two reports of progre
 WIDENED = 1.25
 
 
-class Draws(Protocol):
-    """Drawn texts. What differs between them is scaled to what would between texts of the kind."""
-
-    unit: str  # of text, in which it is drawn
-    n_draws: int
-    fewest: int  # draws that a value must vary over; a single document may decide over fewer
-
-    def spread(self, row: int) -> float:
-        """Return the number of units with a word, as if all had equally many of its tokens."""
-
-    def tokens(self, *rows: int) -> int:
-        """Return the tokens of the rarest of some words."""
-
-    def cosines(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the cosine of each pair of words in each draw, float32 (n, J); NaN without one."""
-        # pairs: int64 (n, 2), rows
-
-    def vectors(self, row: int) -> np.ndarray:
-        """Return a word's vectors in the draws at unit length, as in the run, float32 (J, D)."""
-
-    def deviations(self, values: np.ndarray) -> np.ndarray:
-        """Return how far values in the draws are from their mean, scaled to chance.
-
-        The root of the sum of their squares is the standard deviation over other texts.
-        """
-        # values: (..., J); returns the same shape, without NaN
-
-
-def errors_of(draws: Draws, away: np.ndarray) -> np.ndarray:
+def errors_of(fewest: int, away: np.ndarray) -> np.ndarray:
     """Return the standard deviation of values, from their deviations; NaN if few draws decide it.
 
-    Draws count by how evenly the squares are divided among them.
+    Draws count by how evenly the squares are divided among them; ``fewest`` are enough.
     """
     # away: (..., J); returns float64 (...)
     squares = away.astype(np.float64) ** 2
     total = squares.sum(axis=-1)
-    few = total**2 < draws.fewest * (squares**2).sum(axis=-1)
+    few = total**2 < fewest * (squares**2).sum(axis=-1)
     return np.where(few, np.nan, np.sqrt(total))
 
 
@@ -81,7 +53,11 @@ class CountDraws:
         return unit_matrix(self._rows.vectors(row, self._copies))
 
     def deviations(self, values: np.ndarray) -> np.ndarray:
-        """Return how far values are from their mean, scaled to chance."""
+        """Return how far values in the draws are from their mean, scaled to chance.
+
+        The root of the sum of their squares is the standard deviation over other texts.
+        """
+        # values: (..., G); returns the same shape
         scale = WIDENED * np.sqrt((self.n_draws - 1) / self.n_draws)
         return np.asarray(scale * (values - values.mean(axis=-1, keepdims=True)))
 

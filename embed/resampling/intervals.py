@@ -13,7 +13,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import many
 from firth.corpora.store.concordance import require_at_least
 from firth.embed.formats.vector_files import load_vectors
-from firth.embed.resampling.draws import WIDENED, CountDraws, Draws, errors_of
+from firth.embed.resampling.draws import WIDENED, CountDraws, errors_of
 from firth.embed.resampling.prepared import prepare
 from firth.embed.resampling.scores import (
     Score,
@@ -272,7 +272,7 @@ def similarity_intervals(
         asked.append((found[0] - found[1], away[0] - away[1], rows))
     answers = TableList()
     for value, deviations, occurring in asked:
-        error = float(errors_of(opened.draws, deviations))
+        error = float(errors_of(opened.draws.fewest, deviations))
         reason = opened.reason(error, *occurring)
         limit = 2.0 if occurring is rows else 1.0
         low, high = (None, None) if reason else _bounds(value, error, limit)
@@ -290,7 +290,7 @@ def covariances(
     answers: list[np.ndarray | None] = []
     for [row] in opened.rows([[word] for word in words]):
         away = opened.draws.deviations((opened.draws.vectors(row) @ axes).T)
-        error = float(errors_of(opened.draws, away.ravel()))
+        error = float(errors_of(opened.draws.fewest, away.ravel()))
         answers.append(None if opened.reason(error, row) else away @ away.T)
     return answers
 
@@ -310,7 +310,7 @@ class _Opened:
         if k > CANDIDATES // 2:
             raise SettingError(f"k must be at most {CANDIDATES // 2} with `resamples`, got {k}")
         self.vectors = run if isinstance(run, WordVectors) else load_vectors(run)
-        self.draws: Draws = trained_draws(self.vectors, unit) or CountDraws(
+        self.draws = trained_draws(self.vectors, unit) or CountDraws(
             prepare(self.vectors, corpora, unit), self.vectors.matrix, resamples, seed
         )
         self._seed = seed

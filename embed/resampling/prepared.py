@@ -28,14 +28,13 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.shards import UNITS
 from firth.corpora.store.view import View
 from firth.embed.resampling.drawn_rows import ContextSpace, UnitText, unit_text
+from firth.embed.resampling.drawn_text import FEWEST_UNITS, text_of_units
 from firth.embed.runs.run import Run
 from firth.embed.svd.ppmi import keep_probabilities, pmi_factors
-from firth.embed.svd.train import METHOD, SvdConfig, checked_view, count_words, weigh
+from firth.embed.svd.train import SvdConfig, checked_view, count_words, powers_of, weigh
 from firth.embed.vectors.word_vectors import WordVectors
 
-_FEWEST = 20  # units: fewer hardly show how they differ
 _CHUNK = 1 << 19  # entries weighed at once
-_NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 _ARRAYS = ("basis", "keep", "factors", "text", "positions", "starts", "units")
 _ABOUT = "about.json"
 _VERSION = 2  # raise whenever the arrays of a run change
@@ -88,11 +87,8 @@ def _keep(folder: Path, about: dict[str, Any], arrays: dict[str, np.ndarray]) ->
 
 def _settings(vectors: WordVectors) -> tuple[Run, SvdConfig]:
     """Return the run of some vectors and its settings; raise if no space can be held fixed."""
-    run = None if vectors.path is None else Run.open(vectors.path)
-    if run is None or run.method != METHOD:
-        raise SettingError(
-            f"{vectors.name}: only runs of train-svd have intervals; train one on the same corpus"
-        )
+    assert vectors.path is not None  # `trained_draws` refuses what no train-svd made
+    run = Run.open(vectors.path)
     config = run.settings(SvdConfig)
     plain = SvdConfig(dim=config.dim)
     for name in ("weighting", "context_side", "add_contexts", "side_means", "best", "pieces"):
@@ -103,23 +99,23 @@ def _settings(vectors: WordVectors) -> tuple[Run, SvdConfig]:
     return run, config
 
 
-def _units(view: View, unit: str | None, name: Path) -> tuple[str, list[np.ndarray]]:
+def _units(view: View, corpus: Corpus, unit: str | None) -> tuple[str, list[np.ndarray]]:
     """Return the unit of text that is resampled, and that of each token of each shard."""
     # returns int32 (n,) by shard
-    for chosen in UNITS if unit is None else (unit,):
-        numbers = list(view.units_of_tokens(chosen))  # type: ignore[arg-type]
-        ends = np.cumsum([len(each) for each in numbers])
-        together = np.concatenate(numbers)  # ascending
-        units = np.cumsum(np.diff(together, prepend=together[:1]) != 0, dtype=np.int32)
-        if len(units) and units[-1] + 1 >= _FEWEST:
-            if unit is None and chosen != UNITS[0]:
-                note(f"{name}: has few documents, so {chosen}s are resampled")
-            return chosen, np.split(units, ends[:-1])
-    n_units = f"{units[-1] + 1} {chosen}{'s' * int(units[-1] > 0)}" if len(units) else "no words"
-    raise SettingError(
-        f"{name}: has {n_units} with words, of which {_FEWEST} are needed to resample; pass "
-        "another `unit`, or train on more text"
-    )
+    chosen = text_of_units(corpus)[0] if unit is None else unit
+    numbers = list(view.units_of_tokens(chosen))  # type: ignore[arg-type]
+    ends = np.cumsum([len(each) for each in numbers])
+    together = np.concatenate(numbers)  # ascending
+    units = np.cumsum(np.diff(together, prepend=together[:1]) != 0, dtype=np.int32)
+    n_units = int(units[-1]) + 1 if len(units) else 0
+    if n_units < FEWEST_UNITS:
+        raise SettingError(
+            f"{corpus.path}: has {n_units} of the {FEWEST_UNITS} {chosen}s with words that are "
+            "needed to resample; pass another `unit`, or train on more text"
+        )
+    if unit is None and chosen != UNITS[0]:
+        note(f"{corpus.path}: has few documents, so {chosen}s are resampled")
+    return chosen, np.split(units, ends[:-1])
 
 
 def _made(
@@ -131,7 +127,7 @@ def _made(
     """
     threads = thread_count(config.threads)
     view, n_words = checked_view(corpus, config)
-    unit, units = _units(view, unit, corpus.path)
+    unit, units = _units(view, corpus, unit)
     with temporary_folder() as folder:
         counts = count_words(view, n_words, config, name=vectors.name, directory=folder)
         keep = keep_probabilities(view.counts, config.subsample)[:n_words]
@@ -139,9 +135,8 @@ def _made(
         # M'W = V S^(1+p), for M = U S V' and W = U S^p
         products = weigh(view, counts, config).T @ np.asarray(vectors.matrix)
     lengths = np.linalg.norm(products.astype(np.float64), axis=0)
-    squares = lengths ** (2 / (1 + config.singular_power))
-    large = squares > _NEGLIGIBLE**2 * squares.max()
-    basis = np.divide(products, squares, where=large, out=np.zeros_like(products))
+    values = lengths ** (1 / (1 + config.singular_power))
+    basis = (products * powers_of(values, -2)).astype(np.float32)
     n_units = 1 + max(int(each.max(initial=0)) for each in units)
     parts = (
         (rows, offsets, each) for (rows, offsets), each in zip(view.shards(), units, strict=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from firth.corpora.common.threads import map_in_order, thread_count
-from firth.embed.resampling.draws import Draws, errors_of
+from firth.embed.resampling.draws import CountDraws, errors_of
+from firth.embed.resampling.trained_draws import TrainedDraws
 from firth.embed.vectors.neighbors import multiplied as multiplied_cosines
 
 # of the cosines of a query's words among themselves, float32 (m, m, J), and with its candidates,
@@ -42,7 +43,12 @@ def multiplied(among: np.ndarray, found: np.ndarray) -> np.ndarray:
 
 
 def errors_and_shares(
-    draws: Draws, scored: Scored, k: int, seed: int, score: Score = cosines, n_bytes: int = _BYTES
+    draws: CountDraws | TrainedDraws,
+    scored: Scored,
+    k: int,
+    seed: int,
+    score: Score = cosines,
+    n_bytes: int = _BYTES,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the standard deviation of each score, and how often it is among the k largest.
 
@@ -60,7 +66,7 @@ def errors_and_shares(
     def describe(item: tuple[int, np.ndarray]) -> None:
         n, drawn = item
         away = draws.deviations(score(drawn[:, :n_words], drawn[:, n_words:]))  # (C, J)
-        errors[n] = errors_of(draws, away)
+        errors[n] = errors_of(draws.fewest, away)
         simulated = scored.scores[n].astype(np.float32) + normal @ away.T
         least = np.partition(simulated, -k, axis=1)[:, -k, None]
         shares[n] = (simulated >= least).mean(axis=0)

@@ -579,7 +579,7 @@ def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics)
         about.update(captured=found.captured, total=found.total, share=found.captured / found.total)
         about.update(steps=found.steps, basis=found.basis, device=found.device)
     with np.errstate(over="ignore", invalid="ignore"):  # checked below
-        powers = _powers(found.values, config.singular_power)
+        powers = powers_of(found.values, config.singular_power).astype(np.float32)
         vectors = found.left
         vectors *= powers
         if config.add_contexts:
@@ -593,8 +593,8 @@ def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics)
     return vectors
 
 
-def _powers(values: np.ndarray, power: float) -> np.ndarray:
-    """Return values ** power in float32, 0 for negligible values, even if the power is 0."""
+def powers_of(values: np.ndarray, power: float) -> np.ndarray:
+    """Return singular values ** power, 0 for negligible ones, even if the power is 0."""
     powers = np.zeros(len(values))
     np.power(values, power, where=values > _NEGLIGIBLE * values.max(), out=powers)
-    return powers.astype(np.float32)
+    return powers

@@ -214,7 +214,8 @@ def test_a_word_of_one_document_has_no_interval(run):
 
 def test_a_few_documents_or_tokens_decide_nothing(run, monkeypatch):
     away = np.array([[1.0] * 5 + [0] * 5, [1.0] * 4 + [0] * 6, [9.0] + [1] * 9])
-    errors = errors_of(CountDraws(prepare(WordVectors.open(run)), None, 10, 1), away)
+    draws = CountDraws(prepare(WordVectors.open(run)), None, 10, 1)
+    errors = errors_of(draws.fewest, away)
     assert errors[0] == pytest.approx(5**0.5)
     assert np.isnan(errors[1:]).all()
     tokens = int(WordVectors.open(run).counts[WordVectors.open(run).row("sea1")])
@@ -278,7 +279,7 @@ def test_a_text_of_few_documents_is_drawn_by_paragraphs_with_a_note(run, texts, 
     made = make_svd_run(corpus, SVD, tmp_path / "run")
     assert neighbor_intervals(made, "sea1")[0].unit == "paragraph"
     assert "has few documents, so paragraphs are resampled" in capsys.readouterr().err
-    with pytest.raises(SettingError, match="has 1 document with words, of which 20 are needed"):
+    with pytest.raises(SettingError, match="has 1 of the 20 documents with words that are needed"):
         prepare(WordVectors.open(made), unit="document")
 
 

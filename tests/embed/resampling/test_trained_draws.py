@@ -276,7 +276,7 @@ def test_too_little_text_is_refused_before_a_run_is_trained(tmp_path):
     error = refusal("train-skipgram", corpus.path, "--out", out, *options)
     assert error == (
         f"{corpus.path}: has 6 sentences of training text, of which 20 are needed to resample; "
-        "train on more text, or without --resamples"
+        "train on more text, or leave out --resamples"
     )
     assert not out.exists()
     assert command("train-svd", corpus.path, "--out", out, "--resamples", 20).exit_code == 2
