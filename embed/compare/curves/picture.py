@@ -21,10 +21,9 @@ from firth.embed.compare.report.document import ResultGroup, group_results
 _STYLES = tuple(
     zip(COLORS, "os^Dv", strict=False)
 )  # distinct markers, for readers who do not see color
-_PANEL = (3.4, 2.6)  # width and height, inches
+_PANEL = (3.9, 3.4)  # width and height with title and labels, inches
+_LEGENDS = 0.6  # inches
 _ACROSS = 3  # panels in a row
-_ABOVE, _LEFT, _RIGHT, _BELOW = 1.05, 0.65, 0.2, 0.55  # inches around the panels
-_GAPS = (0.5, 0.85)  # inches between panels
 _BAND, _EDGE = 0.12, 0.45  # opacity
 _SHARED, _OWN, _RANDOM = "solid", "dashed", "dotted"
 _LINES: Any = {
@@ -44,37 +43,29 @@ def draw_curve(document: Mapping[str, Any], path: Path, *, force: bool = False) 
 
 
 def _lay_out(document: Mapping[str, Any]) -> Any:
-    """Lay out panels of equal size in rows, below one legend."""
+    """Lay out panels of equal size in rows, below a legend of methods and one of line styles."""
     groups = group_results(document)
     across = min(_ACROSS, len(groups))
     down = math.ceil(len(groups) / across)
-    width = _LEFT + across * (_PANEL[0] + _GAPS[0]) - _GAPS[0] + _RIGHT
-    height = _ABOVE + down * (_PANEL[1] + _GAPS[1]) - _GAPS[1] + _BELOW
-    figure = new_figure(width, height)
-    for number, group in enumerate(groups):
-        row, column = divmod(number, across)
-        left = _LEFT + column * (_PANEL[0] + _GAPS[0])
-        top = _ABOVE + row * (_PANEL[1] + _GAPS[1])
-        axes = figure.add_axes(
-            (left / width, 1 - (top + _PANEL[1]) / height, _PANEL[0] / width, _PANEL[1] / height)
-        )
+    figure = new_figure(_PANEL[0] * across, _LEGENDS + _PANEL[1] * down)
+    figure.set_layout_engine("constrained", h_pad=0.1, w_pad=0.1)
+    panels = figure.subplots(down, across, squeeze=False).ravel()
+    for axes, group in zip(panels, groups, strict=False):
         _draw(axes, group, document["methods"], document["sizes"])
-    _add_legend(figure)
+    for axes in panels[len(groups) :]:
+        axes.remove()
+    _add_legends(figure)
     return figure
 
 
-def _add_legend(figure: Any) -> None:
-    """Add a legend of methods and line styles above the panels."""
+def _add_legends(figure: Any) -> None:
     from matplotlib.lines import Line2D
 
-    width, height = figure.get_size_inches()
     methods, names = figure.axes[0].get_legend_handles_labels()
     kinds = [Line2D([], [], color=_GRAY, linestyle=kind, linewidth=1.2) for kind in _LINES]
-    for row, (handles, labels) in enumerate(((methods, names), (kinds, list(_LINES.values())))):
-        figure.legend(
-            handles, labels, loc="upper left", frameon=False, ncols=len(labels),
-            bbox_to_anchor=(0.1 / width, 1 - (0.02 + 0.24 * row) / height),
-        )  # fmt: skip
+    place: Any = {"loc": "outside upper left", "frameon": False}
+    figure.legend(methods, names, ncols=len(names), **place)
+    figure.legend(kinds, list(_LINES.values()), ncols=len(kinds), **place)
 
 
 def _draw(axes: Any, group: ResultGroup, methods: Sequence[str], sizes: Sequence[int]) -> None:
