@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -119,7 +119,7 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
         rows = rows[np.isin(rows, compared.needed)]
     permutations = PERMUTATIONS if permutations is None else permutations
     fewest = min(len(np.unique(text.documents)) for text in texts)
-    steps = _steps(space.vectors[:, rows], cosine_distances)
+    steps = _steps(space.vectors[:, rows])
     no_p = None if permutations else "`permutations=0`"
     if fewest < _FEWEST:
         no_p = (
@@ -164,7 +164,7 @@ def _aligned(
     chosen = vectors[:, rows]
     columns: dict[str, Any] = {
         "distances": cosine_distances(chosen[0], chosen[-1]),
-        "steps": _steps(chosen, cosine_distances),
+        "steps": _steps(chosen),
     }
     return Measured(rows, vectors, columns, _NO_P if compared.texts else _NO_TEXT, recipe)
 
@@ -193,7 +193,7 @@ def _by_states(compared: ComparedPeriods) -> Measured:
     errors = resampled_errors(found, periods, len(words), _RESAMPLES, settings.seed)
     low, high = (np.clip(distances + z * errors, 0.0, 2.0) for z in (-_NORMAL, _NORMAL))
     columns = {
-        "distances": distances, "steps": _steps(means, cosine_distances), "low": low, "high": high,
+        "distances": distances, "steps": _steps(means), "low": low, "high": high,
         "pairs": pair_distances(means[0], means[-1]),
     }  # fmt: skip
     return Measured(rows, means, columns, _NO_P)
@@ -217,10 +217,8 @@ def _readable(
     return kept
 
 
-def _steps(
-    vectors: np.ndarray, distances: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
+def _steps(vectors: np.ndarray) -> np.ndarray:
     """Return distances from each period to the next, float64 (n, K - 1)."""
     # vectors: float32 (K, n, D)
-    steps = [distances(a, b) for a, b in itertools.pairwise(vectors)]
+    steps = [cosine_distances(a, b) for a, b in itertools.pairwise(vectors)]
     return np.array(steps, np.float64).T

@@ -17,15 +17,15 @@ from firth.embed.compare.datasets.scored_sentences import (
 )
 from firth.embed.compare.inputs.encoder_access import encoder_of, static_note
 from firth.embed.compare.inputs.long_sentences import long_sentence_note
-from firth.embed.compare.inputs.lookup import join_phrases, join_written
 from firth.embed.compare.statistics.estimators import Correlation
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
     mean_pool,
-    split_sentence,
     state_means,
     static_sentences,
+    words_looked_up,
+    words_read,
 )
 from firth.embed.compare.tasks.similarity import DIGITS, why_undefined
 from firth.embed.compare.tasks.tagging.inputs import N_FLAGS, likely_parts
@@ -76,15 +76,12 @@ class SentenceSimilarityTask(Task):
         pairs = [self.pairs[item] for item in chosen.tolist()]
         scores = np.array([pair.score for pair in pairs])
         texts = [text for pair in pairs for text in (pair.a, pair.b)]
-        words = [
-            join_written(vectors, split_sentence(vectors.words, text, as_written=True))[0]
-            for text in texts
-        ]
+        words = [words_looked_up(vectors, text) for text in texts]
         inputs = static_sentences(vectors, words)
         means, note = mean_pool(inputs)[:, :-N_FLAGS], static_note(vectors) or None
         encoder = encoder_of(vectors)
         if encoder is not None:
-            read = [join_phrases(encoder, split_sentence(encoder.words, each))[0] for each in texts]
+            read = [words_read(encoder, text) for text in texts]
             layers = pooled_layers(vectors, encoder)
             means = state_means(encoder, read, layers)
             note = f"mean states of layers {', '.join(map(str, layers))}"

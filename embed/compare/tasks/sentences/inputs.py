@@ -8,6 +8,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.text.joining import joined_parts
+from firth.embed.compare.inputs.lookup import join_phrases, join_written
 from firth.embed.compare.probes.examples import Bags
 from firth.embed.compare.tasks.tagging.inputs import likely_parts, static_inputs
 from firth.embed.contextual.batches import encode_in_blocks
@@ -30,30 +31,32 @@ class SentenceInputs:
         return np.asarray(sums[self.bags.offsets[1:]] > sums[self.bags.offsets[:-1]])
 
 
-def split_sentence(
-    split: Callable[[str], list[str]], text: str, *, as_written: bool = False
-) -> list[str]:
+def split_sentence(split: Callable[[str], list[str]], text: str) -> list[str]:
     """Split each token of a sentence, at white space, into words.
 
-    With ``as_written``, a token that is one word keeps its form, and one for which ``split``
-    returns nothing is split into runs of letters and digits and single marks: static vectors split
-    what they look up themselves.
-
-    >>> def split(text):
-    ...     return text.lower().split("-") if text.isascii() else []
-    >>> split_sentence(split, "Half-way There é!")
+    >>> split_sentence(lambda token: token.lower().split("-"), "Half-way There")
     ['half', 'way', 'there']
-    >>> split_sentence(split, "Half-way There é!", as_written=True)
-    ['half', 'way', 'There', 'é', '!']
     """
-    if not as_written:
-        tokens = [split(token) for token in text.split()]
-        return joined_parts(tokens, [" " * (number > 0) for number in range(len(tokens))])
+    tokens = [split(token) for token in text.split()]
+    return joined_parts(tokens, [" " * (number > 0) for number in range(len(tokens))])
+
+
+def words_read(encoder: ContextualEncoder, text: str) -> list[str]:
+    """Return the words of a sentence, with phrases, as an encoder reads them."""
+    return join_phrases(encoder, split_sentence(encoder.words, text))[0]
+
+
+def words_looked_up(vectors: StaticVectors, text: str) -> list[str]:
+    """Return the words of a sentence, with phrases, as static vectors look them up.
+
+    A token that is one word is as written; one that has no words for these vectors is split into
+    runs of letters and digits and single marks.
+    """
     words = []
     for token in text.split():
-        parts = split(token) or likely_parts(token)
+        parts = vectors.words(token) or likely_parts(token)
         words += [token] if len(parts) == 1 else parts
-    return words
+    return join_written(vectors, words)[0]
 
 
 def static_sentences(vectors: StaticVectors, sentences: Sequence[Sequence[str]]) -> SentenceInputs:

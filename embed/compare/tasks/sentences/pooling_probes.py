@@ -11,7 +11,6 @@ import numpy as np
 from firth.corpora.common.reporting import Progress, no_progress
 from firth.embed.compare.datasets.parts import DEV, TRAIN
 from firth.embed.compare.inputs.encoder_access import encoder_of
-from firth.embed.compare.inputs.lookup import join_phrases, join_written
 from firth.embed.compare.probes.attention_pooling import (
     LabeledBags,
     TrainedAttention,
@@ -22,10 +21,11 @@ from firth.embed.compare.probes.progress import share, steps
 from firth.embed.compare.tasks.sentences.inputs import (
     SentenceInputs,
     mean_pool,
-    split_sentence,
     state_means,
     state_sentences,
     static_sentences,
+    words_looked_up,
+    words_read,
 )
 from firth.embed.compare.tasks.sentences.items import SentenceSet
 from firth.embed.protocols import StaticVectors
@@ -82,7 +82,7 @@ def pool_sentences(
     encoder, texts = encoder_of(vectors), folds[0].texts
     read: list[list[str]] = []  # as the encoder reads the sentences
     if encoder is not None:
-        read = [join_phrases(encoder, split_sentence(encoder.words, text))[0] for text in texts]
+        read = [words_read(encoder, text) for text in texts]
     look_up = lru_cache(maxsize=1)(partial(_look_up, vectors, texts, read))
     tried = input_sources(encoder, static_too=static_too)
     means: list[dict[str, MeanProbe]] = [{} for _ in folds]
@@ -120,10 +120,7 @@ def _look_up(
     encoder = encoder_of(vectors)
     layer = input_sources(encoder, static_too=True)[source]
     if encoder is None or layer is None:
-        words = [
-            join_written(vectors, split_sentence(vectors.words, text, as_written=True))[0]
-            for text in texts
-        ]
+        words = [words_looked_up(vectors, text) for text in texts]
         return words, static_sentences(vectors, words)
     return read, state_sentences(encoder, read, layer)
 
