@@ -200,5 +200,3 @@ def has_direction(vectors: StaticVectors, word: str) -> bool:
     except FirthError:
         return False
     return vector is not None and bool(np.isfinite(vector).all() and np.any(vector))
-
-
