@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,12 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from firth.cli import main
-from firth.corpora.artifacts.artifact import SCRATCH, artifact_paths, write_json
+from firth.corpora.artifacts.artifact import SCRATCH, artifact_paths
 from firth.corpora.artifacts.tasks import TaskFolder, WorkerTask
 from firth.corpora.common import jit
 from firth.corpora.common.cluster import open_executor
@@ -30,16 +28,8 @@ from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.text.segment import TextSettings
-from firth.embed.contextual import encoding_tasks, pooled_run
-from firth.embed.contextual.encoded_text import EncodeConfig, Form, encode_file
-from firth.embed.contextual.encoders import encoder_fingerprint, open_encoder
-from firth.embed.contextual.encoding_tasks import encode_block, encode_on
-from firth.embed.contextual.pooled_run import pool_run
-from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.svd import shard_counts
 from firth.embed.svd.train import SvdConfig, make_svd_run, train_svd
-from firth.embed.vectors.one_thread import ONE_THREAD
-from tests.pretrain.small_run import TEXT, small_run
 
 distributed = pytest.importorskip("distributed")
 import cloudpickle  # noqa: E402
@@ -52,8 +42,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot im
 SIZES = {"shard_tokens": 2000, "block_bytes": 3000}
 PART_BYTES = 9000
 SVD = SvdConfig(dim=20, min_count=1, subsample=0, threads=1)
-POOL = PoolConfig(min_count=1, contexts_per_word=3)
-ENCODE = EncodeConfig(layers="2")
 
 
 @pytest.fixture(scope="module")
@@ -113,44 +101,6 @@ def few_shards(monkeypatch) -> None:
     monkeypatch.setattr(shard_counts, "counts_of_shards", small)
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory) -> Path:
-    """A run of train-mlm."""
-    return small_run(tmp_path_factory.mktemp("encoder"))
-
-
-@pytest.fixture(scope="module")
-def lines(tmp_path_factory) -> Path:
-    """A text of some lines, one of them empty."""
-    path = tmp_path_factory.mktemp("lines") / "lines.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def few_at_once(monkeypatch) -> None:
-    """Divide the few sentences into blocks of as many tasks."""
-    monkeypatch.setattr(pooled_run, "pool_words", partial(pool_words, tokens_at_once=20))
-    monkeypatch.setattr(encoding_tasks, "WORDS_AT_ONCE", 20)
-
-
-@pytest.fixture
-def pooled(encoder, few_at_once, tmp_path) -> bytes:
-    """Vectors that are pooled on one machine."""
-    with ONE_THREAD:
-        run_path = pool_run(encoder, POOL, tmp_path / "pooled-here", device="cpu")
-    return (run_path / "vectors.npy").read_bytes()
-
-
-@pytest.fixture
-def encoded(encoder, lines, tmp_path) -> bytes:
-    """The encoded lines, by one machine."""
-    out = tmp_path / "encoded-here.jsonl"
-    with ONE_THREAD:
-        encode_file(open_encoder(encoder, "cpu"), lines, out, ENCODE, words_at_once=20)
-    return out.read_bytes()
-
-
 class Named(Executor):
     """Runs tasks elsewhere, after ``before`` has seen or replaced each."""
 
@@ -180,22 +130,18 @@ def build_there(request: Request, out: Path, executor: Executor, **more: Any) ->
 
 @pytest.mark.parametrize("n_workers", [1, 3, 7])
 def test_any_number_of_workers_makes_the_same_bytes(
-    n_workers, sources, corpus, vectors, few_shards, encoder, pooled, lines, encoded, tmp_path
+    n_workers, sources, corpus, vectors, few_shards, tmp_path
 ):
     with cluster_of(n_workers) as cluster:
         with open_executor(cluster.scheduler_address) as executor:
             built = build_there(make_request(sources), tmp_path / "corpus", executor)
             made = make_svd_run(corpus, SVD, tmp_path / "run", cluster=executor)
-            pool_run(encoder, POOL, tmp_path / "pooled", cluster=executor)
-            encode_on(executor, encoder, lines, tmp_path / "lines.jsonl", ENCODE)
         names = set(cluster.scheduler.task_prefixes)
 
     assert contents(built.path) == contents(corpus.path)
     assert (made / "vectors.npy").read_bytes() == vectors
-    assert (tmp_path / "pooled" / "vectors.npy").read_bytes() == pooled
-    assert (tmp_path / "lines.jsonl").read_bytes() == encoded
     # as the dashboard shows them
-    assert names >= {"encode", "count", "pool", "encode-lines"}
+    assert names >= {"encode", "count"}
     assert not (made / "scratch").exists()
     assert json.loads((made / "provenance.json").read_text())["cluster"] == [jit.cpu()]
 
@@ -271,20 +217,6 @@ def test_commands_run_on_a_cluster(processes, sources, corpus, tmp_path):
 
     assert Corpus.open(out).fingerprint == corpus.fingerprint
     assert "8 dimensions" in printed
-
-
-def test_encoders_run_on_a_cluster(encoder, lines, tmp_path):
-    with cluster_of(1) as cluster:
-        there = ["--cluster", cluster.scheduler_address, "--out"]
-        printed = invoke("pool", encoder, "--min-count", "1", *there, tmp_path / "pooled")
-        text = ["encode", encoder, "-", "--per", "sentence", *there, tmp_path / "out.npz"]
-        invoke(*text, input=lines.read_bytes())
-    assert "32 dimensions" in printed
-    with np.load(tmp_path / "out.npz") as found:
-        assert found["vectors"].shape == (len(TEXT.splitlines()), 16)
-    assert json.loads((tmp_path / "pooled" / "provenance.json").read_text())["cluster"] == [
-        jit.cpu()
-    ]
 
 
 OTHER_BUILDS = {
@@ -408,67 +340,11 @@ class AtOnce(Executor):
         return future
 
 
-def test_what_was_pooled_or_encoded_is_not_repeated(encoder, pooled, lines, encoded, tmp_path):
-    for name, make in {"pool": pool_there, "encode-lines": encode_there}.items():
-        stopped, again = (
-            Named(AtOnce(), stop_at(f"{name}-00002")),
-            Named(AtOnce(), lambda task: task),
-        )
-        with pytest.raises(Stopped):
-            make(encoder, lines, tmp_path, stopped)
-        found = make(encoder, lines, tmp_path, again)
-        assert found == {"pool": pooled, "encode-lines": encoded}[name]
-        assert again.names[0] == f"{name}-00002"
-    assert not list(tmp_path.glob("*.partial"))
-
-
-def test_tasks_that_are_lost_half_way_are_repeated_with_the_same_bytes(
-    encoder, pooled, lines, encoded, tmp_path
-):
-    def lost(attempt: Any) -> Any:
-        with pytest.raises(Stopped):
-            replace(attempt, task=replace(attempt.task, function=written_and_lost(attempt)))()
-        return attempt
-
-    executor = Named(AtOnce(), lost)
-    assert pool_there(encoder, lines, tmp_path, executor) == pooled
-    assert encode_there(encoder, lines, tmp_path, executor) == encoded
-    assert executor.count("pool") > 1 < executor.count("encode-lines")
-
-
-def written_and_lost(attempt: Any) -> Callable[..., Any]:
-    """Stop when a task has written its files, but not its manifest."""
-
-    def function(*arguments: Any) -> None:
-        attempt.task.function(*arguments)
-        raise Stopped
-
-    return function
-
-
-def pool_there(encoder: Path, _lines: Path, folder: Path, executor: Executor) -> bytes:
-    """Pool on an executor."""
-    made = pool_run(encoder, POOL, folder / "pooled", cluster=executor)
-    return (made / "vectors.npy").read_bytes()
-
-
-def encode_there(encoder: Path, lines: Path, folder: Path, executor: Executor) -> bytes:
-    """Encode lines on an executor."""
-    encode_on(executor, encoder, lines, folder / "lines.jsonl", ENCODE)
-    return (folder / "lines.jsonl").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["corpus", "lines"])
-def test_of_two_coordinators_of_one_output_the_second_is_refused(
-    name, sources, encoder, lines, tmp_path
-):
+def test_of_two_coordinators_of_one_output_the_second_is_refused(sources, tmp_path):
     refused = []
 
     def make(executor: Executor) -> None:
-        if name == "corpus":
-            build_there(make_request(sources), tmp_path / "corpus", executor)
-        else:
-            encode_there(encoder, lines, tmp_path, executor)
+        build_there(make_request(sources), tmp_path / "corpus", executor)
 
     def second(attempt: Any) -> Any:
         with pytest.raises(ArtifactError, match="another process is writing it") as error:
@@ -479,34 +355,6 @@ def test_of_two_coordinators_of_one_output_the_second_is_refused(
     with ThreadPoolExecutor(1) as threads:
         make(Named(threads, second))
     assert refused
-
-
-def test_a_text_that_cannot_be_encoded_leaves_nothing(encoder, few_at_once, tmp_path):
-    (tmp_path / "bad").write_bytes(b"the king\n" * 20 + b"caf\xe9\n")
-    refused = {
-        "bad": (ENCODE, r"bad:21: byte 0xE9 is not UTF-8"),
-        "none": (ENCODE, "none: No such file"),
-        os.devnull: (EncodeConfig(layers="9"), "no layer 9"),
-    }
-    for name, (config, message) in refused.items():
-        with pytest.raises(FirthError, match=message):
-            encode_on(AtOnce(), encoder, tmp_path / name, tmp_path / "new" / "out.npz", config)
-    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
-
-
-def test_a_worker_does_not_keep_the_encoder_of_a_run_that_was_replaced(encoder, tmp_path):
-    write_json(tmp_path / "lines.json", [["the", "king"]])
-    (tmp_path / "encoder").mkdir()
-    found = []
-    for seed in (1, 2, 1):
-        run_path = small_run(tmp_path / "encoder", seed=seed)
-        (tmp_path / "task").mkdir()
-        place = run_path, encoder_fingerprint(run_path)
-        encode_block(tmp_path / "task", tmp_path / "lines.json", place, (2,), Form(".npz", "word"))
-        shutil.rmtree(run_path)
-        found.append((tmp_path / "task" / "rows").read_bytes())
-        shutil.rmtree(tmp_path / "task")
-    assert found[0] == found[2] != found[1]
 
 
 def test_a_second_attempt_at_a_task_changes_nothing(tmp_path):
@@ -523,19 +371,6 @@ def test_a_second_attempt_at_a_task_changes_nothing(tmp_path):
     assert [*tasks.run([replace(task, arguments=("other",), key="2")])] == [(0, "other")]
     assert len(list((tmp_path / "tasks").iterdir())) == 2  # one of each key
     assert (tasks.path_of(task) / "text").read_text() == "some"
-
-
-def test_sums_of_workers_of_two_kinds_are_refused(monkeypatch, tmp_path):
-    tasks = TaskFolder(ThreadPoolExecutor(1), tmp_path / "tasks")
-    monkeypatch.setattr(jit, "cpu", lambda: "kind-1")
-    done, added = WorkerTask("sum-00000", str, ()), WorkerTask("sum-00001", str, ())
-    assert list(tasks.run([done], exact=False)) == list(tasks.run([done], exact=False))
-    monkeypatch.setattr(jit, "cpu", lambda: "kind-2")
-    with pytest.raises(
-        FirthError, match=r"\(kind-1, kind-2\).* or pass `force=True` to start again"
-    ):
-        list(tasks.run([done, added], exact=False))
-    assert len(list(tasks.run([done, added]))) == 2  # of integers
 
 
 def test_an_error_in_a_source_comes_from_the_worker_in_one_line(processes, sources, tmp_path):
@@ -575,13 +410,8 @@ def connect(cluster: str) -> None:
         pass
 
 
-def pool_with(encoder: Path, out: Path, device: str = "auto", **options: Any) -> Path:
-    """Pool on a cluster that is not reached."""
-    return pool_run(encoder, replace(POOL, **options), out, device=device, cluster="local:2")
-
-
-# made of a corpus, an encoder and a new path
-REFUSED: dict[str, tuple[Callable[[Corpus, Path, Path], object], str]] = {
+# made of a corpus and a new path
+REFUSED: dict[str, tuple[Callable[[Corpus, Path], object], str]] = {
     "no scheduler": (
         lambda *_: connect("tcp://127.0.0.1:9"),
         "no scheduler answers; start one with `dask scheduler`",
@@ -592,20 +422,12 @@ REFUSED: dict[str, tuple[Callable[[Corpus, Path, Path], object], str]] = {
     ),
     "no process": (lambda *_: connect("local:0"), "must be the address of a scheduler"),
     "pieces": (
-        lambda corpus, _, out: train_svd(corpus, replace(SVD, pieces=200), out, cluster="local:2"),
+        lambda corpus, out: train_svd(corpus, replace(SVD, pieces=200), out, cluster="local:2"),
         "pieces are counted on one machine; drop `cluster`",
     ),
     "a sample": (
-        lambda corpus, _, out: train_svd(corpus.sample(3000), SVD, out, cluster="local:2"),
+        lambda corpus, out: train_svd(corpus.sample(3000), SVD, out, cluster="local:2"),
         "whole corpora",
-    ),
-    "input embeddings": (
-        lambda _, encoder, out: pool_with(encoder, out, source="input-embeddings"),
-        "`source=input-embeddings`: is only looked up; drop",
-    ),
-    "a GPU": (
-        lambda _, encoder, out: pool_with(encoder, out, device="mps"),
-        "`device=mps`: a cluster encodes on CPUs; pass `device=cpu`",
     ),
     "a pipe": (
         lambda *made: build_there(make_request(["-"]), made[-1], ThreadPoolExecutor(1)),
@@ -615,9 +437,9 @@ REFUSED: dict[str, tuple[Callable[[Corpus, Path, Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_does_not_fit_a_cluster_is_refused(call, message, corpus, encoder, tmp_path):
+def test_what_does_not_fit_a_cluster_is_refused(call, message, corpus, tmp_path):
     with pytest.raises(FirthError, match=message):
-        call(corpus, encoder, tmp_path / "out")
+        call(corpus, tmp_path / "out")
 
 
 def test_only_who_started_local_workers_can_connect_to_them():

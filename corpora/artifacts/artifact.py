@@ -17,7 +17,7 @@ from typing import Any
 
 from firth.corpora.artifacts.lock import locked
 from firth.corpora.common.cache import other_place
-from firth.corpora.common.errors import ArtifactError, SourceError
+from firth.corpora.common.errors import ArtifactError
 from firth.corpora.common.reporting import note
 from firth.corpora.common.system import WINDOWS, system, unmap_unused
 
@@ -72,28 +72,6 @@ def _holds_work(partial: Path) -> bool:
     """Return whether a partial directory has files that are worth keeping."""
     files = (name for _, _, names in os.walk(partial) for name in names)  # others may remove some
     return any(name != MAKER for name in files)
-
-
-@contextlib.contextmanager
-def scratch_of_file(out: Path, maker: Mapping[str, Any], *, force: bool = False) -> Iterator[Path]:
-    """Yield ``out.partial/scratch``, which one process has at a time, for the work on a file.
-
-    It is removed when the block ends; an error keeps what is in it, so that the same work resumes,
-    unless it is the source's.
-    """
-    partial = artifact_paths(out)[1]
-    with _locked(out, partial):
-        with _disk_errors(out, every=True):
-            _prepare_partial(out, maker, force, SCRATCH)
-        try:
-            yield partial / SCRATCH
-        except BaseException as error:
-            if isinstance(error, SourceError) or not (partial / SCRATCH).exists():
-                _remove(partial, MAKER)
-            elif isinstance(error, KeyboardInterrupt):
-                note("interrupted; run the same command to resume")
-            raise
-        _remove(partial, MAKER)
 
 
 @contextlib.contextmanager

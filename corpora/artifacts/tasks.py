@@ -49,27 +49,18 @@ class TaskFolder:
         """Return the folder that a task fills."""
         return self.path / task.folder
 
-    def run(self, tasks: Sequence[WorkerTask], *, exact: bool = True) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[WorkerTask]) -> Iterator[tuple[int, Any]]:
         """Run tasks, yielding number and result of each as it ends.
 
-        Those that were completed before with the same key are not run again. Unless ``exact``, they
-        compute in floating point and must run on CPUs of one kind, since the result depends on it.
+        Those that were completed before with the same key are not run again.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         # what is missing is not opened: NFS would remember for a minute that it is missing
         complete = set(os.listdir(self.path))
         attempts: dict[Future[Any], int] = {}
-        kinds: set[str] = set()
 
         def result_of(record: dict[str, Any]) -> Any:
             self.cpus.add(record["cpu"])
-            kinds.add(record["cpu"])
-            if not exact and len(kinds) > 1:
-                raise FirthError(
-                    f"workers have CPUs of two kinds ({', '.join(sorted(kinds))}), on which sums "
-                    f"differ in the last digits; start workers on machines of one kind, or pass "
-                    "`force=True` to start again"
-                )
             return record["result"]
 
         try:

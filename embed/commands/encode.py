@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.cluster import cluster_option
 from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
@@ -26,7 +25,7 @@ from firth.embed.contextual.encoded_text import EncodeConfig
 @option(
     "--sif",
     is_flag=True,
-    excludes=["--layers", "--per word", "--device", "--cluster"],
+    excludes=["--layers", "--per word", "--device"],
     help="Write a vector per line from RUN's word vectors: their mean, weighted by frequency, less "
     "what lines have in common, which is learned from RUN's corpus once and kept in RUN.",
 )
@@ -45,7 +44,6 @@ from firth.embed.contextual.encoded_text import EncodeConfig
     help="Learn what lines have in common, or the map, from FILE instead, and keep it in RUN.",
 )
 @device_option
-@cluster_option
 @option("--force", is_flag=True, help="Overwrite the file at --out.", group=OUTPUT)
 def command(
     run: Path,
@@ -55,7 +53,6 @@ def command(
     mapped: bool,
     fit: bool,
     device: str,
-    cluster: str | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -72,7 +69,6 @@ def command(
     \b
     Example:
         firth encode out/mlm sentences.txt --out words.npz
-        firth encode out/mlm novel.txt --cluster local:2 --out novel.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
         firth encode out/svd out/wiki --sif --map --per document --out out/documents
@@ -81,7 +77,6 @@ def command(
     from firth.corpora.common.reporting import note, progress
     from firth.embed.contextual.encoded_text import encode_file, refuse_suffix
     from firth.embed.contextual.encoders import encoded_by, encoder_run, open_encoder
-    from firth.embed.contextual.encoding_tasks import cluster_device, encode_on
 
     config = take(EncodeConfig, options)
     refuse_suffix(out)
@@ -90,13 +85,9 @@ def command(
         _encode_sif(run, file, out, per=per, mapped=mapped, fit=fit, force=force)
         return
     with progress("encoding", "words") as show:
-        if cluster is None:
-            encoder = open_encoder(run, device)
-            about = encoded_by(encoder_run(run))
-            n_lines = encode_file(encoder, file, out, config, about=about, force=force, show=show)
-        else:
-            cluster_device(device)
-            n_lines = encode_on(cluster, run, file, out, config, force=force, show=show)
+        encoder = open_encoder(run, device)
+        about = encoded_by(encoder_run(run))
+        n_lines = encode_file(encoder, file, out, config, about=about, force=force, show=show)
     note(f"{out}: {n_lines:,} lines")
 
 

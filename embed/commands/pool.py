@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from firth.corpora.common.cluster import cluster_option
 from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.device import device_option
 from firth.corpora.common.options import click_options
@@ -22,7 +21,6 @@ from firth.embed.contextual.pooling import PoolConfig
     help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
 @device_option
-@cluster_option
 @option(
     "--memory",
     metavar="SIZE",
@@ -34,7 +32,6 @@ def command(
     out: Path,
     corpus: str | None,
     device: str,
-    cluster: str | None,
     memory: str | None,
     force: bool,
     **options: Any,
@@ -50,7 +47,7 @@ def command(
     Example:
         firth train-mlm out/wiki --out out/mlm
         firth pool out/mlm --layers 0,1 --contexts-per-word 100 --out out/mlm-low
-        firth pool models/bert --corpus out/wiki --cluster local:2 --out out/bert
+        firth pool models/bert --corpus out/wiki --out out/bert
         firth compare out/mlm out/mlm-low out/bert
     """
     from firth.corpora.artifacts.artifact import refuse_existing
@@ -64,7 +61,5 @@ def command(
     run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
-    pool_run(
-        run, config, out, corpus=opened, device=device, memory=memory, force=force, cluster=cluster
-    )
+    pool_run(run, config, out, corpus=opened, device=device, memory=memory, force=force)
     click.echo(size(out))

@@ -88,31 +88,18 @@ def encode_file(
     run, whose words are the places of the lines, with their texts; ``about`` says what made it.
     """
     n_words = 0
-    with new_output(encoder, out, config, force, about) as (writer, layers):
+    layers = parse_layers(config.layers, encoder.n_layers)
+    refuse_suffix(out)
+    _refuse_trees(encoder)
+    dim = encoder.encode([[]], layers)[0].shape[1]
+    about = {"layers": config.layers, **(about or {})}
+    with new_writer(out, config.per, dim, force, about) as writer:
         for batch in batches(encoder.words, source, words_at_once, config.per):
             states = encoder.encode(batch.lines, layers)
             writer.add(batch, rows_of(batch.lines, states, writer.form))
             n_words += sum(map(len, batch.lines))
             show(n_words)
     return writer.n_lines
-
-
-@contextlib.contextmanager
-def new_output(
-    encoder: ContextualEncoder,
-    out: Path,
-    config: EncodeConfig,
-    force: bool,
-    about: Mapping[str, Any] | None = None,
-) -> Iterator[tuple["Writer", tuple[int, ...]]]:
-    """Yield the writer of an output, which appears when it is complete, and the layers to read."""
-    layers = parse_layers(config.layers, encoder.n_layers)
-    refuse_suffix(out)
-    refuse_trees(encoder)
-    dim = encoder.encode([[]], layers)[0].shape[1]
-    about = {"layers": config.layers, **(about or {})}
-    with new_writer(out, config.per, dim, force, about) as writer:
-        yield writer, layers
 
 
 @contextlib.contextmanager
@@ -136,7 +123,7 @@ def new_writer(
         run.describe(LINES, about, None)
 
 
-def refuse_trees(encoder: ContextualEncoder) -> None:
+def _refuse_trees(encoder: ContextualEncoder) -> None:
     """Raise if an encoder needs dependency trees, which plain text has not."""
     if needs_trees(encoder):
         raise SettingError(

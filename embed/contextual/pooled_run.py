@@ -2,17 +2,9 @@
 
 import dataclasses
 import os
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from firth.corpora.artifacts.artifact import (
-    SCRATCH,
-    artifact_paths,
-    clear_partial,
-    refuse_existing,
-)
-from firth.corpora.common.cluster import open_executor
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.text.segment import TextSettings
@@ -23,9 +15,8 @@ from firth.embed.contextual.encoders import (
     encoder_run,
     open_encoder,
 )
-from firth.embed.contextual.encoding_tasks import EncodingTasks, cluster_device
 from firth.embed.contextual.memory import pooling_scratch
-from firth.embed.contextual.pooling import TABLE, PoolConfig, pool_words
+from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.formats.huggingface import is_huggingface
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.runs.run import Run
@@ -44,7 +35,6 @@ def pool_run(
     device: str = "auto",
     memory: str | None = None,
     force: bool = False,
-    cluster: str | Executor | None = None,
 ) -> Path:
     """Pool the states of an encoder into one vector per word.
 
@@ -67,8 +57,6 @@ def pool_run(
         The vectors are the same bytes.
     force : bool
         Overwrite a run at ``out``.
-    cluster : str or concurrent.futures.Executor, optional
-        Where sentences are encoded, as of :func:`firth.train_svd`; by default this process.
 
     Returns
     -------
@@ -84,13 +72,12 @@ def pool_run(
         ``corpus`` splits text into words differently.
     SettingError
         If ``out`` is the encoder's own run, the encoder has no such layer, no word is frequent
-        enough, the device does not exist, ``memory`` is too small, or the settings do not fit a
-        cluster.
+        enough, the device does not exist, or ``memory`` is too small.
 
     Notes
     -----
-    Deterministic on CPUs of one kind with the same number of threads; a worker of a cluster has
-    one. Queries for words in context open ``run`` again, so keep it.
+    Deterministic on CPUs of one kind with the same number of threads. Queries for words in context
+    open ``run`` again, so keep it.
     """
     source, out = encoder_run(Path(run).resolve()), Path(out)
     if out.resolve() == source:
@@ -108,27 +95,15 @@ def pool_run(
     large = pooling_scratch(source, corpus, config, memory, out.absolute().parent)
     options, mark = dataclasses.asdict(config), encoder_fingerprint(source)
     maker = {"command": "pool", ENCODER: mark, "corpus": corpus.fingerprint, **options}
-    if cluster is not None:
-        device = cluster_device(device)
-        if config.source == TABLE:
-            raise SettingError(f"`source={TABLE}`: is only looked up; drop `cluster`")
-        refuse_existing(out, force)  # before workers start
-    with (
-        open_executor(cluster) as executor,
-        new_run(out, maker, force=force, resume=SCRATCH if executor else None) as writer,
-    ):
-        encoder, tasks = open_encoder(source, device), None
-        if executor:
-            clear_partial(writer.path, SCRATCH)
-            tasks = EncodingTasks(executor, source, artifact_paths(out)[1] / SCRATCH)
+    with new_run(out, maker, force=force) as writer:
+        encoder = open_encoder(source, device)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
-            pooled = pool_words(encoder, corpus, config, show, scratch=large, tasks=tasks)
+            pooled = pool_words(encoder, corpus, config, show, scratch=large)
         pooled.vectors.write(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
         options["pooling"] = pooled.info
-        made = {**corpus.trained_on, **(tasks.finish() if tasks else {})}
-        writer.describe(POOLED, options, corpus.text, seeds=[config.seed], **made)
+        writer.describe(POOLED, options, corpus.text, seeds=[config.seed], **corpus.trained_on)
     return out
 
 

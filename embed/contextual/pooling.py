@@ -7,7 +7,7 @@ over pieces.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,16 +43,6 @@ MASKED_CONTEXTS = 30
 
 # words, int32 (n,), the sums of their states, float64 (n, D), and how many these are, int64 (n,)
 BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-class SumTasks(Protocol):
-    """Sums states on a cluster."""
-
-    def sums(
-        self, blocks: Iterable[Block], layers: Sequence[int], masked: bool, show: Progress,
-        n_tokens: int,
-    ) -> Iterator[BlockSums]:  # fmt: skip
-        """Yield the sums of each block, in order, and show how many of all tokens are done."""
 
 
 @describe_settings
@@ -112,14 +102,13 @@ def pool_words(
     scratch: Scratch | None = None,
     tokens_at_once: int = 1 << 15,
     words_at_once: int = 1 << 14,
-    tasks: SumTasks | None = None,
 ) -> Pooled:
     """Return one vector per word of a corpus: the mean of its contextual states.
 
     Training sentences are visited in order of their rarest word, then at random; a sentence is
     encoded if one of its words still has fewer than ``contexts_per_word`` contexts. All words of an
     encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
-    blocks, which ``tasks`` may compute on a cluster, are added in the order of the text.
+    blocks are added in the order of the text.
 
     Memory: what ``memory`` (firth.embed.contextual) says, and 12 bytes per word and dimension of
     the states, if they are joined 4 more and 4 of the vectors without context, or less where
@@ -157,8 +146,7 @@ def pool_words(
         )  # fmt: skip
         blocks = selection.blocks(tokens_at_once)
         about = layers, masked, show, selection.n_tokens
-        sums = tasks.sums(blocks, *about) if tasks else _sums(encoder, blocks, *about)
-        matrix = _mean_states(sums, len(words), scratch)
+        matrix = _mean_states(_sums(encoder, blocks, *about), len(words), scratch)
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:

@@ -4,7 +4,6 @@ import json
 import re
 import socket
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +18,6 @@ from firth.embed.compare.tasks.sentences.inputs import split_sentence
 from firth.embed.compare.tasks.tagging.inputs import sentences_read
 from firth.embed.contextual.encoded_text import EncodeConfig, encode_file
 from firth.embed.contextual.encoders import open_encoder
-from firth.embed.contextual.encoding_tasks import encode_on
 from firth.embed.contextual.in_context import parse_context
 from firth.embed.protocols import (
     ContextualEncoder,
@@ -356,12 +354,9 @@ def test_however_a_text_arrives_it_has_the_same_states(folder, tmp_path):
 
     (tmp_path / "text").write_text(f"{text}\r\n{text}")
     config = EncodeConfig(layers="1")
-    encode_file(encoder, tmp_path / "text", tmp_path / "here.npz", config)
-    with ThreadPoolExecutor(1) as executor:
-        encode_on(executor, folder, tmp_path / "text", tmp_path / "there.npz", config)
-    for place in ("here", "there"):
-        written = np.load(tmp_path / f"{place}.npz")["vectors"]
-        np.testing.assert_allclose(written, [*whole, *whole], atol=1e-5)
+    encode_file(encoder, tmp_path / "text", tmp_path / "written.npz", config)
+    written = np.load(tmp_path / "written.npz")["vectors"]
+    np.testing.assert_allclose(written, [*whole, *whole], atol=1e-5)
 
 
 @pytest.mark.parametrize("folder", MODELS.values(), ids=MODELS, indirect=True)
