@@ -15,8 +15,6 @@ from firth.corpora.common.peak_memory import anonymous_bytes, peak_memory
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.store.corpus import Corpus
 from firth.embed.compare.inputs.baselines import make_baselines
-from firth.embed.contextual.pooled_run import pool_run
-from firth.embed.contextual.pooling import PoolConfig
 from firth.embed.formats.vector_files import load_vectors, write_vectors
 from firth.embed.query.opening import open_queried
 from firth.embed.vectors.context_vectors import with_contexts
@@ -24,7 +22,6 @@ from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.trainer import build_trainer
-from tests.pretrain.small_run import small_run
 from tests.pretrain.small_training import as_words
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,13 +119,6 @@ def test_sparse_vectors_are_counted_unpacked(tmp_path):
     scipy.sparse.save_npz(tmp_path / SPARSE_MATRIX, scipy.sparse.csr_matrix(stored, (2, 9)))
     with pytest.raises(SettingError, match=r"its matrix takes .* or pass a run of dense vectors"):
         open_queried(tmp_path, memory=f"{anonymous_bytes() // 2**20 + 150}M")
-
-
-def test_pooling_within_the_least_that_it_accepts(tmp_path):
-    run, config = small_run(tmp_path), PoolConfig(min_count=1)
-    bound = _least(lambda run, memory: pool_run(run, config, tmp_path / "out", memory=memory), run)
-    options = ["--min-count", 1, "--device", "cpu", "--memory", f"{bound}M"]
-    assert peak("pool", run, "--out", tmp_path / "out", *options) <= bound << 20
 
 
 def peak(*words):

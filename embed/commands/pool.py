@@ -21,18 +21,12 @@ from firth.embed.contextual.pooling import PoolConfig
     help="Corpus that provides words and sentences; by default the one RUN was trained on.",
 )
 @device_option
-@option(
-    "--memory",
-    metavar="SIZE",
-    help="Working memory, such as 1G or 4G; sums and vectors that exceed it are in files.",
-)
 @option("--force", is_flag=True, help="Overwrite the run at --out.", group=OUTPUT)
 def command(
     run: Path,
     out: Path,
     corpus: str | None,
     device: str,
-    memory: str | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -61,5 +55,5 @@ def command(
     run = encoder_run(run)
     refuse_existing(out, force)
     opened = None if corpus is None else open_or_build(corpus)
-    pool_run(run, config, out, corpus=opened, device=device, memory=memory, force=force)
+    pool_run(run, config, out, corpus=opened, device=device, force=force)
     click.echo(size(out))

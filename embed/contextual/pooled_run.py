@@ -15,7 +15,6 @@ from firth.embed.contextual.encoders import (
     encoder_run,
     open_encoder,
 )
-from firth.embed.contextual.memory import pooling_scratch
 from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.formats.huggingface import is_huggingface
 from firth.embed.protocols import ContextualEncoder
@@ -33,7 +32,6 @@ def pool_run(
     *,
     corpus: "Corpus | str | Path | None" = None,
     device: str = "auto",
-    memory: str | None = None,
     force: bool = False,
 ) -> Path:
     """Pool the states of an encoder into one vector per word.
@@ -52,9 +50,6 @@ def pool_run(
         corpus. Required for a Hugging Face folder.
     device : {'auto', 'cpu', 'cuda', 'mps'}
         Where the encoder runs; ``mps`` is untried.
-    memory : str, optional
-        Most memory to take, such as ``4G``: what exceeds it is in unnamed files beside ``out``.
-        The vectors are the same bytes.
     force : bool
         Overwrite a run at ``out``.
 
@@ -72,7 +67,7 @@ def pool_run(
         ``corpus`` splits text into words differently.
     SettingError
         If ``out`` is the encoder's own run, the encoder has no such layer, no word is frequent
-        enough, the device does not exist, or ``memory`` is too small.
+        enough, or the device does not exist.
 
     Notes
     -----
@@ -92,14 +87,13 @@ def pool_run(
 
         corpus = Corpus.open(corpus)
     _refuse_other_text(corpus, source)
-    large = pooling_scratch(source, corpus, config, memory, out.absolute().parent)
     options, mark = dataclasses.asdict(config), encoder_fingerprint(source)
     maker = {"command": "pool", ENCODER: mark, "corpus": corpus.fingerprint, **options}
     with new_run(out, maker, force=force) as writer:
         encoder = open_encoder(source, device)
         _note_lowercased(encoder, corpus)
         with progress("pooling", "tokens") as show:
-            pooled = pool_words(encoder, corpus, config, show, scratch=large)
+            pooled = pool_words(encoder, corpus, config, show)
         pooled.vectors.write(writer.path)
         options |= {ENCODER: {"path": str(source), "fingerprint": mark}}
         options["pooling"] = pooled.info

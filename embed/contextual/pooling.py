@@ -24,7 +24,6 @@ from firth.embed.protocols import (
     StaticLayers,
     needs_trees,
 )
-from firth.embed.svd.scratch import Scratch
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # numba comes with it
@@ -39,7 +38,7 @@ _NEEDED: dict[str, type] = {
 }  # fmt: skip
 # of each word; measured, docs/methods/mlm.md
 _CONTEXTS = 10
-MASKED_CONTEXTS = 30
+_MASKED_CONTEXTS = 30
 
 # words, int32 (n,), the sums of their states, float64 (n, D), and how many these are, int64 (n,)
 BlockSums = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -99,7 +98,6 @@ def pool_words(
     config: PoolConfig,
     show: Progress = no_progress,
     *,
-    scratch: Scratch | None = None,
     tokens_at_once: int = 1 << 15,
     words_at_once: int = 1 << 14,
 ) -> Pooled:
@@ -110,11 +108,9 @@ def pool_words(
     encoded sentence count, so frequent words get more contexts; unless words are masked. Sums of
     blocks are added in the order of the text.
 
-    Memory: what ``memory`` (firth.embed.contextual) says, and 12 bytes per word and dimension of
-    the states, if they are joined 4 more and 4 of the vectors without context, or less where
-    ``scratch`` has arrays in files. The vectors are the same bytes.
+    Memory: 12 bytes per word and dimension of the states; if they are joined 4 more, and 4 of the
+    vectors without context.
     """
-    scratch = scratch or Scratch()
     source = _choose_source(config, encoder)
     layers = _choose_layers(config, source, encoder)
     view = corpus.view(
@@ -130,7 +126,7 @@ def pool_words(
         assert isinstance(encoder, InputEmbeddings)
         starts = range(0, len(words), words_at_once)
         lookups = (encoder.input_embeddings(words[n : n + words_at_once]) for n in starts)
-        matrix = _stacked(lookups, len(words), scratch, show)
+        matrix = _stacked(lookups, len(words), show)
     else:
         masked = source in MASKING
         trees = needs_trees(encoder)
@@ -139,19 +135,19 @@ def pool_words(
                 f"{corpus.path}: keeps no heads of words, which the encoder needs; build it from "
                 "CoNLL-U with heads, or pool a run trained without `attention=tree`"
             )
-        n_contexts = config.contexts_per_word or (MASKED_CONTEXTS if masked else _CONTEXTS)
+        n_contexts = config.contexts_per_word or (_MASKED_CONTEXTS if masked else _CONTEXTS)
         selection = SentenceSelection.make(
             corpus, words, counts, n_contexts, seed=config.seed, masked=masked,
             trees=trees,
         )  # fmt: skip
         blocks = selection.blocks(tokens_at_once)
         about = layers, masked, show, selection.n_tokens
-        matrix = _mean_states(_sums(encoder, blocks, *about), len(words), scratch)
+        matrix = _mean_states(_sums(encoder, blocks, *about), len(words))
         info.update(layers=list(layers), contexts_per_word=n_contexts)
         info.update(sentences=selection.n_sentences, tokens=selection.n_tokens)
     if source == JOINED:
         assert isinstance(encoder, JoinableEncoder)
-        matrix, centers = _join(encoder, words, matrix, words_at_once, scratch)
+        matrix, centers = _join(encoder, words, matrix, words_at_once)
     vectors = WordVectors(words, matrix, counts=counts, text=corpus.text, centers=centers)
     return Pooled(vectors, info)
 
@@ -213,17 +209,16 @@ def parse_layers(text: str, n_layers: int) -> tuple[int, ...]:
     return tuple(layers)
 
 
-def _mean_states(blocks: Iterable[BlockSums], n_words: int, scratch: Scratch) -> np.ndarray:
+def _mean_states(blocks: Iterable[BlockSums], n_words: int) -> np.ndarray:
     """Return the mean state of each word, float32 (V, D)."""
     counts = np.zeros(n_words, dtype=np.int64)
     sums = np.zeros((0, 0))
     for words, of_block, n_states in blocks:
         if not sums.size:
-            sums = scratch.empty((n_words, of_block.shape[1]), np.float64)
-            sums[:] = 0
+            sums = np.zeros((n_words, of_block.shape[1]))
         sums[words] += of_block
         counts[words] += n_states
-    means = scratch.empty(sums.shape, np.float32)
+    means = np.empty(sums.shape, np.float32)
     np.divide(sums, counts[:, None], out=means, casting="same_kind")  # in float64, then rounded
     return means
 
@@ -268,7 +263,6 @@ def _join(
     words: list[str],
     states: np.ndarray,
     words_at_once: int,
-    scratch: Scratch,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return joined vectors, float32 (V, S + D), and what was subtracted from their states."""
     assert isinstance(encoder, JoinableEncoder)
@@ -279,17 +273,15 @@ def _join(
         joined(encoder.static_embeddings(words[part]), states[part], n_pieces[part], centers)
         for part in slices
     )
-    return _stacked(parts, len(words), scratch), centers
+    return _stacked(parts, len(words)), centers
 
 
-def _stacked(
-    parts: Iterable[np.ndarray], n_rows: int, scratch: Scratch, show: Progress = no_progress
-) -> np.ndarray:
+def _stacked(parts: Iterable[np.ndarray], n_rows: int, show: Progress = no_progress) -> np.ndarray:
     """Return rows that come in parts as one array, float32 (n_rows, D)."""
     matrix, done = np.empty((0, 0), np.float32), 0
     for part in parts:
         if not done:
-            matrix = scratch.empty((n_rows, part.shape[1]), np.float32)
+            matrix = np.empty((n_rows, part.shape[1]), np.float32)
         matrix[done : done + len(part)] = part
         done += len(part)
         show(done, n_rows)

@@ -174,11 +174,6 @@ def _model2vec(path: Path, table: np.ndarray) -> np.ndarray:
     return weighted
 
 
-def weights_size(folder: Path) -> int:
-    """Return the bytes of the weights of a model's folder, or of a run."""
-    return sum((folder / file).stat().st_size for file in _weight_files(folder))
-
-
 def _embeddings(folder: Path) -> Iterator[tuple[str, Path, list[int]]]:
     """Yield name, file and shape of the tensors named like an input embedding table."""
     for file in _weight_files(folder):

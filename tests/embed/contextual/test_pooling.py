@@ -9,9 +9,7 @@ from firth.corpora.common.errors import SettingError
 from firth.embed.contextual import pooling
 from firth.embed.contextual.pooling import PoolConfig, parse_layers, pool_words
 from firth.embed.contextual.pooling_kernels import keep_lowest
-from firth.embed.svd.scratch import Scratch
 from tests.embed.small_corpus import SmallCorpus, SmallView
-from tests.pretrain.small_run import small_corpus, small_encoder
 
 _MASK = 2**64 - 1
 
@@ -210,16 +208,6 @@ def test_the_block_size_changes_nothing():
     whole = pool_words(FakeEncoder(), corpus, config)
     parts = pool_words(FakeEncoder(), corpus, config, tokens_at_once=3)  # below most sentences
     assert np.array_equal(parts.vectors.matrix, whole.vectors.matrix)
-
-
-@pytest.mark.parametrize("source", ["states", "input-embeddings", "masked", "joined"])
-def test_arrays_in_files_have_the_same_bytes_as_in_memory(source, tmp_path):
-    encoder, corpus = small_encoder(), small_corpus(tmp_path)
-    config = PoolConfig(source=source, min_count=1)
-    in_memory = pool_words(encoder, corpus, config).vectors.matrix
-    in_files = pool_words(encoder, corpus, config, scratch=Scratch(0, tmp_path)).vectors.matrix
-    assert in_files.flags.owndata < in_memory.flags.owndata
-    assert in_files.tobytes() == in_memory.tobytes()
 
 
 def test_progress_ends_at_the_total_number_of_tokens():
