@@ -22,10 +22,6 @@ from firth.corpora.common.console import print_table
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.api import compare
-from firth.embed.compare.config import CompareConfig
-from firth.embed.formats.vector_files import write_vectors
-from firth.embed.query.opening import open_queried
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig, Word2VecConfig
 from firth.embed.word2vec.trainer import build_trainer
@@ -65,22 +61,7 @@ def rows(folder: Path, n_words: int) -> dict[str, dict[str, Any]]:
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"{a}\t{b}\t{n}\n" for n, (a, b) in enumerate(pairwise(words))))
     found["compare"] = peak(None, "compare", run, svd, "--similarity", f"{pairs}")
-    found |= of_files(folder, svd, words, pairs)
     return found
-
-
-def of_files(folder: Path, svd: Path, words: list[str], pairs: Path) -> dict[str, dict[str, Any]]:
-    """Measure commands on vectors in a file, with the least that they accept."""
-    file = folder / "vectors.txt"
-    write_vectors(WordVectors.open(svd), file, "glove", force=True)
-    similarity = ["--similarity", f"{pairs}", "--restrict", 0]
-    config = CompareConfig(sets=(f"similarity={pairs}",), restrict=0)
-    compared = least_of(lambda memory: compare([svd, file], config, memory=memory))
-    asked = least_of(lambda memory: open_queried(file, memory=memory, n_queries=len(words)))
-    return {
-        "neighbors, text file": peak(f"{asked}M", "neighbors", file, *words),
-        "compare, text file": peak(f"{compared}M", "compare", svd, file, *similarity),
-    }
 
 
 def least_of(call: Callable[[str], Any]) -> int:

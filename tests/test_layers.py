@@ -327,7 +327,6 @@ OPTIONS_ALLOWED = {
     "corpora/common/command.py": "declares the option --help-all of every command",
     "corpora/common/device.py": "declares the option --device of the commands that encode",
     "corpora/common/estimate.py": "declares the options --dry-run and --json",
-    "corpora/common/memory.py": "declares the option --memory of the commands that refuse",
     "corpora/common/cluster.py": "declares the option --cluster of the commands that use one",
     "embed/runs/seeds.py": "declares the option --seeds of the training commands",
     "embed/study/study.py": "names the commands of steps",

@@ -7,18 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.memory import limited_memory
-from firth.corpora.common.peak_memory import anonymous_bytes, peak_memory
+from firth.corpora.common.peak_memory import peak_memory
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.store.corpus import Corpus
-from firth.embed.compare.inputs.baselines import make_baselines
-from firth.embed.formats.vector_files import load_vectors, write_vectors
-from firth.embed.query.opening import open_queried
-from firth.embed.vectors.context_vectors import with_contexts
-from firth.embed.vectors.word_vectors import MATRIX, SPARSE_MATRIX, WordVectors
+from firth.embed.vectors.word_vectors import MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.trainer import build_trainer
@@ -45,23 +39,13 @@ def corpus(tmp_path_factory):
     return build_corpus([folder / "text.txt"], folder / "corpus")
 
 
-@pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
-    """A text file of 20,000 vectors of 64 dimensions, without a header."""
-    numbers = np.random.default_rng(1).standard_normal((20_000, 64), dtype=np.float32)
-    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
-    words = [f"word{n}" for n in range(len(numbers))]
-    write_vectors(WordVectors(words, numbers.round(1)), path, "glove")
-    return path
-
-
 @pytest.mark.parametrize("command", TRAININGS)
 def test_a_training_within_the_least_that_it_accepts(command, corpus, tmp_path):
     """And that is no more than twice what it takes: the least is no guess."""
     config_class, options = TRAININGS[command]
     with pytest.raises(SettingError) as refusal:
         build_trainer(corpus, config_class(**options, memory="1M")).allocate()
-    bound = _named(refusal)
+    bound = int(re.findall(r"at least `memory=(\d+)M`", str(refusal.value))[0])
     words = [command, corpus.path, "--epochs", 1, *as_words(options)]
     peak(*words, "--dim", 8, "--out", tmp_path / "small")  # compiles the kernels
     found = peak(*words, "--out", tmp_path / "run", "--memory", f"{bound}M")
@@ -86,80 +70,11 @@ def test_neighbors_of_many_words_take_less_than_their_matrix(tmp_path):
     assert peak("neighbors", tmp_path, *words[:100:2]) < 80e6
 
 
-def test_queries_of_a_file_within_the_least_that_they_accept(vectors):
-    bound, found = _accepted("neighbors", vectors, "word1")
-    assert bound << 17 < found <= bound << 20
-
-
-def test_a_comparison_with_a_file_within_the_least_that_it_accepts(vectors, tmp_path):
-    (tmp_path / "pairs.tsv").write_text("".join(f"word{n}\tword{n * n}\t{n}\n" for n in range(99)))
-    bound, found = _accepted("compare", vectors, tmp_path / "pairs.tsv", "--restrict", 0)
-    assert bound << 17 < found <= bound << 20
-
-
-@pytest.mark.parametrize(
-    ("refused", "remedy"),
-    [
-        (load_vectors, "export the file as int8 or for gensim, which are mapped"),
-        (lambda _: with_contexts(ONE_WORD), "leave out `add_contexts`"),
-        (lambda _: make_baselines([ONE_WORD], [], 1, 1), "pass `baselines=none`"),
-    ],
-    ids=["file", "contexts", "baselines"],
-)
-def test_the_remedy_is_of_what_does_not_fit(vectors, refused, remedy):
-    with limited_memory("1M", 0), pytest.raises(SettingError) as error:
-        refused(vectors)
-    assert re.search(r"at least `memory=\d+M`; pass that, or (.*)", str(error.value))[1] == remedy
-
-
-def test_sparse_vectors_are_counted_unpacked(tmp_path):
-    write_words(tmp_path / VOCABULARY, ["a", "b"], None)
-    n = 8_000_000  # zeros, which are packed into nothing
-    stored = np.zeros(n, np.float32), np.zeros(n, np.int32), [0, n, n]
-    scipy.sparse.save_npz(tmp_path / SPARSE_MATRIX, scipy.sparse.csr_matrix(stored, (2, 9)))
-    with pytest.raises(SettingError, match=r"its matrix takes .* or pass a run of dense vectors"):
-        open_queried(tmp_path, memory=f"{anonymous_bytes() // 2**20 + 150}M")
-
-
 def peak(*words):
     """Run a command and return the most anonymous memory that it had."""
-    found, errors = _run(*words)
-    assert errors is None, errors
-    return found
-
-
-def _run(*words):
-    """Run a command; return the most anonymous memory that it had, and the errors if it failed."""
     line = [sys.executable, ROOT / "cli.py", *map(str, words)]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(line, **pipes) as process, peak_memory(process.pid) as found:
         _, errors = process.communicate()
-    return found.bytes, errors if process.returncode else None
-
-
-def _accepted(*words):
-    """Return the memory, in MiB, that a command accepts, and the most that it then takes.
-
-    It names what it lacks at each step.
-    """
-    bound = 1
-    for _ in range(4):
-        found, errors = _run(*words, "--memory", f"{bound}M")
-        if errors is None:
-            return bound, found
-        [least] = re.findall(r"at least --memory (\d+)M", errors)
-        bound = int(least)
-    raise AssertionError(errors)
-
-
-def _least(call, run):
-    """Return the least memory, in MiB, that the refusal of less names."""
-    with pytest.raises(SettingError) as error:
-        call(run, memory="1M")
-    return _named(error)
-
-
-def _named(refusal):
-    """Return the memory, in MiB, that a refusal names."""
-    [found] = re.findall(r"at least `memory=(\d+)M`", str(refusal.value))
-    return int(found)
+    assert not process.returncode, errors
+    return found.bytes

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from firth.corpora.common.command import PATH, Command, option
-from firth.corpora.common.memory import memory_option
 from firth.embed.commands.intervals import interval_options
 
 
@@ -21,8 +20,7 @@ from firth.embed.commands.intervals import interval_options
 )
 @option("-k", default=10, help="Answers per question.")
 @option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@memory_option
-@interval_options(excludes=["--add-contexts", "--memory"])
+@interval_options(excludes=["--add-contexts"])
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line.")
 def command(
@@ -31,7 +29,6 @@ def command(
     method: str,
     k: int,
     add_contexts: bool,
-    memory: str | None,
     resamples: int | None,
     unit: str | None,
     corpora: list[Path],
@@ -54,13 +51,14 @@ def command(
     """
     from firth.corpora.common.console import padded, print_json
     from firth.embed.commands.intervals import print_intervals
-    from firth.embed.query.opening import open_queried
+    from firth.embed.formats.vector_files import load_vectors
     from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.vectors.context_vectors import with_contexts
     from firth.embed.vectors.neighbors import Neighbor, analogy
 
     if len(words) not in (0, 3):
         raise click.UsageError(f"expected three words, got {len(words)}")
-    vectors = open_queried(run, add_contexts=add_contexts, memory=memory, k=k)
+    vectors = with_contexts(run) if add_contexts else load_vectors(run)
 
     def answer(query: list[str], json_lines: bool = True) -> None:
         a, b, c = find_words(vectors, query, skip_unknown=skip_unknown)

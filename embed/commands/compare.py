@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from firth.corpora.common.command import OUTPUT, Command, option
-from firth.corpora.common.memory import memory_option
 from firth.corpora.common.options import as_command_line, click_options, take
 from firth.embed.commands.sets import set_options, taken_sets
 from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
@@ -26,7 +25,6 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
     is_flag=True,
     help="Add each word's context vector to its own, in runs with both.",
 )
-@memory_option
 @option("--json", "as_json", group=OUTPUT, is_flag=True, help="Print JSON.")
 @option(
     "--csv", "as_csv", group=OUTPUT, is_flag=True, help="Print the scores as CSV.",
@@ -48,7 +46,6 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 )
 @option(
     "--report",
-    excludes=["--memory"],  # examples are read by encoders
     group=OUTPUT,
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -90,7 +87,6 @@ from firth.embed.compare.config import EXAMPLE, PYTHON_ONLY, CompareConfig
 def command(
     arguments: tuple[str, ...],
     add_contexts: bool,
-    memory: str | None,
     as_json: bool,
     as_csv: bool,
     plot: Path | None,
@@ -139,7 +135,7 @@ def command(
     check_brackets(examples)
     asked = dict(read_groups(file)) if file else dict.fromkeys(split_list(words))
     _refuse_places(runs, config, plot, report, out, force)
-    compared = compare(runs, config, add_contexts=add_contexts, memory=memory)
+    compared = compare(runs, config, add_contexts=add_contexts)
     write_report = partial(compared.write_report, words=asked, examples=examples)
     writes = ((out, compared.store), (plot, compared.draw), (report, write_report))
     failures = [as_command_line(failure) for failure in compared.failures]

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from firth.corpora.common.command import PATH, Command, option
-from firth.corpora.common.memory import memory_option
 from firth.embed.commands.intervals import interval_options
 
 
@@ -19,7 +18,7 @@ from firth.embed.commands.intervals import interval_options
 @option(
     "--approximate",
     is_flag=True,
-    excludes=["--context", "--add-contexts", "--memory"],
+    excludes=["--context", "--add-contexts"],
     help="Search by the index of firth index, which may miss some; JSON then has its recall.",
 )
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
@@ -27,7 +26,7 @@ from firth.embed.commands.intervals import interval_options
     "--context",
     "contexts",
     multiple=True,
-    excludes=["--add-contexts", "--skip-unknown", "--memory"],
+    excludes=["--add-contexts", "--skip-unknown"],
     metavar="TEXT",
     help="Query the words in [brackets] in the context of this text; repeatable.",
 )
@@ -37,8 +36,7 @@ from firth.embed.commands.intervals import interval_options
     needs="--context",
     help="With --context, layers to average, for example 0,1; by default those of RUN's vectors.",
 )
-@memory_option
-@interval_options(excludes=["--approximate", "--add-contexts", "--context", "--memory"])
+@interval_options(excludes=["--approximate", "--add-contexts", "--context"])
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,
@@ -49,7 +47,6 @@ def command(
     skip_unknown: bool,
     contexts: tuple[str, ...],
     layers: str | None,
-    memory: str | None,
     resamples: int | None,
     unit: str | None,
     corpora: list[Path],
@@ -73,9 +70,10 @@ def command(
         firth neighbors out/mlm --context "I [saw] a man with a [saw]"
     """
     from firth.corpora.common.reporting import note
+    from firth.embed.formats.vector_files import load_vectors
     from firth.embed.query.index import open_index
-    from firth.embed.query.opening import open_queried
     from firth.embed.query.prompt import at_terminal, find_words, prompt, read_queries
+    from firth.embed.vectors.context_vectors import with_contexts
 
     if contexts and words:
         raise click.UsageError("--context cannot be combined with WORDs")
@@ -83,9 +81,7 @@ def command(
     queries = list(words)
     if not (words or contexts or prompted):
         queries = [word for query in read_queries() for word in query]
-    vectors = open_queried(
-        run, add_contexts=add_contexts, memory=memory, n_queries=len(queries), k=k
-    )
+    vectors = with_contexts(run) if add_contexts else load_vectors(run)
     index = open_index(vectors) if approximate else None
     if index is not None:
         number, recall = index.recall_for(k)

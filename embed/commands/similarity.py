@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from firth.corpora.common.command import PATH, Command, option
-from firth.corpora.common.memory import memory_option
 from firth.embed.commands.intervals import interval_options, interval_text
 
 
@@ -15,15 +14,13 @@ from firth.embed.commands.intervals import interval_options, interval_text
 @click.argument("run", type=PATH)
 @click.argument("words", nargs=-1, metavar="[A B [C]]")
 @option("--add-contexts", is_flag=True, help="Add each word's context vector to its own.")
-@memory_option
-@interval_options(excludes=["--add-contexts", "--memory"])
+@interval_options(excludes=["--add-contexts"])
 @option("--skip-unknown", is_flag=True, help="Note words without a vector and continue.")
 @option("--json", "as_json", is_flag=True, help="Print JSON; from a pipe, an object per line.")
 def command(
     run: Path,
     words: tuple[str, ...],
     add_contexts: bool,
-    memory: str | None,
     resamples: int | None,
     unit: str | None,
     corpora: list[Path],
@@ -44,13 +41,14 @@ def command(
         firth similarity out/svd --json < pairs.txt
     """
     from firth.corpora.common.console import padded, print_json
-    from firth.embed.query.opening import open_queried
+    from firth.embed.formats.vector_files import load_vectors
     from firth.embed.query.prompt import answer_each, find_words
+    from firth.embed.vectors.context_vectors import with_contexts
     from firth.embed.vectors.neighbors import similarity
 
     if len(words) not in (0, 2, 3):
         raise click.UsageError(f"expected two or three words, got {len(words)}")
-    vectors = open_queried(run, add_contexts=add_contexts, memory=memory)
+    vectors = with_contexts(run) if add_contexts else load_vectors(run)
 
     def cosines(words: list[str]) -> list[dict[str, Any]]:
         """Return the cosines of the first word with the others, and the difference of two."""

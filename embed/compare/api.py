@@ -13,7 +13,6 @@ from firth.corpora.artifacts.provenance import now
 from firth.corpora.common.console import name_room
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.memory import limited_memory
 from firth.corpora.common.options import many
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import EXAMPLE, CompareConfig
@@ -56,7 +55,6 @@ from firth.embed.compare.scoring.sets import readable_tasks
 from firth.embed.compare.task import Task
 from firth.embed.protocols import StaticVectors
 
-_SCORING = 200 << 20  # bytes: SciPy, numba and compiled kernels, blocks of cosines
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
 
@@ -268,7 +266,6 @@ def compare(
     config: CompareConfig | None = None,
     *,
     add_contexts: bool = False,
-    memory: str | None = None,
 ) -> Compared:
     """Score runs against each other and against one-hot and random vectors.
 
@@ -285,9 +282,6 @@ def compare(
         analogies, or no set with ``intrinsic=True``.
     add_contexts : bool
         Add each word's context vector to its word vector, in the runs that have both.
-    memory : str, optional
-        Most memory to take, such as ``4G``; what takes more is refused when it is about to be
-        allocated. Only for sets of words.
 
     Returns
     -------
@@ -301,22 +295,15 @@ def compare(
     FirthError
         If no set can be read.
     SettingError
-        If two runs have the same name, no run has context vectors to add, or the comparison does
-        not fit ``memory``.
+        If two runs have the same name, or no run has context vectors to add.
     """
     config = config or CompareConfig()
     tasks, failures = readable_tasks(config)
     each = [runs] if isinstance(runs, str | os.PathLike) else runs
-    if memory is not None and (unbounded := [task.key for task in tasks if not task.bounded]):
-        raise SettingError(
-            f"`memory={memory}`: what a set of {unbounded[0]} takes is not bounded; leave out one "
-            "of both"
-        )
-    with limited_memory(memory, _SCORING):
-        opened = distinct_runs(open_runs(each, add_contexts=add_contexts, starts=True))
-        started = now()
-        held_out = list(held_out_losses(opened.paths, opened.groups))
-        comparison = compare_opened(opened, tasks, config)
+    opened = distinct_runs(open_runs(each, add_contexts=add_contexts, starts=True))
+    started = now()
+    held_out = list(held_out_losses(opened.paths, opened.groups))
+    comparison = compare_opened(opened, tasks, config)
     about = {
         name: {**facts, "dim": opened.vectors[name].matrix.shape[1]}
         for name, facts in opened.about.items()

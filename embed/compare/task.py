@@ -101,8 +101,6 @@ class Task(ABC):
     # whether a set may be several files, joined by commas
     several_files: ClassVar[bool] = False
     inner_files: ClassVar[str] = ""  # pattern of the files of a set that is a folder
-    # whether the memory that scoring takes is known before: that of vectors and words
-    bounded: ClassVar[bool] = False
     # whether an unknown word is a zero vector in its item; else its item is left out
     zero_if_unknown: ClassVar[bool] = False
 

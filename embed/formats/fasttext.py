@@ -14,12 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.embed.formats.reading import (
-    BY_WORD,
     GZIP_MAGIC,
-    MAPPED,
     assemble,
     decode_words,
     refuse_not_finite,
@@ -50,7 +47,6 @@ def read_fasttext(path: Path, *, block: int = 1 << 16) -> WordVectors:
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             model = _Reader(path, content).model()
     n_words, dim = len(model.words), model.inputs.shape[1]
-    require_room(n_words * (4 * dim + BY_WORD), f"{path}: {n_words:,} words", MAPPED)
     matrix = np.empty((n_words, dim), np.float32)
     for start in range(0, n_words, block):
         words, rows = model.words[start : start + block], matrix[start : start + block]

@@ -4,7 +4,6 @@ A folder contains ``config.json``, safetensors weights and ``tokenizer.json``. W
 single piece have a row; any other word is the mean of its pieces. Pickles are never opened.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -15,7 +14,6 @@ import numpy as np
 
 from firth.corpora.artifacts.artifact import checksum, read_json
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.corpora.tokenizer.external import ExternalTokenizer
 from firth.embed.vectors.piece_table import PieceTable
@@ -30,9 +28,6 @@ _TOKENIZER_OPTIONS = "tokenizer_config.json"
 # Names of modules that look pieces up, and of others with as many rows.
 _TABLE = re.compile(r"embed|^wte$|^shared$")
 _OTHER_TABLE = re.compile(r"position|type|out")
-_REMEDY = "export the words as int8, which are mapped"  # where they do not fit the memory
-_TABLES = 6  # of the input embeddings: a second copy, and others while they are compared
-_BY_TOKENIZER_BYTE = 24
 _SAVE = "AutoModel.from_pretrained(...).save_pretrained(...)"
 _DOWNLOAD = "download it again"
 MODEL2VEC = "embeddings"  # the name of its table
@@ -143,9 +138,6 @@ def _table(folder: Path, n_pieces: int) -> tuple[str, np.ndarray]:
             f"{folder}: no tensor is an embedding table of {n_rows or n_pieces} pieces "
             f"(found: {', '.join(sorted(shapes)) or 'none'}); this model cannot be read"
         )
-    size = _TABLES * 4 * math.prod(shapes[fitting[0]][1])
-    pieces = _BY_TOKENIZER_BYTE * (folder / TOKENIZER).stat().st_size
-    require_room(size + pieces, f"{folder}: reading {fitting[0]}", _REMEDY)
     table = _floats(shapes[fitting[0]][0], fitting[0])
     for other in fitting[1:]:  # one at a time: tied copies of large models take gigabytes
         if not np.array_equal(table, _floats(shapes[other][0], other), equal_nan=True):
@@ -167,8 +159,6 @@ def _model2vec(path: Path, table: np.ndarray) -> np.ndarray:
     weights = found.get("weights", np.ones(len(rows)))
     if rows.shape != (weights.size,) or not ((rows >= 0) & (rows < len(table))).all():
         raise ArtifactError(f"{path}: mapping and weights do not fit {MODEL2VEC}; {_DOWNLOAD}")
-    size = _TABLES * 4 * len(rows) * table.shape[1]
-    require_room(size, f"{path}: reading {MODEL2VEC}", _REMEDY)
     weighted: np.ndarray = table[rows.astype(np.int64)]
     weighted *= weights.astype(np.float32).reshape(-1, 1)
     return weighted

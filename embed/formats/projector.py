@@ -39,7 +39,7 @@ def read_projector(path: Path) -> WordVectors:
         for chunk in whole_lines(source):
             dim = rows.dim if rows else len(chunk[: chunk.find(b"\n")].split())
             most = min(len(words), source.limit // (2 * dim) + 1)
-            rows = rows or GrowingMatrix(dim, most, path)
+            rows = rows or GrowingMatrix(dim, most)
             numbers = numbers_of_lines(chunk, dim, rows.n + 1, path)
             rows.append(len(numbers))[:] = numbers
     matrix = rows.matrix() if rows else np.empty((0, 0), np.float32)

@@ -12,14 +12,11 @@ from typing import BinaryIO
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.embed.vectors.wordlist import index_words
 
 GZIP_MAGIC = b"\x1f\x8b"
-MAPPED = "export the file as int8 or for gensim, which are mapped"
-BY_WORD = 360  # bytes: strings twice, a set and a dictionary
 _GZIP_RATIO = 1100  # above the maximum compression ratio of deflate, 1032
 _TEXT_RATIO = 3  # of numbers in text
 
@@ -64,9 +61,8 @@ def open_source(path: Path) -> Iterator[Source]:
 class GrowingMatrix:
     """A float32 matrix that grows while a file is read, by an eighth at a time and in place."""
 
-    def __init__(self, dim: int, expected: int, path: Path) -> None:
-        self.dim, self._path = dim, path
-        self._require_room(expected)
+    def __init__(self, dim: int, expected: int) -> None:
+        self.dim = dim
         self._matrix = np.empty((max(expected, 1), dim), np.float32)
         self.n = 0
 
@@ -74,16 +70,10 @@ class GrowingMatrix:
         """Append uninitialized rows and return a view of them, float32 (n, D)."""
         if self.n + n > len(self._matrix):
             capacity = max(self.n + n, len(self._matrix) * 9 // 8)
-            self._require_room(capacity - len(self._matrix))
             # the system moves large arrays without copying; no view of a row is used by now
             self._matrix.resize((capacity, self.dim), refcheck=False)
         self.n += n
         return self._matrix[self.n - n : self.n]
-
-    def _require_room(self, n: int) -> None:
-        """Raise if there is no memory for so many more rows and their words."""
-        size = n * (4 * self.dim + BY_WORD)
-        require_room(size, f"{self._path}: {self.dim} dimensions of words", MAPPED)
 
     def matrix(self) -> np.ndarray:
         """Return all appended rows, float32 (n, D)."""

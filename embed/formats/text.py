@@ -42,7 +42,7 @@ def read_text(
         words, numbers = parse_lines(chunk, dim, first_line + len(cells), path)
         cells += words
         expected = source.size * len(words) // len(chunk) + 1 if n_words is None else n_words
-        rows = rows or GrowingMatrix(dim, expected, path)
+        rows = rows or GrowingMatrix(dim, expected)
         rows.append(len(words))[:] = numbers
     if n_words is not None and n_words != len(cells):
         raise ArtifactError(

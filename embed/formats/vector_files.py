@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import shlex
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.artifacts.kinds import RUN, wrong_kind
 from firth.corpora.common.errors import ArtifactError, SettingError
-from firth.corpora.common.memory import require_room
 from firth.corpora.common.reporting import note
 from firth.embed.formats.fasttext import MAGIC, read_fasttext, write_fasttext
 from firth.embed.formats.gensim_save import is_pickle, read_gensim, write_gensim
@@ -98,11 +96,6 @@ def load_vectors(run: str | os.PathLike[str], *, verified: bool = False) -> Word
     if verified and (path / CHECKSUMS).is_file():
         verify(path)
     found = recognize(path)
-    if (path / SPARSE_MATRIX).is_file() and zipfile.is_zipfile(path / SPARSE_MATRIX):
-        with zipfile.ZipFile(path / SPARSE_MATRIX) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-            remedy = "pass a run of dense vectors, which are mapped"
-            require_room(size, f"{path}: its matrix", remedy)
     if found.format in _READERS:
         return _READERS[found.format](found.path)
     with open_source(path) as source:

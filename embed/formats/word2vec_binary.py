@@ -35,7 +35,7 @@ def read_binary(
             f"{path}: the header says {n_words} words of {dim} dimensions, at least {needed} "
             f"bytes, but the file has only {source.limit}; truncated or not a word2vec binary"
         )
-    rows = GrowingMatrix(dim, n_words, path)
+    rows = GrowingMatrix(dim, n_words)
     cells: list[bytes] = []  # with the line end of the vector before, if there is one
     rest = b""
     while len(cells) < n_words and (chunk := source.read(chunk_bytes)):

@@ -10,7 +10,6 @@ import os
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.memory import require_room
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import CONTEXTS, WordVectors, with_matrix
 
@@ -42,8 +41,6 @@ def with_contexts(vectors: WordVectors | str | os.PathLike[str]) -> WordVectors:
             f"`add_contexts`: {source.name} has no context vectors ({CONTEXTS}); only runs of "
             "skip-gram and CBOW with negative sampling have them"
         )
-    what = f"{source.name}: the sum with context vectors"
-    require_room(4 * len(source) * source.dim, what, "leave out `add_contexts`")
     # np.add reads both mapped files once and allocates only the sums
     sums = np.add(np.asarray(source.matrix), np.asarray(contexts))
     return with_matrix(source, sums, source.name)

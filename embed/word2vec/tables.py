@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.artifacts.arrays import row_blocks, save_array, save_blocks
-from firth.corpora.common.memory import require_memory
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.memory import machine_memory, parse_memory
 from firth.embed.vectors.subwords import word_buckets
 from firth.embed.vectors.word_vectors import BUCKETS, CONTEXTS, INPUTS, MATRIX, WordVectors
 from firth.embed.vectors.wordlist import VOCABULARY, write_words
@@ -115,13 +116,15 @@ def make_tables(
 
 
 def require_tables(needed: int, n_words: int, dim: int, memory: str | None) -> None:
-    """Raise if a training takes more than ``memory``."""
-    require_memory(
-        needed,
-        memory,
-        f"{n_words:,} words of {dim} dimensions take",
-        "a smaller `max_vocabulary`, a larger `min_count` or a smaller `dim`",
-    )
+    """Raise if a training takes more than ``memory``, by default all of the machine's."""
+    limit = machine_memory() if memory is None else parse_memory(memory)
+    if needed > limit:
+        bound = f"`memory={memory}`" if memory else f"this machine has {limit >> 20:,} MB"
+        raise SettingError(
+            f"{bound}: {n_words:,} words of {dim} dimensions take at least "
+            f"`memory={-(-needed >> 20)}M`; pass that, or a smaller `max_vocabulary`, a larger "
+            "`min_count` or a smaller `dim`"
+        )
 
 
 def compose_words(

@@ -12,7 +12,6 @@ from itertools import islice
 import numpy as np
 
 from firth.corpora.common.errors import ArtifactError
-from firth.corpora.common.memory import require_room
 from firth.embed.compare.inputs.lookup import find_words
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.onehot import one_hot, random_vectors
@@ -21,7 +20,6 @@ from firth.embed.vectors.word_vectors import WordVectors
 ONE_HOT = "one-hot"
 RANDOM = "random"
 _DIM = 300
-_BY_WORD = 1_700  # bytes: 300 numbers, strings, ranks
 
 
 def make_baselines(
@@ -60,8 +58,6 @@ def make_baselines(
     in_all_runs = {known[text] for text, n_runs in times.items() if n_runs == len(runs)}
     vocabulary = sorted(ranks, key=lambda word: (word not in in_all_runs, ranks[word]))
     words = [*vocabulary, *(word for word in composed if word not in ranks)]
-    what = f"one-hot and random vectors of {len(words):,} words"
-    require_room(_BY_WORD * len(words), what, "pass `baselines=none`")
     segmentation = _RunSegmentation(known)
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)

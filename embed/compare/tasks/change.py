@@ -36,7 +36,6 @@ class ChangeTask(Task):
         "spearman_frequency": "the same of the change of frequency alone, which is no change of "
         "meaning",
     }
-    bounded = True
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> "ChangeTask":

@@ -42,7 +42,6 @@ class WordTask(Task):
     """A set whose items are words; an item is known if all its words have a vector."""
 
     dataset: str  # name of the set
-    bounded = True
     # whether a word may be a phrase, represented by the mean of its words
     phrases: ClassVar[bool] = False
 

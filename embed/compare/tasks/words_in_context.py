@@ -80,7 +80,6 @@ class ContextsTask(WordTask):
         "accuracy": "share of pairs judged right by a threshold on the cosine",
     }
     several_files = True
-    bounded = False
     # caches: all contexts are encoded once, even if some items and then all are measured
     _cosines: WeakKeyDictionary[StaticVectors, np.ndarray] = field(
         default_factory=WeakKeyDictionary, init=False, repr=False, compare=False

@@ -12,7 +12,7 @@ from tests.calls import command, output, refusal
 from tests.pretrain.small_run import small_corpus, small_encoder, small_run, write_run
 
 CONTEXT = "He [saw] the old [saw]."
-WITHOUT = "--context cannot be combined with --add-contexts, --skip-unknown or --memory"
+WITHOUT = "--context cannot be combined with --add-contexts or --skip-unknown"
 WORDS = ["he", "saw", "the", "old", "saw", "."]
 
 

@@ -80,7 +80,7 @@ def test_json_has_the_source_and_the_steps(folder):
         ),
         (
             "encode run lines.txt --sif --layers 1 --out out.npz",
-            "--sif cannot be combined with --layers, --per word, --device or --cluster",
+            "--sif cannot be combined with --layers, --per word or --device",
         ),
         (
             "encode run lines.txt --sif --out out.npz",

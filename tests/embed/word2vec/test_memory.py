@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from firth.corpora.common import memory
 from firth.corpora.common.errors import SettingError
+from firth.embed.word2vec import tables
 from firth.embed.word2vec.config import CbowConfig, SkipGramConfig
 from firth.embed.word2vec.train import make_run, train_skipgram
 from firth.embed.word2vec.trainer import build_trainer
@@ -66,6 +66,6 @@ def test_the_least_that_a_refusal_names_is_enough_and_changes_no_byte(corpus):
 
 
 def test_without_a_bound_the_memory_of_the_machine_is_the_bound(corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "machine_memory", lambda: 64 << 20)
+    monkeypatch.setattr(tables, "machine_memory", lambda: 64 << 20)
     with pytest.raises(SettingError, match=r"^this machine has 64 MB: \d+ words of 20 dimensions"):
         train_skipgram(corpus, SkipGramConfig(**OPTIONS), tmp_path / "run")

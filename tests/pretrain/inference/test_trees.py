@@ -1,6 +1,5 @@
 """Encoders that attend along the edges of trees: sentences with trees, and those without."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,9 +15,7 @@ from firth.corpora.text.trees import ParsedSentence
 from firth.corpora.tokenizer.pieces import CLS, MASK, SEP
 from firth.embed.compare.datasets.tagged_words import read_tagged
 from firth.embed.compare.tasks.tagging.inputs import state_inputs
-from firth.embed.contextual.pooled_run import pool_run
 from firth.embed.contextual.pooling import PoolConfig, pool_words
-from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.huggingface.layouts import layout_problem
 from tests.pretrain.small_run import TEXT, small_encoder, write_run
@@ -173,16 +170,6 @@ def test_words_are_pooled_with_the_trees_of_the_corpus(corpus):
                     sums[word] = sums[word] + state / view.counts[view.words.index(word)]
     for word, vector in zip(vectors.vocabulary, vectors.matrix, strict=True):
         np.testing.assert_allclose(vector, sums[word], atol=1e-4)
-
-
-def test_a_cluster_pools_with_the_trees_of_the_corpus(corpus, run, tmp_path):
-    config = PoolConfig(source="states", layers="2", min_count=1)
-
-    with ThreadPoolExecutor(1) as executor:
-        there = pool_run(run, config, tmp_path / "there", cluster=executor)
-
-    here = pool_words(ENCODER, corpus, config).vectors
-    np.testing.assert_allclose(WordVectors.open(there).matrix, here.matrix, atol=1e-6)
 
 
 def test_tagging_reads_the_trees_of_its_files(tmp_path):

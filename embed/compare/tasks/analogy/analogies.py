@@ -53,7 +53,6 @@ class AnalogyTask(Task):
         "accuracy_pairdirection": "the same by the direction of the difference alone",
         "accuracy_lrcos": "the same with a classifier of the answers' class",
     }
-    bounded = True
     inner_files = TEXT_FILES
 
     @classmethod
