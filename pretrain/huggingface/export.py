@@ -1,25 +1,17 @@
 """Export a run as a folder that Hugging Face transformers loads without remote code."""
 
-import dataclasses
 import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-from torch.nn.utils import vector_to_parameters
-
-from firth.corpora.artifacts.artifact import MAKER, read_json, write_json
-from firth.corpora.artifacts.checkpoint import CHECKPOINTS, load_checkpoint
-from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.artifacts.artifact import read_json, write_json
+from firth.corpora.common.errors import SettingError
 from firth.corpora.text.segment import TextSettings
-from firth.corpora.tokenizer.json_format import open_pieces, why_not_exportable
+from firth.corpora.tokenizer.json_format import why_not_exportable
 from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, UNK
 from firth.embed.runs.run import Run
 from firth.embed.vectors.piece_table import TOKENIZER
-from firth.pretrain.config import MlmConfig
 from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
-from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.weights import (
     WEIGHTS,
     encoder_config,
@@ -53,16 +45,13 @@ def write_huggingface(run: Path, folder: Path) -> str:
     """Write a run for ``AutoModelForMaskedLM`` and ``AutoTokenizer``; return a short description.
 
     A causal run is for ``AutoModelForCausalLM``, and its tokenizer adds no [SEP] behind a prompt.
-    Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text. Of an
-    unfinished run (``OUT.partial``), the last checkpoint is exported.
+    Logits are the run's up to rounding, and the tokenizer gives the same ids for raw text.
     """
-    unfinished = (run / MAKER).is_file()
-    shape = _unfinished_shape(run) if unfinished else encoder_config(run)
+    shape = encoder_config(run)
     load_pieces(run, shape)  # to check it
     if reason := layout_problem(shape) or _segmentation_problem(run):
         raise SettingError(f"{run}: has no huggingface form: {reason}")
-    model = _last_checkpoint(run, shape) if unfinished else load_model(run)
-    config, tensors = huggingface_form(model)
+    config, tensors = huggingface_form(load_model(run))
     folder.mkdir()
     write_json(folder / "config.json", config)
     write_tensors(folder / WEIGHTS, tensors)
@@ -92,29 +81,6 @@ def _write_tokenizer(source: Path, path: Path, causal: bool) -> None:
     end = {"SpecialToken": {"id": SPECIAL[SEP], "type_id": 0}}
     template["single"] = [part for part in template["single"] if part != end]
     write_json(path, tokenizer)
-
-
-def _unfinished_shape(run: Path) -> EncoderConfig:
-    """Return the shape of an encoder that is being trained."""
-    maker = read_json(run / MAKER)
-    if maker.get("command") != "train-mlm" or not (run / TOKENIZER).is_file():
-        raise ArtifactError(f"{run}: has no encoder; pass a run of `train_mlm()`")
-    names = {field.name for field in dataclasses.fields(MlmConfig)}
-    config = MlmConfig(**{name: value for name, value in maker.items() if name in names})
-    return config.shape(n_pieces=len(open_pieces(run / TOKENIZER)))
-
-
-def _last_checkpoint(run: Path, shape: EncoderConfig) -> MaskedLanguageModel:
-    """Load the encoder of the last checkpoint."""
-    found = load_checkpoint(run / CHECKPOINTS)
-    if found is None:
-        raise ArtifactError(f"{run}: has no checkpoint yet; try again later")
-    model = MaskedLanguageModel(shape)
-    weights = torch.tensor(
-        np.array(found[0]["weights"])
-    )  # copied, since the file is mapped read-only
-    vector_to_parameters(weights, model.parameters())
-    return model.eval()
 
 
 def _segmentation_problem(run: Path) -> str | None:

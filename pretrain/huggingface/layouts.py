@@ -108,8 +108,6 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
     shape, core = model.config, model.core
     spans = [shape.span_of(layer) for layer in range(shape.layers)]
     rope = {"rope_type": "default", "rope_theta": _THETA}
-    # n if layers 0, n, 2n ... are global; the number of layers if only layer 0 is
-    every = 1 if shape.attention_span is None else shape.global_every or shape.layers
     config = {
         **_common(shape, "modernbert", "ModernBertForMaskedLM"),
         **_ENDS,
@@ -125,10 +123,6 @@ def _modernbert(model: MaskedLanguageModel) -> tuple[dict[str, Any], dict[str, T
         "layer_types": ["sliding_attention" if span else "full_attention" for span in spans],
         "local_attention": 2 * (shape.attention_span or shape.max_length),  # both sides together
         "rope_parameters": {"full_attention": rope, "sliding_attention": rope},
-        # for transformers 4, which reads neither layer_types nor rope_parameters
-        "global_rope_theta": _THETA,
-        "local_rope_theta": _THETA,
-        "global_attn_every_n_layers": every,
     }
     tensors = {
         "model.embeddings.tok_embeddings.weight": model.pieces.weight,

@@ -1,13 +1,10 @@
 """The exported folder in stock transformers: equal logits and ids."""
 
-import dataclasses
-
 import pytest
 import torch
 from safetensors import safe_open
 
 from firth.corpora.artifacts.artifact import read_json, write_json
-from firth.corpora.artifacts.checkpoint import save_checkpoint
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces, why_not_exportable
@@ -20,9 +17,8 @@ from firth.pretrain.huggingface.layouts import huggingface_form, layout_problem
 from firth.pretrain.inference.mlm_encoder import open_causal
 from firth.pretrain.inference.sampling import GenerateConfig
 from firth.pretrain.model import encoder
-from firth.pretrain.model.encoder import MaskedLanguageModel, init_weights
+from firth.pretrain.model.encoder import MaskedLanguageModel
 from firth.pretrain.model.weights import load_model
-from firth.pretrain.training.optimizer import ModelState, make_optimizer
 from tests.pretrain.small_run import SCRIPTS, pieces_of_scripts, random_model, random_run, seal
 
 transformers = pytest.importorskip("transformers")
@@ -275,11 +271,6 @@ def lose_the_encoder(run):
     write_json(run / "config.json", {"method": "svd", "text": None})
 
 
-def begin_another(run):
-    """Leave an unfinished run of word vectors."""
-    write_json(run / "maker.json", {"command": "train-svd"})
-
-
 NO_FORM = f"has no huggingface form: {why_not_exportable(TextSettings(segmenter='jieba'))}"
 OTHER_PIECES = "has 105 pieces, but the model has 180; train the run again"
 NO_ENCODER = "has no encoder; pass a run of `train_mlm()`"
@@ -292,7 +283,6 @@ NO_ENCODER = "has no encoder; pass a run of `train_mlm()`"
         (forget_segmentation, f"RUN: {NO_FORM}"),
         (exchange_pieces, f"RUN/tokenizer.json: {OTHER_PIECES}"),
         (lose_the_encoder, f"RUN: {NO_ENCODER}"),
-        (begin_another, f"RUN: {NO_ENCODER}"),
     ],
 )  # fmt: skip
 def test_a_run_that_cannot_be_exported_is_refused_with_the_reason(change, message, tmp_path):
@@ -303,54 +293,3 @@ def test_a_run_that_cannot_be_exported_is_refused_with_the_reason(change, messag
         write_huggingface(run, tmp_path / "out")
     assert str(caught.value).replace(str(run), "RUN") == message
     assert not (tmp_path / "out").exists()
-
-
-@pytest.fixture
-def unfinished(tmp_path):
-    """A training that was killed before its first checkpoint, and its options."""
-    run = tmp_path / "run.partial"
-    run.mkdir()
-    text = TextSettings()
-    save_pieces(pieces_of_scripts(), run / "tokenizer.json", text)
-    config = MlmConfig(preset="2/16/2", sequence_length=24, steps=9)
-    maker = {"command": "train-mlm", "corpus": "abc", **dataclasses.asdict(config)}
-    del maker["threads"]  # as the trainer leaves out what may change
-    write_json(run / "maker.json", maker)
-    return run, config
-
-
-def test_the_last_checkpoint_of_an_unfinished_run_is_exported(unfinished, tmp_path):
-    run, config = unfinished
-    model = MaskedLanguageModel(config.shape(n_pieces=180), seed=1)
-    optimizer = make_optimizer(model, weight_decay=0.01)
-    for seed in (1, 2):
-        init_weights(model, seed)
-        save_checkpoint(run / "checkpoints", ModelState(model, optimizer).arrays(), {"step": seed})
-
-    write_huggingface(run, tmp_path / "out")
-
-    assert difference(model.eval(), opened(tmp_path / "out"), some_rows(180, 24)) < 1e-4
-
-
-def test_an_unfinished_run_without_a_checkpoint_is_refused(unfinished, tmp_path):
-    run, _ = unfinished
-    with pytest.raises(ArtifactError) as caught:
-        write_huggingface(run, tmp_path / "out")
-    assert str(caught.value) == f"{run}: has no checkpoint yet; try again later"
-
-
-@pytest.mark.parametrize(
-    ("shape", "every"),
-    [
-        ({}, 1),
-        ({"attention_span": 3, "global_every": 2}, 2),
-        ({"attention_span": 3}, 3),  # as many as layers: the first alone, which is the least
-    ],
-)
-def test_the_config_has_transformers_4_keys_for_rotary_and_global_layers(shape, every):
-    config, _ = huggingface_form(random_model(40, **shape))
-    assert config["global_attn_every_n_layers"] == every
-    assert config["global_rope_theta"] == config["local_rope_theta"] == 10_000.0
-    said = [kind == "full_attention" for kind in config["layer_types"]]
-    if "attention_span" not in shape or "global_every" in shape:
-        assert said == [layer % every == 0 for layer in range(3)]
