@@ -71,7 +71,7 @@ def command(
         firth encode out/mlm sentences.txt --out words.npz
         firth encode out/mlm - --per sentence --out lines.jsonl < sentences.txt
         firth encode out/skipgram sentences.txt --sif --out lines.npz
-        firth encode out/svd out/wiki --sif --map --per document --out out/documents
+        firth encode out/svd out/wiki --sif --out out/documents
     """
     from firth.corpora.common.options import take
     from firth.corpora.common.reporting import note, progress

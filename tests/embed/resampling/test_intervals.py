@@ -238,7 +238,7 @@ def test_words_that_are_often_listed_are_named(run):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("context", "left"), ("add_contexts", True), ("side_means", 8), ("best", True)],
+    [("context_side", "left"), ("add_contexts", True), ("side_means", 8), ("best", True)],
 )
 def test_other_spaces_are_refused(run, monkeypatch, name, value):
     config = replace(SVD, **{name: value}) if name != "best" else SvdConfig(best=True)
