@@ -28,7 +28,7 @@ def command(
     are one query; without them each line of standard input is one. Printed are the
     rank, the cosine, where the line is from, and its text.
 
-    \\b
+    \b
     Example:
         firth encode out/svd sentences.txt --sif --out out/lines
         firth search out/lines "a ship on the sea"
