@@ -20,10 +20,12 @@ from firth.embed.resampling.intervals import neighbor_intervals, similarity_inte
 
 _MOST = 100  # lines, words, neighbors and the like
 _LONGEST = 100_000  # characters of an answer
+_NUMBER = {"type": "integer", "minimum": 0, "maximum": _MOST}
 _KINDS: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     str | None: {"type": ["string", "null"]},
-    int: {"type": "integer", "minimum": 0, "maximum": _MOST},
+    int: _NUMBER,
+    int | None: _NUMBER,  # None is for all, which are too many
     Sequence[str]: {"type": "array", "items": {"type": "string"}, "maxItems": _MOST},
 }
 
@@ -93,17 +95,17 @@ class Tools:
         return {"run": name, "count": counts, **interval, **vars(found)}
 
     def change(
-        self, words: Sequence[str] = (), top: int = 10, k: int = 5, sentences: int = 2,
+        self, words: Sequence[str] = (), top: int = 10, k: int = 5, lines: int = 2,
         run: str = "",
     ) -> dict[str, Any]:  # fmt: skip
         """Return how words change between periods; without words, those that change most surely.
 
         The distance is 1 - cosine of the vectors of the first and the last period, chance a typical
-        one by chance. Counts, the k nearest words and sentences are those of each period.
+        one by chance. Counts, the k nearest words and lines are those of each period.
         """
         name, changes = _pick(self._changes, run)
-        most = sentences if changes.periods.corpora else 0
-        found = changes.describe(words or None, top=top, k=k, sentences=most)
+        most = lines if changes.periods.corpora else 0
+        found = changes.describe(words or None, top=top, k=k, lines=most)
         return {"run": name, "periods": changes.names, "no_p": changes.no_p, "words": found}
 
     def _intervals(self, answer: Any, space: Space, *question: Any) -> dict[str, Any]:

@@ -84,8 +84,8 @@ def test_lines_and_collocates_are_those_of_the_corpus(ask, corpus):
     for line, one in zip(found["lines"], expected.lines, strict=True):
         assert line["text"] == f"{one.left} [{one.found}] {one.right}".strip()
         assert (line["document"], line["citation"]) == (one.document, one.citation)
-    found = ask("collocates", query="sea", words=2)
-    expected = collocates(corpus, "sea", words=2)
+    found = ask("collocates", query="sea", top=2)
+    expected = collocates(corpus, "sea", top=2)
     assert found["n_near"] == expected.n_near
     for row, one in zip(found["rows"], expected.rows, strict=True):
         assert (row["word"], row["near"]) == (one.word, one.near)
@@ -117,11 +117,11 @@ def test_why_has_the_shared_contexts_with_a_line_of_each_word(ask, paths):
 
 
 def test_change_has_counts_neighbors_and_sentences_of_each_period(ask, paths):
-    found = ask("change", words=["ship", "unseen"], k=2, sentences=1)
+    found = ask("change", words=["ship", "unseen"], k=2, lines=1)
     assert (found["run"], found["periods"]) == (str(paths[2]), ["1900", "1901-1902"])
     ship, unseen = found["words"]
-    assert [len(ship[name]) for name in ("counts", "neighbors", "sentences")] == [2, 2, 2]
-    assert ship["sentences"][0][0]["citation"].endswith("1900")
+    assert [len(ship[name]) for name in ("counts", "neighbors", "lines")] == [2, 2, 2]
+    assert ship["lines"][0][0]["citation"].endswith("1900")
     assert "unseen" in unseen["missing"]
     assert len(ask("change", top=3)["words"]) == 3
 
