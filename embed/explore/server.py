@@ -148,10 +148,14 @@ class Answers:
 
     def _collocates(self, ask: "Request") -> Any:
         """Return collocates of a query, of some documents if they are chosen."""
-        options: Any = {"words": _number(ask, "n", 20, 1, 1000)}
-        options["versus_documents"] = ask.query_params.get("documents") or None
         with self._collocate_lock:
-            return asdict(collocates(self._text_corpus(), _text(ask, "query"), **options))
+            found = collocates(
+                self._text_corpus(),
+                _text(ask, "query"),
+                top=_number(ask, "n", 20, 1, 1000),
+                versus_documents=ask.query_params.get("documents") or None,
+            )
+        return asdict(found)
 
     def _differ(self, ask: "Request") -> dict[str, Any]:
         """Return the words that two runs treat differently.

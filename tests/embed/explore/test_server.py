@@ -304,7 +304,7 @@ def test_chance_is_that_of_firth_differ_and_is_measured_in_the_background(tmp_pa
     config = SvdConfig(dim=6, window=3, min_count=1, threads=1, device="cpu", subsample=0, seed=2)
     train_svd(Corpus.open(tmp_path / "corpus"), config, tmp_path / "other")
     spaces = [Space(path, 100) for path in (run, tmp_path / "other")]
-    monkeypatch.setattr(space_module, "differ", partial(differ, k=5, resamples=5))
+    monkeypatch.setattr(space_module, "differ", partial(differ, k=5, permutations=5))
     found = wait_for(client_of(*spaces), "/api/differ?a=0&b=1&chance=1&word=rare", ["words"])
     expected = compare_spaces(*spaces, reporter=(reporter := Resampling()))
     assert reporter.percent == 100
