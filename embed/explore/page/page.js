@@ -238,8 +238,7 @@ function spoken(word, views, answers) {
 
 function neighborList(view, answer) {
   const title = state.views.length > 1 ? view.info.name : "Nearest words, by cosine";
-  if (answer.error)
-    return make("div", {}, make("h3", {}, title), make("p", { className: "note" }, answer.error.message));
+  if (answer.error) return make("div", {}, make("h3", {}, title), failure(answer.error.message, element("near")));
   return scored(title, answer.neighbors, (word) => (state.info.stored ? null : whyButton(answer.word, word, view.run)));
 }
 

@@ -458,6 +458,21 @@ def test_a_suggested_spelling_can_be_clicked(page):
     assert all("404" in each for each in errors(page.driver))
 
 
+def test_a_spelling_can_be_clicked_below_the_run_that_lacks_the_word(page):
+    page.run(
+        "state.source.neighbors = (run, word) => word === 'shipp'"
+        " ? (run === 0 ? Promise.reject(Error(\"no vector for 'shipp'; did you mean 'ship'?\"))"
+        " : Promise.resolve({ word, count: 1, neighbors: [{ word: 'sea', cosine: 0.5 }] }))"
+        " : Promise.resolve({ word, count: 1, neighbors: [] })"
+    )
+    page.choose("#other", "1")
+    page.wait(lambda: page.run("return state.views.length") == 2)
+    page.run("select('shipp')")
+    page.wait(lambda: page.texts("#near .failed button") == ["ship"])
+    page.click("#near .failed button")
+    page.wait(lambda: page.texts("#near h2") == ["ship"])
+
+
 def test_the_corpus_is_named_and_its_documents_are_filtered_by_fields(page, corpus):
     assert page.driver.title.startswith("corpus")
     assert "corpus" in page.text("#corpora")
