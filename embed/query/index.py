@@ -61,6 +61,9 @@ class NeighborIndex:
     def __reduce__(self) -> tuple[Any, ...]:
         return open_index, (self.vectors,)
 
+    def __repr__(self) -> str:
+        return f"<NeighborIndex of {self.vectors!r}: finds {self.recall:.1%} of the {_K} nearest>"
+
     @property
     def recall(self) -> float:
         """Share of the 10 nearest words that are found, measured when the index was made."""
@@ -83,13 +86,15 @@ class NeighborIndex:
         measured = sorted((int(number), float(share)) for number, share in recalls.items())
         return next((each for each in measured if each[0] >= k), measured[-1])
 
-    def nearest(self, words: str | Sequence[str] | np.ndarray, k: int = 10) -> list[Neighbors]:
+    def nearest(
+        self, words: str | Sequence[str] | Sequence[float] | np.ndarray, k: int = 10
+    ) -> list[Neighbors]:
         """Find words near to each of some words or vectors by cosine.
 
         Parameters
         ----------
-        words : str, sequence of str or float (D,) or (n, D)
-            Words, as of :func:`firth.nearest`, or any vectors.
+        words : str, sequence of str, or numbers (D,) or (n, D)
+            Words, as of :func:`firth.nearest`, or any vectors, also as lists.
         k : int
             Neighbors of each.
 
@@ -98,16 +103,16 @@ class NeighborIndex:
         list of Neighbors
             As of :func:`firth.nearest`, but some of the nearest words may be missing.
         """
-        if isinstance(words, np.ndarray) and words.dtype.kind in "fiu":
-            units = self._units(words)
+        names = [words] if isinstance(words, str) else list(words)
+        if not names:
+            return []
+        numbers = np.asarray(words)
+        if numbers.dtype.kind in "fiu":
+            units = self._units(numbers)
             rows: Sequence[int | None] = [None] * len(units)
             names = [f"vector {number}" for number in range(len(units))]
         else:
-            texts = [words] if isinstance(words, str) else list(words)
-            if not texts:
-                return []
-            units, rows = unit_queries(self.vectors, texts)
-            names = texts
+            units, rows = unit_queries(self.vectors, names)
         found = [named(self.vectors, *each) for each in rows_near(self, units, rows, k)]
         return NeighborLists(names, found)
 

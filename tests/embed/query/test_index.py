@@ -331,6 +331,9 @@ def test_words_near_to_a_vector_are_those_near_to_its_word(run, stand_in):
         "word3", [each.word for each in by_word],
     )  # fmt: skip
     assert len(index.nearest(vectors[["word1", "word2"]], 3)) == 2
+    assert index.nearest(vectors["word3"].tolist(), 5) == index.nearest(vectors["word3"], 5)
+    assert index.nearest([]) == index.nearest(np.empty((0, 12))) == []
+    assert repr(index).endswith("finds 100.0% of the 10 nearest>")
     for wrong, message in (
         (np.ones(3), r"vectors must have shape \(n, 12\), got \(3,\)"),
         (np.full(12, np.nan), "vectors must be finite, got NaN or infinity"),
