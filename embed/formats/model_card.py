@@ -36,7 +36,8 @@ def model_card(vectors: WordVectors) -> str:
     lines += ["", "## How they were made", ""]
     lines += [f"- {name}: {value}" for name, value in about.items() if value]
     if scores := list(_scores(run)):
-        lines += ["", "## Scores", "", "In brackets 95 % intervals.", ""]
+        lines += ["", f"## Scores of the run {run.path.resolve().name}", ""]
+        lines += ["In brackets 95 % intervals.", ""]
         lines += ["| set | metric | vectors | score | items |", "|---|---|---|---|---|", *scores]
     return "\n".join(lines) + "\n"
 
@@ -47,9 +48,9 @@ def _scores(run: Run) -> Iterator[str]:
     for file in sorted(run.path.parent.glob(f"*/{COMPARISON}")):
         try:
             document = read_json(file)
-            names = {e["run"]: "these" for e in document["runs"] if e["fingerprint"] == checksum}
+            names = [e["run"] for e in document["runs"] if e["fingerprint"] == checksum]
             yield from (
-                f"| {each['dataset']} | {each['metric']} | {names.get(each['run'], each['run'])} | "
+                f"| {each['dataset']} | {each['metric']} | {each['run']} | "
                 f"{_number(each['score'])}{_interval(each)} | {each['items_used']:,} |"
                 for each in (document["results"] if names else ())
                 if each["run"] in (*names, "one-hot")

@@ -81,8 +81,9 @@ def test_the_card_has_the_making_and_the_scores_of_comparisons_beside_the_run(ru
     card = (tmp_path / "out" / "README.md").read_text()
     assert "- method: svd\n" in card
     assert "- tokens: 141\n" in card
+    assert f"## Scores of the run {run.path.name}\n" in card
     assert card.splitlines()[-2:] == [
-        "| sts | spearman | these | 0.500 [0.400 0.600] | 1,500 |",
+        "| sts | spearman | r | 0.500 [0.400 0.600] | 1,500 |",
         "| sts | spearman | one-hot | 0.300 | 1,500 |",
     ]
 
