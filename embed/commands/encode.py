@@ -99,4 +99,8 @@ def _encode_sif(run: Path, file: Path, out: Path, **settings: Any) -> None:
     counts = encode_lines(run, file, out, **settings)
     have = "has" if counts.unknown == 1 else "have"
     end = f"; {counts.unknown:,} {have} no vector" if counts.unknown else ""
-    note(f"{out}: {counts.lines:,} lines of {counts.words:,} words{end}")
+    whole = file.is_dir() and settings["per"] != "sentence"
+    lines = ("document" if whole else "line") + "s" * (counts.lines != 1)
+    note(f"{out}: {counts.lines:,} {lines} of {counts.words:,} words{end}")
+    if whole and counts.lines == 1:
+        note(f"{out}: cannot be searched for a place in the document; --per sentence can")

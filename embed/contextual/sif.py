@@ -85,6 +85,10 @@ class SentenceVectors:
         self.vectors, self.learned, self.source = vectors, learned, source
         self.weights = sif_weights(vectors)
 
+    def __repr__(self) -> str:
+        how = "mapped" if "map" in self.learned else "less what lines have in common"
+        return f"<SentenceVectors of {self.vectors!r}: {how}>"
+
     @classmethod
     def open(
         cls,
@@ -147,7 +151,14 @@ class SentenceVectors:
         -------
         float32 (n, D)
             Zeros for a line without known words.
+
+        Raises
+        ------
+        SettingError
+            If it is one string, whose characters would be lines.
         """
+        if isinstance(texts, str):
+            raise SettingError("pass a list of texts, got str")
         means, _ = line_vectors(self, [self.vectors.words(text) for text in texts])
         return means.astype(np.float32)
 
@@ -161,7 +172,8 @@ class SentenceVectors:
         """
         rows = self.weights[:, None] * np.asarray(self.vectors.matrix, np.float64)
         rows = _placed(self.learned, rows)
-        found = with_matrix(self.vectors, rows.astype(np.float32), self.vectors.name)
+        name = f"{self.vectors.name}, {'mapped ' if 'map' in self.learned else ''}SIF"
+        found = with_matrix(self.vectors, rows.astype(np.float32), name)
         found.path = self.vectors.path
         return found
 

@@ -108,6 +108,6 @@ def test_encode_with_sif_splits_lines_as_the_corpus_and_counts_unknown_words(fol
     assert (status, notes) == (0, "out.npz: 2 lines of 7 words; 4 have no vector\n")
     arguments = "encode run - --sif --out alone.npz"
     status, _, notes = firth(*arguments.split(), input=b"a boat and a ship\n")
-    assert (status, notes) == (0, "alone.npz: 1 lines of 5 words; 3 have no vector\n")
+    assert (status, notes) == (0, "alone.npz: 1 line of 5 words; 3 have no vector\n")
     with np.load("out.npz") as found, np.load("alone.npz") as alone:
         np.testing.assert_array_equal(found["vectors"][1:], alone["vectors"])

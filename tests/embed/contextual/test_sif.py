@@ -172,6 +172,9 @@ def test_a_line_alone_has_the_bits_that_it_has_in_a_file(run, text, tmp_path, ma
     sentences = SentenceVectors.open(run, mapped=mapped)
     np.testing.assert_array_equal(rows, [sentences.encode([line])[0] for line in LINES])
     assert not rows[[1, 4]].any()
+    with pytest.raises(SettingError, match="pass a list of texts, got str"):
+        sentences.encode(LINES[0])
+    assert ("mapped>" in repr(sentences)) == mapped
     means = [  # of the rows that are exported
         rows.mean(axis=0) if len(rows) else np.zeros(3)
         for line in LINES
@@ -246,3 +249,9 @@ def test_the_command_maps_lines_and_their_queries(run, text, tmp_path):
         np.testing.assert_array_equal(search.encode(written), sentences.encode(written))
         np.testing.assert_array_equal(search.lines.matrix, sentences.encode(written))
         assert (tmp_path / name / KEPT[bool(more)]).is_file()
+
+
+def test_a_corpus_of_one_document_is_encoded_whole_and_told_so(run, tmp_path):
+    done = command("encode", run.path, tmp_path / "corpus", "--sif", "--out", tmp_path / "whole")
+    assert f"{tmp_path / 'whole'}: 1 document of 160 words" in done.stderr
+    assert "--per sentence can" in done.stderr
