@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         texts : sequence of str
-            A list, Series or array of strings.
+            A list, Series or one-dimensional array of strings.
         y : object
             Not used.
 
@@ -133,6 +133,10 @@ class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """Return how often each word is in each text, CSR (n, w), and the words."""
         if isinstance(texts, str) or not hasattr(texts, "__len__"):
             raise SettingError(f"pass a list of texts, got {type(texts).__name__}")
+        if isinstance(texts, Mapping) or getattr(texts, "ndim", 1) != 1:  # iterated by its names
+            raise SettingError(
+                f"pass one column of texts, such as frame['text'], got {type(texts).__name__}"
+            )
         number_of: dict[str, int] = {}
         columns: list[int] = []
         ends = [0]

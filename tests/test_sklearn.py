@@ -82,6 +82,16 @@ def test_it_is_cloned_pickled_and_cross_validated_with_a_path(tmp_path):
         ({"weighting": "idf"}, TEXTS, "weighting must be one of sif, mean, tfidf, got 'idf'"),
         ({}, "the sea", "pass a list of texts, got str"),
         ({}, iter(TEXTS), "pass a list of texts, got list_iterator"),
+        (
+            {},
+            np.array([TEXTS[:2], TEXTS[2:4]]),
+            "pass one column of texts, such as frame['text'], got ndarray",
+        ),
+        (
+            {},
+            {"text": TEXTS},
+            "pass one column of texts, such as frame['text'], got dict",
+        ),
         ({}, ["the sea", None], "text 1 must be a string, got NoneType"),
         (
             {},
@@ -92,12 +102,20 @@ def test_it_is_cloned_pickled_and_cross_validated_with_a_path(tmp_path):
             ),
         ),
     ],
-    ids=["weighting", "string", "iterator", "missing", "one text"],
+    ids=["weighting", "string", "iterator", "array of two columns", "table", "missing", "one text"],
 )  # fmt: skip
 def test_refusals(options, texts, message):
     with pytest.raises(SettingError) as refused:
         TextVectors(COUNTED, **options).fit(texts)
     assert str(refused.value) == message
+
+
+def test_a_data_frame_is_not_read_as_the_names_of_its_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"sea": TEXTS[:2], "ship": TEXTS[2:4]})
+    fitted = TextVectors(COUNTED).fit(frame["sea"])
+    with pytest.raises(SettingError, match=r"^pass one column of texts, .*, got DataFrame$"):
+        fitted.transform(frame)
 
 
 class OfNumbers(TextVectors):
