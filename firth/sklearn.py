@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.embed.contextual.sif import common_direction, weights_of, without_direction
 from firth.embed.vectors.opened import opened
 from firth.embed.vectors.word_vectors import WordVectors
@@ -18,6 +19,7 @@ from firth.embed.vectors.word_vectors import WordVectors
 _WEIGHTINGS = ("sif", "mean", "tfidf")
 
 
+@suggesting
 class TextVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turns each text into one vector, a weighted mean of the vectors of its words.
 

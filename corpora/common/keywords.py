@@ -7,8 +7,9 @@ import inspect
 import re
 import typing
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
+_Kind = TypeVar("_Kind")
 _WRONG = re.compile(r"unexpected keyword argument '(\w+)'$")  # Python 3.13 may add what was meant
 
 
@@ -26,6 +27,20 @@ def with_suggestions(public: Any, name: str) -> Any:
     return public
 
 
+def suggesting(kind: type[_Kind]) -> type[_Kind]:
+    """Make methods that have parameters with defaults name keywords close to a wrong one."""
+    for name, member in list(vars(kind).items()):
+        function = member.__func__ if isinstance(member, classmethod) else member
+        is_public = name == "__init__" or not name.startswith("_")
+        if not (is_public and inspect.isfunction(function)):
+            continue
+        parameters = inspect.signature(function).parameters.values()
+        if any(each.default is not each.empty for each in parameters):
+            called = _suggesting(function)
+            setattr(kind, name, classmethod(called) if function is not member else called)
+    return kind
+
+
 def _suggesting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that does the same, but says more of a wrong keyword."""
 
@@ -35,8 +50,7 @@ def _suggesting(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*values, **named)
         except TypeError as error:
             wrong = _WRONG.search(str(error))
-            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if inside or wrong is None:
+            if wrong is None or not str(error).startswith(f"{function.__qualname__}("):
                 raise
             message = f"{error}; {_meant(function, wrong[1])}"
         raise TypeError(message)
@@ -53,4 +67,4 @@ def _meant(function: Callable[..., Any], wrong: str) -> str:
         for kind in typing.get_args(parameter.annotation):
             if wrong in getattr(kind, "__dataclass_fields__", ()):
                 return f"pass {name}={kind.__name__}({wrong}=...)"
-    return f"it takes {', '.join(each for each in taken if each != 'self')}"
+    return f"it takes {', '.join(each for each in taken if each not in ('self', 'cls'))}"

@@ -14,6 +14,7 @@ from firth.corpora.artifacts.kinds import CORPUS, wrong_kind
 from firth.corpora.common.cache import check_once
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
 from firth.corpora.store.manifest import MANIFEST as MANIFEST
 from firth.corpora.store.manifest import read_manifest
@@ -61,6 +62,7 @@ _FILE_NOTES = {
 }
 
 
+@suggesting
 class Corpus:
     """A finished corpus; opening it reads only the manifest.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from firth.corpora.common.display import Table, record_of
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.embed.align.config import AlignConfig
@@ -32,6 +33,7 @@ METHOD = "align"
 _HELD_OUT = 0.1
 
 
+@suggesting
 @dataclass(frozen=True, eq=False, repr=False)
 class Aligned(Table):
     """Two spaces in one, made by :func:`align_vectors`; notebooks show its precision.

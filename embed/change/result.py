@@ -11,6 +11,7 @@ import numpy as np
 
 from firth.corpora.common.display import Table, TableList
 from firth.corpora.common.errors import UnknownWordError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.store.concordance import Line
 from firth.corpora.text.spelling import spelled_row
 from firth.embed.change.config import ChangeConfig
@@ -80,6 +81,7 @@ class ChangedWord:
     missing: str | None = None  # why it was not compared
 
 
+@suggesting
 @dataclass(frozen=True, eq=False, repr=False)
 class WordChanges(Table):
     """The change of words between periods, made by :func:`firth.word_changes`.

@@ -13,6 +13,7 @@ from firth.corpora.artifacts.provenance import now
 from firth.corpora.common.console import name_room
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import many
 from firth.corpora.common.reporting import note
 from firth.embed.compare.config import EXAMPLE, CompareConfig
@@ -58,6 +59,7 @@ from firth.embed.protocols import StaticVectors
 _LONGEST = 18  # characters of a run in the tables of intrinsic measures
 
 
+@suggesting
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared:
     """A finished comparison, made by :func:`compare`; notebooks show it as a table.

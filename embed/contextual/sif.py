@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from firth.corpora.artifacts.artifact import read_json, write_json
 from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.store.corpus import Corpus
 from firth.embed.contextual.encoded_text import (
@@ -56,6 +57,7 @@ class SifCounts:
     unknown: int  # words without a vector, which are left out
 
 
+@suggesting
 class SentenceVectors:
     """Vectors of sentences from word vectors, by SIF; each depends on its own words alone.
 

@@ -12,6 +12,7 @@ from firth.corpora.artifacts.arrays import array_path, map_array, read_strings
 from firth.corpora.artifacts.artifact import CHECKSUMS
 from firth.corpora.common.display import TableList
 from firth.corpora.common.errors import ArtifactError, SettingError, UnknownWordError
+from firth.corpora.common.keywords import suggesting
 from firth.embed.contextual.encoded_text import TEXTS, mean_state
 from firth.embed.contextual.encoders import encoder_fingerprint, open_encoder
 from firth.embed.contextual.pooling import parse_layers
@@ -40,6 +41,7 @@ class FoundLines(TableList):
     _columns = FoundLine._fields
 
 
+@suggesting
 class TextSearch:
     """Encoded lines, and what encodes a query as they were.
 

@@ -19,6 +19,7 @@ from firth.corpora.artifacts.artifact import (
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.corpora.common.cache import cache_folder, check_once
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.reporting import note
 from firth.embed.query.graph import Graph, is_graph, require_usearch
 from firth.embed.vectors.int8_rows import CODES, SCALES, is_dense
@@ -35,6 +36,7 @@ _KS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # of which the recall is measu
 _AGAIN = "make it again with `make_index()`"
 
 
+@suggesting
 @dataclass(frozen=True, eq=False)
 class NeighborIndex:
     """Finds most of the nearest words of a run without looking at all; cosines are exact.

@@ -15,6 +15,7 @@ from firth.corpora.artifacts.artifact import CHECKSUMS, MAKER, write_json
 from firth.corpora.artifacts.provenance import PROVENANCE
 from firth.corpora.common.display import data_frame, html_table
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, imported
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.reporting import note
 from firth.corpora.text.spelling import FoldedWords
 from firth.embed.registry import ENCODERS
@@ -53,6 +54,7 @@ _SHOWN_WORDS, _SHOWN_NUMBERS = 10, 6  # in notebooks and notes
 _REMEMBERED = 1 << 16  # spellings
 
 
+@suggesting
 class WordVectors:
     """A vocabulary and one vector per word: :class:`~firth.embed.protocols.StaticVectors`.
 

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.corpora.common.reporting import note
 from firth.corpora.text.joining import join_words
@@ -19,6 +20,7 @@ from firth.pretrain.inference.windows import PiecedText
 _SCORED_SLOTS = 1 << 13
 
 
+@suggesting
 class CausalEncoder(TrainedEncoder, JoinableEncoder, SentenceScorer):
     """A trained encoder of next pieces.
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.keywords import suggesting
 from firth.embed.protocols import JoinableEncoder, SentenceScorer
 from firth.pretrain.inference.piece_encoder import PieceEncoder
 from firth.pretrain.inference.windows import PiecedText, PieceWindows, WindowRows
@@ -18,6 +19,7 @@ from firth.pretrain.inference.windows import PiecedText, PieceWindows, WindowRow
 _AT_ONCE = 0.15  # of a window's pieces, as an encoder is trained
 
 
+@suggesting
 class MaskedPieceEncoder(PieceEncoder, JoinableEncoder, SentenceScorer):
     """An encoder that was trained to predict masked pieces."""
 

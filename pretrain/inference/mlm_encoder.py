@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from firth.corpora.common.errors import ArtifactError, SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import FIRST_PIECE, MASK, SPECIAL
 from firth.embed.protocols import MaskFiller
@@ -22,6 +23,7 @@ from firth.pretrain.model.weights import load_model, load_pieces
 from firth.pretrain.shape import EncoderConfig
 
 
+@suggesting
 class MlmEncoder(MaskedPieceEncoder, TrainedEncoder, MaskFiller):
     """A trained encoder of masked pieces.
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, Pieces
 from firth.embed.protocols import AttentionReader
@@ -28,6 +29,7 @@ class Prediction(NamedTuple):
     probability: float
 
 
+@suggesting
 class TrainedEncoder(PieceEncoder, AttentionReader):
     """A trained encoder with its pieces.
 

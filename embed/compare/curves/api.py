@@ -10,6 +10,7 @@ from firth.corpora.artifacts.atomic import write_whole
 from firth.corpora.artifacts.figures import Picture
 from firth.corpora.common.display import data_frame
 from firth.corpora.common.errors import FirthError
+from firth.corpora.common.keywords import suggesting
 from firth.corpora.common.options import config_of
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.curves.document import to_document
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # imports numba
     from firth.corpora.store.corpus import Corpus
 
 
+@suggesting
 @dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve:
     """Scores of methods by the size of the text, made by :func:`learning_curve`.

@@ -1,5 +1,6 @@
 """Wrong keywords of public names."""
 
+import inspect
 import pickle
 
 import pytest
@@ -31,13 +32,40 @@ import firth
             lambda: firth.nearest("run", "word", topn=3),
             r".* argument 'topn'; it takes vectors, words, k",
         ),
+        (
+            lambda: firth.WordVectors(["a"], _Matrix(), nme="run"),
+            r"WordVectors.__init__\(\) .* argument 'nme'(; d|\. D)id you mean 'name'\?",
+        ),
+        (
+            lambda: firth.TextSearch.open("run", index="lines"),
+            r"TextSearch.open\(\) .* argument 'index'; it takes .*",
+        ),
         (lambda: firth.nearest("run"), r".* missing 1 required positional argument: 'words'"),
     ],
-    ids=["function", "settings", "setting", "option", "other", "missing"],
+    ids=["function", "settings", "setting", "option", "other", "new", "class", "missing"],
 )
 def test_a_wrong_keyword_is_answered_by_the_right_one(call, message):
     with pytest.raises(TypeError, match=f"^{message}$"):
         call()
+
+
+def test_every_method_with_options_says_what_a_wrong_keyword_may_be():
+    silent = []
+    for name in firth.__all__:
+        if not inspect.isclass(kind := getattr(firth, name)):
+            continue
+        for method, function in inspect.getmembers(kind, inspect.isroutine):
+            is_ours = str(getattr(function, "__module__", "")).startswith("firth")
+            if method.startswith("_") or not is_ours:
+                continue
+            parameters = inspect.signature(function).parameters.values()
+            if all(each.default is each.empty for each in parameters):
+                continue
+            with pytest.raises(TypeError, match="unexpected keyword") as raised:
+                function(*[None] * (not inspect.ismethod(function)), qqq=1)
+            if not str(raised.value).partition("'qqq'; it takes ")[2]:
+                silent.append(f"{name}.{method}")
+    assert not silent
 
 
 def test_a_type_error_inside_of_a_function_is_left_alone():
