@@ -121,6 +121,8 @@ def _joint(compared: ComparedPeriods, recipe: dict[str, Any]) -> Measured:
     fewest = min(len(np.unique(text.documents)) for text in texts)
     steps = _steps(space.vectors[:, rows])
     no_p = None if permutations else "`permutations=0`"
+    if not len(rows):
+        no_p = "no word was compared"
     if fewest < _FEWEST:
         no_p = (
             f"a period has {fewest} documents, too few to measure chance, which needs {_FEWEST}; "

@@ -21,7 +21,7 @@ from firth.embed.change.periods import (
     read_texts,
     two_corpora,
 )
-from firth.embed.change.result import WordChanges
+from firth.embed.change.result import TooRareError, WordChanges
 from firth.embed.change.routes import ComparedPeriods, measure
 from firth.embed.change.saved import is_change, open_changes
 from firth.embed.change.table import ChangeTable, top_shares
@@ -99,7 +99,8 @@ def word_changes(
     ArtifactError
         The corpus of a run is not found.
     UnknownWordError
-        None of ``words`` can be compared, or one of ``require`` cannot.
+        None of ``words`` is in the vocabulary or, with ``contextual``, can be compared, or one of
+        ``require`` cannot.
     """
     settings = config_of(config, ChangeConfig)
     if out is not None:
@@ -134,7 +135,8 @@ def word_changes(
             needed.append(compared.row(word))
         except UnknownWordError as error:
             missing.append(error)
-    if missing and not needed:
+    rare = any(isinstance(error, TooRareError) for error in missing)
+    if missing and not needed and (not rare or settings.route == "contextual"):
         raise missing[0]
     only = bool(words) and (out is None or settings.route == "contextual")
     found = measure(dataclasses.replace(compared, needed=needed, only=only), vectors)

@@ -226,6 +226,16 @@ def test_asked_words_alone_are_compared_and_one_that_is_missing_says_so(small, t
     assert text.count("data:image/svg+xml") == 1
 
 
+def test_a_single_word_that_is_missing_in_a_period_is_a_row_too(small, tmp_path):
+    found = word_changes(small, config=SMALL, by="year", periods=DECADES, words=["gone", "xyz"])
+    assert (len(found.table), found.no_p) == (0, "no word was compared")
+    [gone] = found.describe(["gone"])
+    assert (gone.distance, gone.counts[0]) == (None, 12)
+    assert gone.missing.startswith("'gone' is missing in a period (12 in 1890")
+    page = write_change_report(found, [gone], tmp_path / "page.html")
+    assert "is missing in a period" in page.read_text(encoding="utf-8")
+
+
 def test_changes_are_opened_again_from_their_run(small, tmp_path):
     made = word_changes(small, config=SMALL, by="year", periods=DECADES, out=tmp_path / "run")
     again = word_changes(tmp_path / "run")
