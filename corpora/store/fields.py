@@ -1,5 +1,6 @@
 """Kept fields of documents: which documents have some values, and what a line is cited by."""
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ _DATE = re.compile(rf"(-?\d{{4,}}{_MONTH}(?:-\d\d)?)(?:[T ].*)?")
 _NEXT_FIELD = re.compile(r",\s*(?=[^,=]+=)")  # a value may have commas
 _CITED = ("author", "title", "year", "date")  # unless other fields are asked for
 _SHORT = 24  # characters of a value that a line is cited by where these fields are missing
+_CLOSE = 0.8  # how alike a value is that may be meant, from 0 to 1
 _NAMED = 3  # values that a message names
 
 Bound = tuple[float, ...]  # a number, or a year with its month and day
@@ -153,9 +155,17 @@ def _known(values: Sequence[str], wanted: str) -> str:
     try:
         known.sort(key=_bound)
     except ValueError:
-        near = [value for value in known if wanted.casefold() in value.casefold()]
-        return f"its values are {_listed(near or known)}"
+        near = [
+            value for value in known if wanted and _is_like(value.casefold(), wanted.casefold())
+        ]
+        return f"did you mean {_listed(near)}?" if near else f"its values are {_listed(known)}"
     return f"its values are from {known[0]} to {known[-1]}" if known else "it is always empty"
+
+
+def _is_like(value: str, wanted: str) -> bool:
+    """Return whether a text is part of a value, or is close to it or a word of it."""
+    parts = [value, *re.findall(r"\w+", value)]
+    return wanted in value or bool(difflib.get_close_matches(wanted, parts, 1, _CLOSE))
 
 
 def _listed(names: Sequence[str]) -> str:
