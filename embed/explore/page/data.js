@@ -240,7 +240,10 @@ class StoredData {
   async neighbors(run, word) {
     const stored = this.runs[run];
     const row = rowOf(stored, word);
-    if (row === undefined) throw new Error(`There is no vector for '${word}' in ${stored.name}.`);
+    if (row === undefined) {
+      const n = stored.words.length.toLocaleString("en");
+      throw new Error(`'${word}' is not one of the ${n} words of ${stored.name} in this file.`);
+    }
     const Rows = stored.row_bytes === 2 ? Uint16Array : Uint32Array;
     stored.rows ??= new Rows(bytesOf(stored.neighbors));
     const near = Array.from(stored.rows.subarray(row * stored.k, (row + 1) * stored.k));
