@@ -108,7 +108,8 @@ def word_changes(
     if other is None and isinstance(corpus, str | Path) and is_change(corpus):
         if config is not None or by is not None or periods or within or out is not None:
             raise SettingError(
-                f"{corpus}: is a finished run, which has its settings; leave out all but words"
+                f"{corpus}: is a finished run, which has its settings; leave out all but words, "
+                "or pass its corpus to compare anew"
             )
         return open_changes(Path(corpus))
     vectors = _open_vectors(corpus, other)

@@ -37,7 +37,7 @@ def test_the_page_has_numbers_neighbors_and_sentences(found, tmp_path):
     assert "<title>How words change in c: 1900, 1901, &lt;script&gt;" in page
     assert "<h1>How words change in <bdi>c</bdi></h1>" in page
     assert "&lt;script&gt;a()&lt;/script&gt;&amp;" in page
-    assert "9 words with at least 10 tokens in every period" in page
+    assert "9 words compared, with at least 10 tokens in every period" in page
     for word in shown:
         assert f'data-value="{word.distance}"' in page
         assert f'data-value="{word.p}"' in page

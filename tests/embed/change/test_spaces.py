@@ -194,7 +194,7 @@ def test_the_command_shows_what_files_of_vectors_have(turned, tmp_path):
         ["sentences,", "either"],
     ]
     assert "count" not in shown.splitlines()[0]
-    assert "59 words in every period" in page.read_text()
+    assert "59 words compared in every period" in page.read_text()
     assert "Tokens" not in page.read_text()
     assert read_changes(run)["w3"][1] == []
     graded = tmp_path / "graded.tsv"
