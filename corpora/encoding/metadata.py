@@ -13,7 +13,7 @@ from typing import Any
 
 from firth.corpora.artifacts.artifact import fingerprint
 from firth.corpora.common.errors import SourceError, imported
-from firth.corpora.reading.in_memory import as_iso, plain
+from firth.corpora.reading.in_memory import as_field
 from firth.corpora.reading.tables import table_rows
 from firth.corpora.reading.text_blocks import TextBlock
 
@@ -92,13 +92,8 @@ def _sheet_rows(path: Path) -> list[Sequence[Any]]:
 
 
 def _as_text(cell: Any) -> str:
-    """Return a cell as text: whole numbers without a point, dates in ISO 8601."""
-    cell = plain(cell)
-    if cell is None:
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return " ".join(as_iso(cell).split())
+    """Return a cell as text, in one line."""
+    return " ".join(as_field(cell).split())
 
 
 class MetadataJoin:

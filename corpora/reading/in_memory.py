@@ -263,9 +263,14 @@ def _line(record: dict[str, Any], where: str) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of NumPy or pandas as one of Python; None if it is missing."""
+    """Return a value of NumPy or pandas as one of Python; None if it is missing.
+
+    A whole number loses its point, which a column with missing numbers gives it.
+    """
     value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
     is_nan = isinstance(value, float) and value != value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return None if is_nan or type(value).__name__ in _MISSING else value
 
 
@@ -273,6 +278,12 @@ def _serializable(value: Any) -> Any:
     """Return a value that JSON lacks as one that it has."""
     known = plain(value)
     return as_iso(value) if known is value else known
+
+
+def as_field(value: Any) -> str:
+    """Return a value as that of a kept field; empty if it is missing."""
+    value = plain(value)
+    return "" if value is None else as_iso(value)
 
 
 def as_iso(value: Any) -> str:

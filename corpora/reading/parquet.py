@@ -7,6 +7,7 @@ from typing import Any
 
 from firth.corpora.common.errors import SourceError, UnreadableError, imported, one_line
 from firth.corpora.reading.formats import Format
+from firth.corpora.reading.in_memory import as_field
 from firth.corpora.reading.records import choose_columns
 from firth.corpora.reading.sources import Stream
 from firth.corpora.reading.tables import RowBuffer
@@ -53,7 +54,7 @@ def _parquet_batches(
                 values = {name: batch.column(batch.schema.names.index(name)) for name in columns}
                 yield (
                     values[schema.names[text]].to_pylist(),
-                    {field: [_plain(v) for v in values[field].to_pylist()] for field in kept},
+                    {field: [as_field(v) for v in values[field].to_pylist()] for field in kept},
                 )
     except (OSError, ValueError, ArrowException) as error:
         raise UnreadableError(
@@ -80,11 +81,6 @@ def _check_text_type(field: Any, source: str) -> None:
         raise SourceError(
             f"{source}: field {field.name!r} has type {kind}, not string; pass another `field`"
         )
-
-
-def _plain(value: Any) -> str:
-    """Return a kept value as a string, empty for null."""
-    return "" if value is None else str(value)
 
 
 PARQUET = Format(parquet_blocks, ("wrapped", "field", "keep"))

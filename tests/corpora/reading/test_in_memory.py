@@ -116,6 +116,12 @@ def test_named_fields_are_kept_with_each_document(make, tmp_path):
     assert fields_of(corpus) == {"year": YEARS}
 
 
+def test_whole_numbers_of_a_column_that_lacks_some_have_no_point(tmp_path):
+    frame = pandas.DataFrame({"text": TEXTS, "year": [1999, None], "score": [0.5, 2]})
+    corpus = build_corpus(frame, tmp_path / "corpus", keep=["year", "score"])
+    assert fields_of(corpus) == {"year": ["1999", ""], "score": ["0.5", "2"]}
+
+
 def test_all_fields_of_pairs_are_kept_by_default(tmp_path):
     day = pandas.Timestamp(2001, 2, 3)
     fields = [{"year": 1999}, {"day": day, "none": float("nan")}]

@@ -120,6 +120,19 @@ def test_of_a_field_that_occurs_twice_the_first_value_is_kept(
     assert (document.text, document.fields) == ("one\n", {"id": value})
 
 
+def test_numbers_and_dates_of_parquet_are_kept_as_those_of_tables(
+    tmp_path, write_parquet, read_all
+):
+    days = [datetime.datetime(1850, 3, 1), None]
+    columns = {"text": ["one", "two"], "year": [1850.0, float("nan")], "day": days}
+    write_parquet("a.parquet", columns)
+    found = read_all(tmp_path / "a.parquet", keep=("year", "day")).documents
+    assert [each.fields for each in found] == [
+        {"year": "1850", "day": "1850-03-01"},
+        {"year": "", "day": ""},
+    ]
+
+
 def test_of_a_column_of_parquet_that_occurs_twice_the_first_is_kept(tmp_path, read_all):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
