@@ -136,7 +136,7 @@ CALLS = {
         makes=("pooled",),
     ),
     "attention": Call(
-        words="{inputs}/mlm word1 --out {workdir}/attention.svg",
+        words="{inputs}/mlm word1 --plot {workdir}/attention.svg",
         reads=("mlm",),
         makes=("attention.svg",),
     ),

@@ -58,7 +58,7 @@ def test_json_gives_every_run_and_both_baselines(run, pairs):
     found = json.loads(shown)
     assert list(found) == ["runs", "results", "pairs", "summary"]
     first, *baselines = found["runs"]
-    assert list(first) == ["run", "method", "fingerprint"]
+    assert list(first) == ["run", "method", "fingerprint", "dim"]
     assert (first["run"], first["method"]) == (str(run), "planted")
     assert first["fingerprint"]
     assert baselines == [

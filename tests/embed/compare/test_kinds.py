@@ -175,7 +175,6 @@ def test_a_task_is_a_class_and_a_line(compare_again, tmp_path, monkeypatch):
     assert "at synonyms (set)" in printed("--report", page)
     assert '"task": "synonyms"' in printed("--json")
     assert "<b>right</b>: share of right answers." in page.read_text(encoding="utf-8")
-    assert "docs/tasks/synonyms.md" in page.read_text(encoding="utf-8")
 
 
 def test_help_lists_every_kind():

@@ -156,5 +156,5 @@ def test_probes_are_left_out_without_torch(monkeypatch, capsys):
 
     options = settled(Study(("a",), ("svd",)), 1e6)["compare"]
     assert options == {"sets": ["wordsim353", "simlex999", "questions-words"]}
-    left_out = "two-tags needs the package torch; pip install torch (without CUDA: docs/"
+    left_out = "two-tags needs the package torch; pip install torch (without CUDA: "
     assert f"left out: firth compare: {left_out}" in capsys.readouterr().err

@@ -98,8 +98,8 @@ def test_options_become_command_line_arguments(tmp_path):
             'sources = ["a"]\n[train-svd]\nwidth = 3',
             (
                 "[train-svd] width: cannot be set in a study; expected one of add-contexts, "
-                "best, boundary, context, context-smoothing, device, dim, max-vocabulary, memory, "
-                "min-count, pieces, punctuation, seed, shift, side-means, singular-power, "
+                "best, boundary, context-side, context-smoothing, device, dim, max-vocabulary, "
+                "memory, min-count, pieces, punctuation, seed, shift, side-means, singular-power, "
                 "subsample, threads, weighting, window, window-weighting"
             ),
         ),
