@@ -280,7 +280,7 @@ class WordVectors:
     def __fspath__(self) -> str:
         if self.path is None:
             raise SettingError(
-                f"{self.name}: these vectors are in memory only; make a run of them by `save`, or "
+                f"{self.name}: these vectors are in memory only; write them by save(), or "
                 "pass the path of one"
             )
         return str(self.path)

@@ -385,7 +385,7 @@ def test_data_frames_have_a_row_per_word(small, monkeypatch):
 
 def test_vectors_of_a_run_can_be_passed_as_its_path(run, small):
     assert os.fspath(load_vectors(run)) == str(run)
-    with pytest.raises(SettingError, match=r"^small: these vectors are in memory only; make a run"):
+    with pytest.raises(SettingError, match=r"^small: these vectors are in memory only; write them"):
         os.fspath(small)
 
 
