@@ -7,7 +7,7 @@ Word Representations"). Distances are 1 - cosine; so the latter is 1 less the pr
 unit states.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,9 @@ from firth.corpora.store.search import Search
 from firth.embed.change.periods import Periods
 from firth.embed.change.permutation import cosine_distances
 from firth.embed.change.sentences import hits_in
+from firth.embed.contextual.states import states_at
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.vectors.search import unit_length
-
-_AT_ONCE = 1 << 11  # sentences
-_UNREAD = "…"  # for words that the vocabulary of the corpus left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,29 +63,11 @@ def read_occurrences(
     with progress("encoding", "occurrences") as show:
         for number, search in enumerate(searches):
             own = np.flatnonzero(places[2] == number)
-            for chosen, part in _states_at(search, places[3, own], encoder, layers):
+            for chosen, part in states_at(search, places[3, own], encoder, layers):
                 states[own[chosen]] = part
                 n_done += len(chosen)
                 show(n_done, len(states))
     return OccurrenceStates(places[0], places[1], places[4], unit_length(states))
-
-
-def _states_at(
-    search: Search, positions: np.ndarray, encoder: ContextualEncoder, layers: Sequence[int]
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield which positions were read, and the states of the tokens there; a sentence once."""
-    # positions: int64 (n,); yields int64 (m,) and float32 (m, D)
-    sentences, owner = np.unique(search.sentences_of(positions), return_inverse=True)
-    order = np.argsort(owner, kind="stable")
-    for first in range(0, len(sentences), _AT_ONCE):
-        part = sentences[first : first + _AT_ONCE]
-        begins = search.sentence_starts[part]
-        texts = search.words(begins, search.sentence_starts[part + 1])
-        read = encoder.encode([[word or _UNREAD for word in text] for text in texts], layers)
-        chosen = order[slice(*np.searchsorted(owner[order], [first, first + len(part)]))]
-        inside = owner[chosen] - first
-        places = zip(inside.tolist(), (positions[chosen] - begins[inside]).tolist(), strict=True)
-        yield chosen, np.array([read[sentence][place] for sentence, place in places])
 
 
 def prototypes(found: OccurrenceStates, n_words: int, n_periods: int) -> np.ndarray:
