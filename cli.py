@@ -54,6 +54,7 @@ COMMANDS = {
     "differ": ("embed", "Sort words by how much their neighborhoods differ between two runs."),
     "align": ("embed", "Map the vectors of A into the space of B."),
     "change": ("embed", "Sort words by how surely and how far they change between periods."),
+    "regress": ("embed", "Regress what a word means on the fields of its documents."),
     "fill-mask": ("pretrain", "Predict the pieces that are masked in a text."),
     "generate": ("pretrain", "Continue a text, piece by piece."),
     "encode": ("embed", "Write contextual vectors of a text's words or lines."),

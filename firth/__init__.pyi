@@ -54,6 +54,10 @@ from .embed.query.word_map import map_words as map_words
 from .embed.refine.api import refine_vectors as refine_vectors
 from .embed.refine.config import RefineConfig as RefineConfig
 from .embed.registry import write_model as write_model
+from .embed.regress.config import RegressConfig as RegressConfig
+from .embed.regress.regress import regress as regress
+from .embed.regress.report import write_regression_report as write_regression_report
+from .embed.regress.result import Regression as Regression
 from .embed.resampling.intervals import CosineInterval as CosineInterval
 from .embed.resampling.intervals import NeighborInterval as NeighborInterval
 from .embed.resampling.intervals import NeighborIntervals as NeighborIntervals

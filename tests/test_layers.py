@@ -46,7 +46,7 @@ embed.compare.curves embed.compare.pooling_weights
 embed.compare.report
 embed.compare.api embed.compare.recommend
 embed.align
-embed.change
+embed.change embed.regress
 embed.refine
 embed.study
 embed.commands

@@ -70,6 +70,17 @@ def _bound(text: str) -> Bound:
     return (sign * year, *rest)
 
 
+def as_number(text: str) -> float | None:
+    """Return a number as it is, and an ISO date as a year with its part; None for other text."""
+    try:
+        first, *rest = _bound(text.strip())
+    except ValueError:
+        return None
+    parts = zip(rest, (12, 365.25), strict=False)
+    number = first + sum((part - 1) / whole for part, whole in parts)
+    return number if np.isfinite(number) else None
+
+
 def kept_fields(corpus: Corpus) -> list[str]:
     """Return the names of a corpus's kept fields, in alphabetical order."""
     return sorted({name for shard in corpus.shards for name in shard.fields})

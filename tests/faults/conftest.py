@@ -2,11 +2,13 @@
 
 import functools
 import hashlib
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
@@ -43,6 +45,12 @@ def inputs(server, tmp_path_factory) -> Path:
     options = ["--per", "sentence", "--device", "cpu", "--out"]
     encode = ["encode", folder / "mlm", folder / "lines.txt", *options, folder / "lines"]
     assert server.run(encode, folder).status == 0
+    with open(folder / "speeches.jsonl", "w") as file:
+        for n, line in enumerate(lines[:300]):
+            file.write(json.dumps({"text": line, "party": "AB"[n % 2]}) + "\n")
+    keep = ["--keep", "party", "--out", folder / "speeches"]
+    assert server.run(["build-corpus", folder / "speeches.jsonl", *keep], folder).status == 0
+    np.savetxt(folder / "matrix.txt", np.eye(8))
     (folder / "pairs.tsv").write_text(
         "".join(f"word{n}\tword{(n * 7 + 3) % 150}\t{n % 11}\n" for n in range(40))
     )

@@ -108,6 +108,12 @@ CALLS = {
         reads=("run", "mlm"),
         makes=("aligned",),
     ),
+    "regress": Call(
+        words="{inputs}/speeches word1 --by party --vectors {inputs}/run "
+        "--transform {inputs}/matrix.txt --report {workdir}/page.html",
+        reads=("speeches", "run", "matrix.txt"),
+        makes=("page.html",),
+    ),
     "change": Call(
         words="{inputs}/corpus {inputs}/later --dim 8 --min-count 1 --permutations 9 "
         "--threads 1 --out {workdir}/change --plot {workdir}/path.svg word1 "

@@ -1,0 +1,1 @@
+"""What words mean to whom: regression of the vectors of a word's occurrences on kept fields."""

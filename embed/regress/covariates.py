@@ -1,0 +1,158 @@
+"""The covariates of documents: kept fields as columns of numbers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import split_list
+from firth.corpora.common.reporting import note
+from firth.corpora.store.corpus import Corpus
+from firth.corpora.store.fields import as_number, kept_field
+
+_TIMES = "*"  # between fields whose product is a covariate, too
+_ENDS = (0.1, 0.9)  # quantiles of a number that are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """A field of some documents: a number, or one of several levels."""
+
+    name: str
+    values: np.ndarray  # of documents: float64 (n,), or int64 (n,), numbers of levels
+    levels: list[str]  # in alphabetical order, the first is the reference; none of a number
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return [f"{self.name}={level}" for level in self.levels[1:]] or [self.name]
+
+    def columns_of(self, values: np.ndarray) -> np.ndarray:
+        """Return the columns of some values, float64 (n, c)."""
+        if not self.levels:
+            return np.asarray(values, np.float64)[:, None]
+        return np.eye(len(self.levels))[values][:, 1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Documents that are compared with others: a level of a field, or a low or high number."""
+
+    field: str
+    name: str
+    row: np.ndarray  # float64 (k,), of the design; other fields are at their means
+    members: np.ndarray  # bool (n_documents,)
+    occurrences: int
+    clusters: int
+
+
+class Covariates:
+    """The design of a regression: an intercept, the columns of fields, and products of them."""
+
+    def __init__(self, fields: Sequence[Field], products: Sequence[tuple[str, ...]]) -> None:
+        self._fields = {field.name: field for field in fields}
+        self._products = products
+        self.names = ["(intercept)"]
+        for field in fields:
+            self.names += field.columns
+        for product in products:
+            self.names += self._crossed([self._fields[name].columns for name in product], " x ")
+
+    def design(self, columns: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
+        """Return the design of all documents, or of columns of each field, float64 (n, k)."""
+        parts = columns or {f.name: f.columns_of(f.values) for f in self._fields.values()}
+        stacked = [np.ones((len(next(iter(parts.values()))), 1)), *parts.values()]
+        for product in self._products:
+            crossed = parts[product[0]]
+            for name in product[1:]:
+                crossed = (crossed[:, :, None] * parts[name][:, None]).reshape(len(crossed), -1)
+            stacked.append(crossed)
+        return np.concatenate(stacked, axis=1)
+
+    def groups(self, places: np.ndarray, clusters: np.ndarray) -> list[Group]:
+        """Return the groups of each field, the reference level or the low number first."""
+        # places, clusters: int64 (n,): the document and the cluster of each occurrence
+        sizes = np.bincount(places)
+        columns = {f.name: f.columns_of(f.values) for f in self._fields.values()}
+        means = {name: np.average(each, 0, sizes)[None] for name, each in columns.items()}
+        found = []
+        for field in self._fields.values():
+            if field.levels:
+                names, values = field.levels, np.arange(len(field.levels))
+                members = [field.values == value for value in values]
+            else:
+                values = np.quantile(np.repeat(field.values, sizes), _ENDS)
+                names = [f"{value:.6g}" for value in values]
+                members = [field.values <= values[0], field.values >= values[1]]
+            for name, column, inside in zip(names, field.columns_of(values), members, strict=True):
+                row = self.design(means | {field.name: column[None]})[0]
+                of_members = clusters[inside[places]]
+                n_clusters = len(np.unique(of_members))
+                found.append(Group(field.name, name, row, inside, len(of_members), n_clusters))
+        return found
+
+    @property
+    def references(self) -> list[str]:
+        """The levels that others are compared with."""
+        return [f"{f.name}={f.levels[0]}" for f in self._fields.values() if f.levels]
+
+    @staticmethod
+    def _crossed(columns: Sequence[Sequence[str]], joint: str) -> list[str]:
+        """Return the names of all products of one column of each field."""
+        names = list(columns[0])
+        for following in columns[1:]:
+            names = [f"{name}{joint}{each}" for name in names for each in following]
+        return names
+
+
+def read_covariates(
+    corpus: Corpus, by: str, documents: np.ndarray
+) -> tuple[Covariates, np.ndarray]:
+    """Read the covariates of some documents, and which of these have all of them.
+
+    ``by`` are names of kept fields; ``a*b`` stands for a, b and their product.
+    """
+    # documents: int64 (n,); returns bool (n,)
+    terms = [tuple(map(str.strip, term.split(_TIMES))) for term in split_list(by)]
+    names = list(dict.fromkeys(name for term in terms for name in term))
+    texts = {name: np.array(kept_field(corpus, name), object)[documents] for name in names}
+    complete = np.all([[bool(text.strip()) for text in each] for each in texts.values()], axis=0)
+    if not complete.all():
+        lacking = [n for n, each in texts.items() if not all(text.strip() for text in each)]
+        note(
+            f"{int((~complete).sum()):,} of {len(documents):,} documents with the word have no "
+            f"{' or '.join(lacking)}: left out"
+        )
+    if not complete.any():
+        raise SettingError(f"no document with the word has all of {', '.join(names)}; pass others")
+    fields = [_field(name, [text.strip() for text in texts[name][complete]]) for name in names]
+    return Covariates(fields, [term for term in terms if len(term) > 1]), complete
+
+
+def _field(name: str, texts: Sequence[str]) -> Field:
+    """Return a field as numbers if all of its values are, else as levels."""
+    numbers = [as_number(text) for text in texts]
+    if len(set(texts)) < 2:
+        raise SettingError(
+            f"{name} is {texts[0]!r} in all documents with the word; leave it out of `by`"
+        )
+    if all(number is not None for number in numbers):
+        return Field(name, np.array(numbers, np.float64), [])
+    levels, values = np.unique(texts, return_inverse=True)
+    return Field(name, values, levels.tolist())
+
+
+def require_distinct(design: np.ndarray, names: Sequence[str]) -> None:
+    """Raise if a column is a combination of those before it."""
+    # design: float64 (U, k)
+    scaled = design / np.maximum(np.abs(design).max(axis=0), 1e-300)
+    for last in range(1, scaled.shape[1]):
+        before, column = scaled[:, :last], scaled[:, last]
+        weights = np.linalg.lstsq(before, column, rcond=None)[0]
+        if np.abs(before @ weights - column).max() < 1e-8:
+            alike = [n for n, w in zip(names, weights, strict=False) if abs(w) > 1e-8]
+            raise SettingError(
+                f"{names[last]} is known from {' and '.join(alike)} in all documents with the "
+                "word; leave one of them out of `by`"
+            )

@@ -1,0 +1,136 @@
+"""What a fit says of coefficients and groups, with intervals and p."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from firth.corpora.store.concordance import Line
+from firth.embed.regress.covariates import Group
+from firth.embed.regress.least_squares import Fit, jackknife_errors
+from firth.embed.regress.result import Coefficient, CosineRatio, GroupMeaning, WordCosine
+from firth.embed.vectors.search import unit_length, unit_matrix
+from firth.embed.vectors.word_vectors import WordVectors
+
+FEWEST = 5  # clusters, below which nothing is said of chance
+
+
+class Meanings:
+    """Reads coefficients, and the vectors of groups, off a fit."""
+
+    def __init__(
+        self, fit: Fit, vectors: WordVectors, groups: Sequence[Group], permutations: int
+    ) -> None:
+        from scipy.stats import t
+
+        self._fit, self._vectors, self._groups = fit, vectors, groups
+        self._permutations = permutations
+        self._quantile = float(t.ppf(0.975, len(fit.draws) - 1))
+
+    def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
+        """Describe all coefficients but the intercept."""
+        squared, debiased, errors = self._fit.squared()
+        found = []
+        for n, name in list(enumerate(names))[1:]:
+            clusters = self._n_clusters(self._fit.cells.design[:, n])
+            length, value = float(squared[n]), float(debiased[n])
+            if clusters < FEWEST:
+                reason = f"{clusters} of {FEWEST} clusters that are needed"
+                found.append(
+                    Coefficient(name, length, value, None, None, None, None, clusters, reason)
+                )
+                continue
+            weights = np.eye(len(names))[n]
+            p = self._fit.contrast(weights, weights, self._permutations).p
+            error = float(errors[n])
+            ends = value - self._quantile * error, value + self._quantile * error
+            found.append(Coefficient(name, length, value, error, *ends, p, clusters))
+        return found
+
+    def groups(
+        self,
+        candidates: np.ndarray,
+        asked: np.ndarray,
+        k: int,
+        lines: Callable[[Group, np.ndarray], list[Line]],
+    ) -> tuple[list[GroupMeaning], list[CosineRatio]]:
+        """Describe the vector of each group, and compare it with the first of the field.
+
+        Neighbors are among the candidates, which are rows of words, as are those asked for.
+        """
+        # candidates, asked: int64 (n,)
+        units = self._units(candidates) if len(candidates) else np.zeros((0, self._fit.dim))
+        meanings, ratios = [], []
+        for _, of_field in groupby(self._groups, key=lambda group: group.field):
+            first: tuple[Group, np.ndarray] | None = None
+            for group in of_field:
+                vector = self._vector(group)
+                near = candidates[np.argsort(-(units @ vector), kind="stable")[:k]]
+                meanings.append(
+                    GroupMeaning(
+                        group.field, group.name, group.occurrences, self._cosines(group, near),
+                        self._cosines(group, asked), lines(group, vector),
+                    )
+                )  # fmt: skip
+                first = first or (group, near)
+                fewest = min(group.clusters, first[0].clusters)
+                if group is not first[0] and fewest >= FEWEST and len(candidates):
+                    rows = np.unique(np.concatenate([asked, near, first[1]]))
+                    ratios += self._compared(group, first[0], rows)
+        return meanings, ratios
+
+    def _compared(self, group: Group, reference: Group, rows: np.ndarray) -> list[CosineRatio]:
+        """Return the ratios of cosines of some words with two groups, large ones first."""
+        fit, units = self._fit, self._units(rows)
+
+        def ratios(numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
+            above, below = (unit_length(each) @ units.T for each in (numerators, denominators))
+            positive = (above > 0) & (below > 0)
+            return np.divide(above, below, out=np.full(above.shape, np.nan), where=positive)
+
+        [values] = ratios(*(end.row[None] @ fit.coefficients for end in (group, reference)))
+        draws = ratios(*(end.row @ fit.draws for end in (group, reference)))
+        reach = self._quantile * jackknife_errors(np.log(draws))
+        contrast = fit.contrast(group.row - reference.row, reference.row, self._permutations)
+        chance = ratios(contrast.rows + contrast.permuted, contrast.rows)
+        reached = (np.abs(chance - 1) >= np.abs(values - 1)).sum(axis=0)
+        p = (reached + 1) / (self._permutations + 1)
+        ends = values * np.exp([-reach, reach])
+        return [
+            CosineRatio(
+                self._word(rows[n]), group.field, group.name, reference.name,
+                *map(float, (values[n], *ends[:, n], p[n])),
+            )
+            for n in np.argsort(-values, kind="stable")
+            if np.isfinite(reach[n])
+        ]  # fmt: skip
+
+    def _cosines(self, group: Group, rows: np.ndarray) -> list[WordCosine]:
+        """Return the cosines of words with a group, and their intervals if it is large enough."""
+        if not len(rows):
+            return []
+        units = self._units(rows)
+        values = units @ self._vector(group)
+        errors = jackknife_errors(unit_length(group.row @ self._fit.draws) @ units.T)
+        found = []
+        for row, value, reach in zip(rows, values.tolist(), self._quantile * errors, strict=True):
+            ends = max(value - float(reach), -1.0), min(value + float(reach), 1.0)
+            known = ends if group.clusters >= FEWEST else (None, None)
+            found.append(WordCosine(self._word(row), value, *known))
+        return found
+
+    def _vector(self, group: Group) -> np.ndarray:
+        """Return the vector of a group, of length 1, float64 (D,)."""
+        return np.asarray(unit_length(group.row[None] @ self._fit.coefficients)[0])
+
+    def _units(self, rows: np.ndarray) -> np.ndarray:
+        """Return the vectors of words, of length 1, float64 (n, D)."""
+        return unit_matrix(self._vectors.matrix, rows).astype(np.float64)
+
+    def _word(self, row: int) -> str:
+        """Return the word of a row."""
+        return str(self._vectors.vocabulary[row])
+
+    def _n_clusters(self, column: np.ndarray) -> int:
+        """Return in how many clusters a covariate is not 0."""
+        return len(np.unique(self._fit.cells.clusters[column != 0]))
