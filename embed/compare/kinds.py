@@ -14,6 +14,8 @@ KINDS = {
     "similarity": Kind("similarity:SimilarityTask", "word pairs with scores"),
     "analogy": Kind("analogy.analogies:AnalogyTask", "analogy questions, or a BATS folder"),
     "categorization": Kind("categorization:CategorizationTask", "words with categories"),
+    "labels": Kind("described_words:LabelsTask", "words with labels to predict"),
+    "ratings": Kind("described_words:RatingsTask", "words with ratings to predict: FILE[:COLUMN]"),
     "odd-one-out": Kind("odd_one_out:OddOneOutTask", "groups of words with outliers"),
     "contexts": Kind("words_in_context:ContextsTask", "SCWS, CoSimLex or WiC: [DEV,]TEST"),
     "tagging": Kind("tagging.task:TaggingTask", "tagged words: TRAIN[,DEV],TEST"),

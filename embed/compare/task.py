@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.fields import file_and_column
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.kinds import KINDS
 from firth.embed.compare.statistics.estimators import Statistic
@@ -177,7 +178,24 @@ class Task(ABC):
         """
         names = str(path).split(",") if cls.several_files else [str(path)]
         inner = path.glob(cls.inner_files) if cls.inner_files else ()
-        return [*(Path(name.strip()) for name in names if name.strip()), *inner]
+        given = (file_and_column(Path(name.strip()))[0] for name in names if name.strip())
+        return [*given, *inner]
+
+    @classmethod
+    def split(cls, path: Path) -> list[Path]:
+        """Return what is to :meth:`read` as a set of its own: by default, the whole file.
+
+        Parameters
+        ----------
+        path : Path
+            The set as it is given.
+
+        Returns
+        -------
+        list of Path
+            One path for each.
+        """
+        return [path]
 
     @property
     def n_items(self) -> int:

@@ -17,8 +17,8 @@ from firth.embed.compare.datasets.fields import (
 )
 from firth.embed.compare.datasets.head import Head
 
-_WORD_NAMES = ("word", "words", "concept", "term", "item")
-_CATEGORY_NAMES = ("category", "categories", "class", "label", "group")
+WORD_NAMES = ("word", "words", "concept", "term", "item", "node")
+CATEGORY_NAMES = ("category", "categories", "class", "label", "group")
 _EXPECTED = "expected lines of word, category or of number, category, word"
 
 
@@ -102,7 +102,7 @@ def _with_columns(rows: Sequence[Row]) -> tuple[list[Row], _Columns]:
 def _header_columns(records: Sequence[Sequence[str]]) -> _Columns | None:
     """Return the columns as a header names them; None if the first line is not a header."""
     names = names_in_header(records)
-    word, category = only_column(names, _WORD_NAMES), only_column(names, _CATEGORY_NAMES)
+    word, category = only_column(names, WORD_NAMES), only_column(names, CATEGORY_NAMES)
     return None if word is None or category is None else _Columns(word, category, len(names))
 
 

@@ -195,6 +195,12 @@ def files_of(folder: Path, pattern: str) -> list[Path]:
     return files
 
 
+def file_and_column(path: Path) -> tuple[Path, str]:
+    """Return the file and the column of a set given as ``FILE:COLUMN``; no column of a file."""
+    file, _, column = str(path).rpartition(":")
+    return (path, "") if path.exists() or not Path(file).is_file() else (Path(file), column)
+
+
 def quoted(text: str) -> str:
     """Quote a line for a message, shortened to 60 characters."""
     return repr(text if len(text) <= 60 else text[:59] + "…")

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from firth.corpora.common.errors import FirthError
 from firth.corpora.reading.compression import compression_of, decompress
-from firth.embed.compare.datasets.fields import DELIMITERS, Row, as_utf8, is_comment, split
+from firth.embed.compare.datasets.fields import (
+    DELIMITERS,
+    Row,
+    as_utf8,
+    file_and_column,
+    is_comment,
+    split,
+)
 
 _BYTES = 1 << 18
 _LONGEST = 3  # words in a field that is a word or a name rather than a sentence
@@ -35,7 +42,7 @@ class Head:
     def of(cls, named: str) -> "Head":
         """Read the first lines; nothing of a file that is missing, damaged or not text."""
         files = [named] if Path(named).exists() else named.split(",")
-        path = Path(files[-1].strip())
+        path, _ = file_and_column(Path(files[-1].strip()))
         if path.is_dir():
             names = (str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
             return cls(path, len(files), "", tuple(sorted(names)))

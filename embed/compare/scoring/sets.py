@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError, SourceError
 from firth.embed.compare.config import CompareConfig
-from firth.embed.compare.datasets.fields import fallback_encoding
+from firth.embed.compare.datasets.fields import fallback_encoding, file_and_column
 from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.parts import split_names
 from firth.embed.compare.datasets.word_pairs import BUNDLED, default_sets, find_sets
@@ -28,7 +28,7 @@ def split_arguments(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _is_set(argument: str) -> bool:
     """Return whether an argument is a set; raise if it is a file of neither sort."""
-    path = Path(argument)
+    path, _ = file_and_column(Path(argument))
     if not path.exists():
         several = "," in argument and any(map(Path.exists, map(Path, split_names(argument))))
         return argument in BUNDLED or several
@@ -134,8 +134,9 @@ def _read(config: CompareConfig) -> tuple[list[Task], list[FirthError]]:
     with fallback_encoding(config.encoding):
         for kind, path in named_sets(config, failures):
             try:
-                tasks.append(task_class(kind).read(path, config))
-                read.append((kind, path))
+                for part in task_class(kind).split(path):
+                    tasks.append(task_class(kind).read(part, config))
+                    read.append((kind, part))
             except FirthError as error:  # score the other sets
                 failures.append(error)
     return _told_apart(tasks, read), failures

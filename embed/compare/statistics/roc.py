@@ -10,13 +10,19 @@ from firth.embed.compare.statistics.estimators import Counts, Statistic, in_bloc
 
 @dataclass(frozen=True, eq=False)
 class RocArea(Statistic):
-    """How well values separate two classes, over all thresholds (Hanley & McNeil 1982)."""
+    """How well values separate two classes, over all thresholds (Hanley & McNeil 1982).
 
-    positive: np.ndarray  # bool (n,): items whose values should be high
-    values: np.ndarray  # float (n,): finite
+    Of several classes, each against the others, the mean.
+    """
+
+    positive: np.ndarray  # bool (n,) or (n, k): items whose values should be high
+    values: np.ndarray  # float, the same shape: finite
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the areas; NaN if a replicate has only one class."""
+        if self.positive.ndim > 1:
+            classes = zip(self.positive.T, self.values.T, strict=True)
+            return np.nanmean([RocArea(*each).evaluate(counts) for each in classes], axis=0)
         return in_blocks(counts, self._areas)
 
     @cached_property

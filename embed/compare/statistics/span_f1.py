@@ -14,14 +14,14 @@ _CHUNK = re.compile(r"O|[BIES]-.+")
 
 @dataclass(frozen=True, eq=False)
 class Ratios(Statistic):
-    """A ratio of sums over items, such as F1."""
+    """A ratio of sums over items, such as F1, or the mean of several such as macro F1."""
 
-    numerators: np.ndarray  # int64 (n,): each item's part
-    denominators: np.ndarray  # int64 (n,): each item's part
+    numerators: np.ndarray  # int64 or float64 (n,) or (n, k): each item's part
+    denominators: np.ndarray  # the same
 
     def evaluate(self, counts: Counts) -> np.ndarray:
-        """Return ratios of weighted sums; NaN if the denominator is zero."""
-        if isinstance(counts, UnitCounts):
+        """Return ratios of weighted sums; NaN if the denominator is zero, not counted in a mean."""
+        if isinstance(counts, UnitCounts) and self.numerators.ndim == 1:
             parts = (self.numerators, self.denominators)
             above, below = (counts.sums(part.astype(np.float64)) for part in parts)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -30,7 +30,10 @@ class Ratios(Statistic):
 
         def ratios(rows: np.ndarray) -> np.ndarray:
             sums = rows @ both
-            return np.asarray(sums[:, 0] / sums[:, 1])
+            above, below = np.split(sums, 2, axis=1)
+            found = above / below
+            defined = ~np.isnan(found)
+            return np.asarray(np.where(defined, found, 0).sum(axis=1) / defined.sum(axis=1))
 
         return in_blocks(counts, ratios)
 

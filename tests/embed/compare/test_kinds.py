@@ -37,7 +37,14 @@ FORMS = {
         "king\tkings\nyear\tyears/ages\n",
     ],
     "categorization": [
-        ",category,word\n0,fruit,pear\n1,fruit,fig\n", "cat\tpet\ndog\tpet\nowl\tpet\n",
+        ",category,word\n0,fruit,pear\n1,fruit,fig\n",
+        "word\tcategory\ncat\tpet\ndog\tpet\nowl\tpet\n", "cat\tpet\ndog\tpet\nowl\tpet\n",
+    ],
+    "labels": [
+        "word\tlabel\ncat\tpet\ndog\tpet\n", "word,pos\nsea,noun\nday,noun\nsee,verb\ngo,verb\n",
+    ],
+    "ratings": [
+        "word\tvalence\nsea\t6.1\nwar\t2\n", "Word,Valence,ValenceSD\nsea,6.1,1\nwar,2,1\n",
     ],
     "odd-one-out": [
         ",category,outliers,words\n0,cars,\"['Opel']\",\"['Apple', 'HP']\"\n", "a\nb\nc\n\nd\ne\n",

@@ -1,0 +1,72 @@
+"""Linear probes on one vector per example: logistic regression for labels, ridge for numbers."""
+
+import warnings
+
+import numpy as np
+
+from firth.embed.compare.probes.examples import scales
+
+_COSTS = (0.01, 0.1)  # of errors beside the squared weights of standardized dimensions
+_DEV = 10  # every so many training examples one is held out to choose the cost
+_ITERATIONS = 300
+_PENALTIES = 10.0 ** np.arange(-3, 3.5, 0.5)  # relative to the mean variance of a dimension
+
+
+def label_scores(rows: np.ndarray, labels: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return how likely new rows have each label: one of them, or each, if rows have several."""
+    # rows: float64 (n, D); labels: bool (n, L); new: float64 (m, D); returns float64 (m, L)
+    center = rows.mean(axis=0)
+    scale = scales(((rows - center) ** 2).mean(axis=0))
+    rows, new, n_right = (rows - center) / scale, (new - center) / scale, []
+    dev = np.arange(len(rows)) % _DEV == 0
+    for cost in _COSTS if len(rows) > 1 else ():
+        found = _logistic(rows[~dev], labels[~dev], rows[dev], cost)
+        n_right.append((likeliest(found, labels[dev].sum(axis=1)) & labels[dev]).sum())
+    return _logistic(rows, labels, new, _COSTS[int(np.argmax(n_right or [1]))])
+
+
+def likeliest(scores: np.ndarray, n_labels: np.ndarray) -> np.ndarray:
+    """Return so many labels of each row as have the highest scores."""
+    # scores: float64 (n, L); n_labels: int64 (n,); returns bool (n, L)
+    ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    return np.asarray(ranks < n_labels[:, None])
+
+
+def _logistic(rows: np.ndarray, labels: np.ndarray, new: np.ndarray, cost: float) -> np.ndarray:
+    """Train logistic regression, multinomial or one for each label; return probabilities."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    found = np.zeros((len(new), labels.shape[1]))
+    model = LogisticRegression(C=cost, max_iter=_ITERATIONS)
+    several = (labels.sum(axis=1) > 1).any()
+    classes = labels if several else labels.argmax(axis=1)
+    if len(np.unique(classes, axis=0)) < 2:  # nothing to tell apart
+        return found + labels[:1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # precise enough; a label that no word or every word has
+        model = (OneVsRestClassifier(model) if several else model).fit(rows, classes)
+    found[:, model.classes_] = model.predict_proba(new)
+    return found
+
+
+def ridge(rows: np.ndarray, values: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Predict the values of new rows (Hoerl and Kennard 1970).
+
+    One eigendecomposition gives the errors with every penalty (Golub, Heath and Wahba 1979).
+    """
+    # rows: float64 (n, D); values: float64 (n,); new: float64 (m, D)
+    center, mean = rows.mean(axis=0), values.mean()
+    centered, residuals = rows - center, values - mean
+    squares, axes = np.linalg.eigh(centered.T @ centered)
+    squares = np.maximum(squares, 0.0)
+    turned = centered @ axes
+    products = turned.T @ residuals
+    tried = []
+    for penalty in _PENALTIES * (squares.mean() or 1.0):
+        shrunk = 1 / (squares + penalty)
+        leverage = 1 / len(rows) + turned**2 @ shrunk
+        errors = (residuals - turned @ (shrunk * products)) / (1 - leverage)
+        tried.append(((errors**2).mean(), axes @ (shrunk * products)))
+    weights = min(tried, key=lambda each: each[0])[1]
+    return np.asarray(mean + (new - center) @ weights)

@@ -1,0 +1,226 @@
+"""Labels and ratings of words: how well a linear probe predicts them, cross-validated."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from firth.corpora.common.errors import SourceError, require_torch
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.fields import file_and_column
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.datasets.word_tables import WordTable, looks_labeled, looks_rated
+from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.probes.progress import steps
+from firth.embed.compare.probes.vector_probes import label_scores, likeliest, ridge
+from firth.embed.compare.statistics.estimators import Correlation, Means, Statistic
+from firth.embed.compare.statistics.roc import RocArea
+from firth.embed.compare.statistics.span_f1 import Ratios
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.similarity import DIGITS, METRICS, why_undefined
+from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.one_thread import ONE_THREAD
+
+_Metrics = Iterator[tuple[str, Statistic, str | None, float | None]]  # with reason and chance
+
+
+@dataclass(frozen=True)
+class _DescribedWords(WordTask):
+    """Words with what is predicted of them; the words of a group are in one fold."""
+
+    words: Sequence[str]  # as the file writes them
+    values: Sequence[Any]  # of each word: its labels or its rating
+    groups: Sequence[str]
+    folds: int
+    seed: int
+    bounded = False
+    probe: ClassVar[Any]  # of training rows, what they have and new rows, to what these have
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> Self:
+        """Read a table, or a column of it."""
+        file, column = file_and_column(path)
+        require_torch(f"{path}: a probe")
+        words, values, groups = cls._read(path, WordTable.read(file))
+        if (n_groups := len(set(groups))) < 2:
+            raise SourceError(f"{path}: has {n_groups} words or groups; pass at least two")
+        name = f"{set_name(file)}:{column}" if column else set_name(file)
+        return cls(name, words, values, groups, min(config.folds, n_groups), config.seed)
+
+    def items(self) -> Sequence[Sequence[str]]:
+        """Return the words, one per item."""
+        return [(word,) for word in self.words]
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The fold of each word, int64 (n_items,); the first labels are in all folds alike."""
+        first = tuple(each[0] if isinstance(each, tuple) else "" for each in self.values)
+        return fold_numbers(LabeledSentences(tuple(self.groups), first), self.folds, self.seed)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measurement]:
+        """Predict the words of each fold from the others."""
+        found = self._look_up(vectors, items, unknown)
+        gold, numbers = self._gold(found.items.tolist()), self.numbers[found.items]
+        usual, predicted = np.zeros((2, *gold.shape))
+        if len(folds := np.unique(numbers)) > 1 and gold.size:
+            table = dense(finite_units(vectors, found.places[:, 0], found.composed))
+            with ONE_THREAD:
+                for fold in steps(folds.tolist()):
+                    out = numbers == fold
+                    usual[out] = gold[~out].mean(axis=0)
+                    predicted[out] = self.probe(table[~out], gold[~out], table[out])
+        groups = np.unique(np.array(self.groups), return_inverse=True)[1]
+        return [
+            self._measurement(
+                metric, found.items, statistic, reason, chance=chance,
+                units=groups[found.items][:, None], **found.counts,
+            )
+            for metric, statistic, reason, chance in self._metrics(gold, predicted, usual, numbers)
+        ]  # fmt: skip
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]: ...
+
+    @abstractmethod
+    def _gold(self, items: list[int]) -> np.ndarray: ...
+
+    @abstractmethod
+    def _metrics(
+        self, gold: np.ndarray, predicted: np.ndarray, usual: np.ndarray, folds: np.ndarray
+    ) -> _Metrics: ...
+
+
+@dataclass(frozen=True)
+class LabelsTask(_DescribedWords):
+    """Words with labels, predicted by logistic regression; as many for a word as it has."""
+
+    key = "labels"
+    skill = "labels of words"
+    probe = staticmethod(label_scores)
+    metrics: ClassVar = {
+        "accuracy": "share of words labeled right",
+        "micro_f1": "F1 over all labels of all words, as many predicted for a word as it has",
+        "macro_f1": "mean over labels of F1",
+        "auc": "mean over labels of the area under the ROC curve",
+    }
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize a header that names words and labels."""
+        return Match.CERTAIN if looks_labeled(head) else Match.NO
+
+    @classmethod
+    def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]:
+        """Collect the labels of each word from all its lines."""
+        labels: dict[str, list[str]] = {}
+        cells = [table.columns[name] for name in table.named(path, table.labels)]
+        for word, *given in zip(table.words, *cells, strict=True):
+            labels.setdefault(word, []).extend(filter(None, given))
+        words = [word for word, given in labels.items() if given]
+        groups = dict(zip(table.words, table.groups, strict=True))
+        values = [tuple(dict.fromkeys(labels[word])) for word in words]
+        return words, values, [groups[word] for word in words]
+
+    def _gold(self, items: list[int]) -> np.ndarray:
+        names = sorted({label for item in items for label in self.values[item]})
+        gold = [[name in self.values[item] for name in names] for item in items]
+        return np.array(gold, dtype=bool).reshape(len(items), len(names))
+
+    def _metrics(
+        self, gold: np.ndarray, predicted: np.ndarray, usual: np.ndarray, folds: np.ndarray
+    ) -> _Metrics:
+        from scipy.stats import rankdata
+
+        same = "all known words have the same labels" if len(gold) else "no word is known"
+        reason, once = same if gold.all() else None, np.ones((1, len(gold)), dtype=np.uint8)
+        several = any(len(labels) > 1 for labels in self.values)
+        by_chance = _label_statistics(gold, usual, several)
+        for name, statistic in _label_statistics(gold, predicted, several).items():
+            chance = None if reason else float(by_chance[name].evaluate(once)[0])
+            yield name, statistic, reason, chance
+        if several:
+            for fold in np.unique(folds):  # compared within folds, whose means differ
+                out = folds == fold
+                predicted[out] = rankdata(predicted[out], axis=0) / (1 + out.sum())
+            yield "auc", RocArea(gold, predicted), reason, None if reason else 0.5
+
+
+def _label_statistics(gold: np.ndarray, scores: np.ndarray, several: bool) -> dict[str, Statistic]:
+    """Return accuracy or micro F1, and macro F1, of the likeliest labels."""
+    # gold: bool (n, L); scores: float64 (n, L)
+    answers = likeliest(scores, gold.sum(axis=1))
+    right, both = 2 * (gold & answers), gold.astype(int) + answers
+    macro: dict[str, Statistic] = {"macro_f1": Ratios(right, both)}
+    if several:
+        return {"micro_f1": Ratios(right.sum(axis=1), both.sum(axis=1))} | macro
+    return {"accuracy": Means((gold & answers).any(axis=1))} | macro
+
+
+@dataclass(frozen=True)
+class RatingsTask(_DescribedWords):
+    """Words with a number each, predicted by ridge regression."""
+
+    key = "ratings"
+    skill = "ratings of words"
+    probe = staticmethod(ridge)
+    metrics: ClassVar = {
+        "spearman": "rank correlation of predicted and given ratings",
+        "pearson": "linear correlation of predicted and given ratings",
+        "r2": "share of the squared error of the mean rating that predictions save",
+    }
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize a header that names words and numbers."""
+        return Match.CERTAIN if looks_rated(head) else Match.NO
+
+    @classmethod
+    def split(cls, path: Path) -> list[Path]:
+        """Return each rating of a file as ``FILE:COLUMN``."""
+        file, _ = file_and_column(path)
+        table = WordTable.read(file)
+        return [Path(f"{file}:{name}") for name in table.named(path, table.ratings)]
+
+    @classmethod
+    def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]:
+        """Leave out words without a rating."""
+        cells = table.columns[table.named(path, table.ratings)[0]]
+        rated = [place for place, cell in enumerate(cells) if cell]
+        scores = [table.rows[n]._replace(fields=[cells[n]]).score(0) for n in rated]
+        return [table.words[n] for n in rated], scores, [table.groups[n] for n in rated]
+
+    def _gold(self, items: list[int]) -> np.ndarray:
+        return np.array([self.values[item] for item in items])
+
+    def _metrics(
+        self, gold: np.ndarray, predicted: np.ndarray, usual: np.ndarray, folds: np.ndarray
+    ) -> _Metrics:
+        # less the mean: it is the lower, the higher the ratings are that are left out
+        moved = (predicted - usual).round(DIGITS)
+        reason = why_undefined(gold, moved, "word", "predictions")
+        for name, ranked in METRICS.items():
+            yield name, Correlation(gold, moved, ranked=ranked), reason, None
+        errors = (gold - usual) ** 2
+        saved = Ratios(errors - (gold - predicted) ** 2, errors)
+        yield "r2", saved, None if errors.any() else reason, None
+
+
+def dense(units: Any) -> np.ndarray:
+    """Return rows; of sparse ones the columns of several rows, since one tells of no other."""
+    if isinstance(units, np.ndarray):
+        return units
+    columns = np.flatnonzero(np.bincount(units.indices, minlength=units.shape[1]) > 1)
+    return np.asarray(
+        units[:, columns].toarray() if len(columns) else np.zeros((units.shape[0], 1))
+    )
