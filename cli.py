@@ -43,6 +43,7 @@ COMMANDS = {
     "search": ("embed", "Find the lines or documents that are nearest to a text by cosine."),
     "similarity": ("embed", "Print the cosine of two words, or those of A with B and with C."),
     "analogy": ("embed", "Find the word that is to C as B is to A."),
+    "predict": ("embed", "Predict ratings of words from rated words, or place words on an axis."),
     "map": ("embed", "Draw the first two principal components of words' vectors."),
     "why": ("embed", "Show what makes two words near: the contexts they share, with sentences."),
     "explore": ("embed", "Look at runs and their text in the browser."),

@@ -56,6 +56,8 @@ SETS: dict[str, tuple[Role | None, str]] = {
     "questions-words": (REPORTING, "analogy/questions-words.txt"),
     "ap": (TUNING, "categorisation/ap.csv"),
     "bless": (REPORTING, "categorisation/bless.csv"),
+    "brysbaert": (TUNING, "../norms/brysbaert_concreteness.txt.xz"),
+    "glasgow": (REPORTING, "../norms/glasgow_norms.csv.xz"),
     "8-8-8": (REPORTING, "outlier/8-8-8.csv"),
     "scws": (REPORTING, "scws/scws.txt.xz"),
     "ud-ewt-train": (BOTH, "ud_ewt/en_ewt-ud-train.conllu.xz"),

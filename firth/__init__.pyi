@@ -46,6 +46,8 @@ from .embed.formats.vector_files import load_vectors as load_vectors
 from .embed.formats.vector_files import write_vectors as write_vectors
 from .embed.nplm.config import NplmConfig as NplmConfig
 from .embed.nplm.train import train_nplm as train_nplm
+from .embed.predict.api import PredictedRatings as PredictedRatings
+from .embed.predict.api import predict_ratings as predict_ratings
 from .embed.query.index import NeighborIndex as NeighborIndex
 from .embed.query.index import make_index as make_index
 from .embed.query.index import open_index as open_index

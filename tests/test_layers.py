@@ -48,6 +48,7 @@ embed.compare.api embed.compare.recommend
 embed.align
 embed.change embed.regress
 embed.refine
+embed.predict
 embed.study
 embed.commands
 pretrain.mixers pretrain.attention_scores

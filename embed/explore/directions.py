@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from firth.corpora.common.errors import SettingError
+from firth.embed.vectors.search import unit_length
 
 _SEPARATORS = re.compile(r"[,;\n]+")
 _MOST_EXACT = 12  # pairs, of which all ways to turn them around are counted
@@ -18,6 +19,7 @@ class Direction:
     """An axis, and whether each of its pairs lies along the axis of the others."""
 
     axis: np.ndarray  # float64 (D,), unit length
+    without: np.ndarray  # float64 (n, D), unit length or zero: the axis without each pair
     left_out: np.ndarray  # float64 (n,), cosine of each pair's difference with the others' axis
     n_right: int  # pairs that are left out and fall on the right side
     p: float | None  # of as many by chance; None for one pair
@@ -47,9 +49,8 @@ def direction(first: np.ndarray, second: np.ndarray, *, seed: int = 1) -> Direct
     total = differences.sum(axis=0)
     if not lengths.all() or not (length := float(np.linalg.norm(total))) > 0:
         raise SettingError("a pair has two equal vectors, or pairs cancel out; pass others")
-    others = total - differences
-    norms = lengths * np.linalg.norm(others, axis=1)
-    left_out = (differences * others).sum(axis=1) / np.where(norms > 0, norms, 1.0)
+    others = unit_length(total - differences)
+    left_out = (differences * others).sum(axis=1) / lengths
     n, p = len(differences), None
     if n > 1:
         products = differences @ differences.T
@@ -61,4 +62,4 @@ def direction(first: np.ndarray, second: np.ndarray, *, seed: int = 1) -> Direct
             signs[0] = 1.0  # the pairs as they are
         n_right = (signs * (signs @ products) > 0).sum(axis=1)
         p = float((n_right >= n_right[0]).mean())
-    return Direction(total / length, left_out, int((left_out > 0).sum()), p)
+    return Direction(total / length, others, left_out, int((left_out > 0).sum()), p)

@@ -33,6 +33,7 @@ from firth.embed.vectors.neighbors import (
     similarity,
     vector_of,
 )
+from firth.embed.vectors.search import unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 
 CANDIDATES = 100  # best words of a run, of which others may be among the k best of another text
@@ -276,6 +277,29 @@ def similarity_intervals(
         reason = opened.reason(error, *occurring)
         limit = 2.0 if occurring is rows else 1.0
         low, high = (None, None) if reason else _bounds(value, error, limit)
+        answers.append(CosineInterval(value, low, high, reason))
+    return answers
+
+
+def projection_intervals(
+    run: WordVectors | str | Path, words: Sequence[str], sides: Sequence[Sequence[str]], *,
+    resamples: int, unit: str | None = None, corpora: Sequence[str | Path] = (),
+) -> list[CosineInterval]:  # fmt: skip
+    """Return the cosine of each word with the axis from one side to the other."""
+    opened = _Opened(run, 1, resamples, 1, unit, corpora)
+    first, second, asked = opened.rows([*sides, words])
+    # float32 (1 + J, D): a vector of the run, and those of the draws
+    drawn = {
+        row: np.vstack([unit_matrix(opened.vectors.matrix, np.array([row])), draws.vectors(row)])
+        for draws in [opened.draws] for row in {*first, *second, *asked}
+    }  # fmt: skip
+    axes = unit_matrix(sum(drawn[row] for row in second) - sum(drawn[row] for row in first))
+    answers = TableList()
+    for row in asked:
+        value, *found = (drawn[row] * axes).sum(axis=1).tolist()
+        error = float(errors_of(opened.draws, opened.draws.deviations(np.array(found))))
+        reason = opened.reason(error, row, *first, *second)
+        low, high = (None, None) if reason else _bounds(value, error, 1.0)
         answers.append(CosineInterval(value, low, high, reason))
     return answers
 

@@ -54,6 +54,8 @@ def inputs(server, tmp_path_factory) -> Path:
     (folder / "pairs.tsv").write_text(
         "".join(f"word{n}\tword{(n * 7 + 3) % 150}\t{n % 11}\n" for n in range(40))
     )
+    rated = (f"word{n}\t{n % 7}\n" for n in range(60))
+    (folder / "ratings.tsv").write_text("word\tvalence\n" + "".join(rated))
     labeled = (f"{n % 2} word{n} word{n + 2 * (n % 7)} word{n * 3 % 150}\n" for n in range(60))
     (folder / "labels.txt").write_text("".join(labeled))
     return folder

@@ -101,6 +101,7 @@ CALLS = {
         reads=("run",),
         makes=("map.svg",),
     ),
+    "predict": Call(words="{inputs}/run {inputs}/ratings.tsv", reads=("run", "ratings.tsv")),
     "why": Call(words="{inputs}/run word1 word2", reads=("run",)),
     "differ": Call(words="{inputs}/run {inputs}/mlm -k 2 --permutations 0", reads=("run", "mlm")),
     "align": Call(

@@ -16,6 +16,7 @@ from firth.embed.resampling.draws import CountDraws, errors_of
 from firth.embed.resampling.intervals import (
     analogy_intervals,
     neighbor_intervals,
+    projection_intervals,
     similarity_intervals,
 )
 from firth.embed.resampling.jackknife import groups_of_units
@@ -223,6 +224,24 @@ def test_a_few_documents_or_tokens_decide_nothing(run, monkeypatch):
     [answer] = neighbor_intervals(run, "sea1", 3)
     assert {each.reason for each in answer.neighbors} == {f"sea1: {tokens} tokens"}
     assert similarity_intervals(run, "sea1", "sea2")[0].reason == f"sea1: {tokens} tokens"
+
+
+def test_a_projection_varies_with_the_word_and_with_the_axis(run):
+    sides, vectors = (["sea1", "sea2"], ["sun1", "sun2"]), WordVectors.open(run)
+    near, alone = projection_intervals(run, ["sun3", "alone"], sides, resamples=100)
+    assert near.low > 0
+    assert alone.low is None
+    draws = CountDraws(prepare(vectors), vectors.matrix, 100, 1)
+
+    def cosine(vector):
+        axis = sum(vector(word) for word in sides[1]) - sum(vector(word) for word in sides[0])
+        return vector("sun3") @ axis / np.linalg.norm(axis)
+
+    drawn = [cosine(lambda word, n=n: draws.vectors(vectors.row(word))[n]) for n in range(100)]
+    error = errors_of(draws, draws.deviations(np.array(drawn)))
+    value = cosine(lambda word: unit_matrix(vectors.matrix, [vectors.row(word)])[0])
+    assert near.value == pytest.approx(value, abs=1e-6)
+    assert near.low == pytest.approx(near.value - 1.96 * error, abs=1e-5)
 
 
 def test_words_that_are_often_listed_are_named(run):
