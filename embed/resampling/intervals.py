@@ -287,17 +287,17 @@ def projection_intervals(
 ) -> list[CosineInterval]:  # fmt: skip
     """Return the cosine of each word with the axis from one side to the other."""
     opened = _Opened(run, 1, resamples, 1, unit, corpora)
+    draws, matrix = opened.draws, opened.vectors.matrix
     first, second, asked = opened.rows([*sides, words])
-    # float32 (1 + J, D): a vector of the run, and those of the draws
-    drawn = {
-        row: np.vstack([unit_matrix(opened.vectors.matrix, np.array([row])), draws.vectors(row)])
-        for draws in [opened.draws] for row in {*first, *second, *asked}
-    }  # fmt: skip
+    drawn = {  # float32 (1 + J, D): a vector of the run, and those of the draws
+        row: np.vstack([unit_matrix(matrix, np.array([row])), draws.vectors(row)])
+        for row in {*first, *second, *asked}
+    }
     axes = unit_matrix(sum(drawn[row] for row in second) - sum(drawn[row] for row in first))
     answers = TableList()
     for row in asked:
         value, *found = (drawn[row] * axes).sum(axis=1).tolist()
-        error = float(errors_of(opened.draws, opened.draws.deviations(np.array(found))))
+        error = float(errors_of(draws.fewest, draws.deviations(np.array(found))))
         reason = opened.reason(error, row, *first, *second)
         low, high = (None, None) if reason else _bounds(value, error, 1.0)
         answers.append(CosineInterval(value, low, high, reason))
