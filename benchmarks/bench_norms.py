@@ -34,7 +34,7 @@ SCALES = (
     "Gender",
 )  # fmt: skip
 KEPT = ("run", "dataset", "metric", "score", "low", "high", "items_used", "chance")
-SIZES, DRAWS = (50, 200, 1000, 3000), 3  # rated words to learn from; draws of each scale
+SIZES = 50, 200, 1000, 3000  # rated words to learn from
 AXES = {
     "Size": "large,big,huge:small,little,tiny",
     "Valence": "good,happy,love:bad,sad,hate",
@@ -105,17 +105,16 @@ def covered(vectors: Any, glasgow: Path, size: int, folder: Path) -> dict[str, A
     for scale in SCALES:
         task = RatingsTask.read(Path(f"{glasgow}:{scale}"), CompareConfig())
         known = np.flatnonzero(task.known(vectors))
-        for draw in range(DRAWS):
-            order = np.random.default_rng([draw, size]).permutation(known).tolist()
-            path = folder / "ratings.csv"
-            lines = [f"{task.words[n]},{task.values[n]}" for n in order[:size]]
-            path.write_text("\n".join(["word,rating", *lines]) + "\n", encoding="utf-8")
-            rest = order[size : size + 1000]
-            found = predict_ratings(vectors, path, [task.words[n] for n in rest])
-            gold = [task.values[n] for n in rest]
-            inside += [r.low <= y <= r.high for r, y in zip(found.rows, gold, strict=True)]
-            stated.append(found.coverage)
-            widths += [(r.high - r.low) / np.std(gold) for r in found.rows]
+        order = np.random.default_rng(size).permutation(known).tolist()
+        path = folder / "ratings.csv"
+        lines = [f"{task.words[n]},{task.values[n]}" for n in order[:size]]
+        path.write_text("\n".join(["word,rating", *lines]) + "\n", encoding="utf-8")
+        rest = order[size : size + 1000]
+        found = predict_ratings(vectors, path, [task.words[n] for n in rest])
+        gold = [task.values[n] for n in rest]
+        inside += [r.low <= y <= r.high for r, y in zip(found.rows, gold, strict=True)]
+        stated.append(found.coverage)
+        widths += [(r.high - r.low) / np.std(gold) for r in found.rows]
     return {
         "words": size,
         "coverage": float(np.mean(inside)),
