@@ -107,7 +107,7 @@ def _print(found: "Regression") -> None:
         if near
     ]
     if groups:
-        print_table(["field", "group", "occurrences", "cosine ± half of the 95 % interval"], groups)
+        print_table(["field", "group", "occurrences", "cosine [95 %]"], groups)
     ratios = [
         (
             f"{each.field}: {each.group} by {each.reference}", each.word, f"{each.ratio:.2f}",
@@ -141,6 +141,6 @@ def _ends(ratios: "Sequence[CosineRatio]") -> "list[CosineRatio]":
 
 
 def _cosine(near: "WordCosine") -> str:
-    """Return a word with its cosine and the reach of the interval."""
-    reach = "" if near.low is None or near.high is None else f" ± {(near.high - near.low) / 2:.2f}"
-    return f"{near.word} {near.cosine:.2f}{reach}"
+    """Return a word with its cosine and the ends of the interval."""
+    ends = "" if near.low is None else f" [{near.low:.2f} {near.high:.2f}]"
+    return f"{near.word} {near.cosine:.2f}{ends}"

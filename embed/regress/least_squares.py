@@ -81,17 +81,26 @@ class Fit:
         """
         # returns float64 (k,), (k,) and (k,)
         lengths = (self.coefficients**2).sum(axis=1)
-        whole = lengths - self._bias(self.inverse, np.ones(len(self.groups), bool))
+        each = np.eye(len(lengths))
+        whole = lengths - self.variances(each)
         draws = (self.draws**2).sum(axis=2)
         for group, inverse in enumerate(self._inverses):
-            draws[group] -= self._bias(inverse, self.groups != group)
+            draws[group] -= self.variances(each, group, inverse)
         return lengths, whole, jackknife_errors(draws)
 
-    def _bias(self, inverse: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Return the variances of coefficients, summed over dimensions, float64 (k,)."""
+    def variances(
+        self, weights: np.ndarray, left_out: int = -1, inverse: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the variances of combinations of coefficients, summed over dimensions.
+
+        Those without a group have the inverse of their own.
+        """
+        # weights: float64 (m, k); returns float64 (m,)
+        kept = self.groups != left_out
         n, n_clusters = self.cells.sizes[kept].sum(), len(np.unique(self.cells.clusters[kept]))
-        few = n_clusters / (n_clusters - 1) * (n - 1) / (n - len(inverse))
-        influences = (self.cells.design * kept[:, None]) @ inverse
+        few = n_clusters / (n_clusters - 1) * (n - 1) / (n - weights.shape[1])
+        solve = self.inverse if inverse is None else inverse
+        influences = (self.cells.design * kept[:, None]) @ solve @ weights.T
         return few * _quadratic(self._residual_products, influences.T)
 
     @cached_property

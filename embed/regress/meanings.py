@@ -13,6 +13,7 @@ from firth.embed.vectors.search import unit_length, unit_matrix
 from firth.embed.vectors.word_vectors import WordVectors
 
 FEWEST = 5  # clusters, below which nothing is said of chance
+_SHORTEST = 0.25  # of a squared length, so that small groups keep a direction
 
 
 class Meanings:
@@ -21,11 +22,8 @@ class Meanings:
     def __init__(
         self, fit: Fit, vectors: WordVectors, groups: Sequence[Group], permutations: int
     ) -> None:
-        from scipy.stats import t
-
         self._fit, self._vectors, self._groups = fit, vectors, groups
         self._permutations = permutations
-        self._quantile = float(t.ppf(0.975, len(fit.draws) - 1))
 
     def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
         """Describe all coefficients but the intercept."""
@@ -43,7 +41,8 @@ class Meanings:
             weights = np.eye(len(names))[n]
             p = self._fit.contrast(weights, weights, self._permutations).p
             error = float(errors[n])
-            ends = value - self._quantile * error, value + self._quantile * error
+            reach = self._quantile(clusters) * error
+            ends = value - reach, value + reach
             found.append(Coefficient(name, length, value, error, *ends, p, clusters))
         return found
 
@@ -82,6 +81,7 @@ class Meanings:
     def _compared(self, group: Group, reference: Group, rows: np.ndarray) -> list[CosineRatio]:
         """Return the ratios of cosines of some words with two groups, large ones first."""
         fit, units = self._fit, self._units(rows)
+        fewest = min(group.clusters, reference.clusters)
 
         def ratios(numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
             above, below = (unit_length(each) @ units.T for each in (numerators, denominators))
@@ -90,7 +90,7 @@ class Meanings:
 
         [values] = ratios(*(end.row[None] @ fit.coefficients for end in (group, reference)))
         draws = ratios(*(end.row @ fit.draws for end in (group, reference)))
-        reach = self._quantile * jackknife_errors(np.log(draws))
+        reach = self._quantile(fewest) * jackknife_errors(np.log(draws))
         contrast = fit.contrast(group.row - reference.row, reference.row, self._permutations)
         chance = ratios(contrast.rows + contrast.permuted, contrast.rows)
         reached = (np.abs(chance - 1) >= np.abs(values - 1)).sum(axis=0)
@@ -109,15 +109,25 @@ class Meanings:
         """Return the cosines of words with a group, and their intervals if it is large enough."""
         if not len(rows):
             return []
-        units = self._units(rows)
-        values = units @ self._vector(group)
-        errors = jackknife_errors(unit_length(group.row @ self._fit.draws) @ units.T)
-        found = []
-        for row, value, reach in zip(rows, values.tolist(), self._quantile * errors, strict=True):
-            ends = max(value - float(reach), -1.0), min(value + float(reach), 1.0)
-            known = ends if group.clusters >= FEWEST else (None, None)
-            found.append(WordCosine(self._word(row), value, *known))
-        return found
+        units, vector = self._units(rows), group.row @ self._fit.coefficients
+        values = units @ unit_length(vector[None])[0]
+        draws = unit_length(group.row @ self._fit.draws) @ units.T
+        reach = self._quantile(group.clusters) * jackknife_errors(draws)
+        [variance] = self._fit.variances(group.row[None]) / (vector @ vector)
+        shorter = np.sqrt(max(1 - variance, _SHORTEST))  # without noise, which lowers cosines
+        low, high = np.minimum(values - reach, values * shorter), values + reach
+        ends = np.clip(np.array([low, high]) / shorter, -1.0, 1.0).T.tolist()
+        known = ends if group.clusters >= FEWEST else [(None, None)] * len(rows)
+        return [
+            WordCosine(self._word(row), value, *low_and_high)
+            for row, value, low_and_high in zip(rows, values.tolist(), known, strict=True)
+        ]
+
+    def _quantile(self, clusters: int) -> float:
+        """Return the standard errors that a 95 % interval reaches, by the clusters behind it."""
+        from scipy.stats import t
+
+        return float(t.ppf(0.975, min(clusters, len(self._fit.draws)) - 1))
 
     def _vector(self, group: Group) -> np.ndarray:
         """Return the vector of a group, of length 1, float64 (D,)."""

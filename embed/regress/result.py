@@ -26,7 +26,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class WordCosine:
-    """The cosine of a word with the vector of a group, and its 95 % interval."""
+    """The cosine of a word with the vector of a group, and its 95 % interval less noise."""
 
     word: str
     cosine: float
