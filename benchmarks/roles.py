@@ -92,7 +92,7 @@ class RoleError(Exception):
 def open_text(name: str, *, role: Role) -> Path:
     """Return the compressed file of a text; exit with a note if it is missing."""
     _check(name, TEXTS, role)
-    return _file(f"corpora/{name}.txt.xz")
+    return open_file(f"corpora/{name}.txt.xz")
 
 
 def articles(name: str, *, role: Role) -> Iterator[str]:
@@ -112,7 +112,7 @@ def open_set(name: str, *, role: Role) -> Path:
     """Return the file of an evaluation set; exit with a note if it is missing."""
     _check(name, {each: part for each, (part, _) in SETS.items()}, role)
     part, file = SETS[name]
-    path = _file(f"evaluation/{file}")
+    path = open_file(f"evaluation/{file}")
     if file != _BLIMP or part is None:
         return path
     return harness.made_once(f"{name}.jsonl", lambda new: _write_paradigms(path, part, new))
@@ -156,7 +156,7 @@ def _check(name: str, parts: Mapping[str, Role | None], role: Role) -> None:
         raise RoleError(f"{name}: kept for reporting, so no default is chosen on it; use {allowed}")
 
 
-def _file(name: str) -> Path:
+def open_file(name: str) -> Path:
     """Return a file or folder of the real data; if it is missing, exit with status 0 and a note."""
     folder = Path(os.environ.get("FIRTH_SHARED_DATA", harness.ROOT.parent / "shared" / "data"))
     if not (folder / name).exists():

@@ -45,7 +45,7 @@ def inputs(server, tmp_path_factory) -> Path:
     options = ["--per", "sentence", "--device", "cpu", "--out"]
     encode = ["encode", folder / "mlm", folder / "lines.txt", *options, folder / "lines"]
     assert server.run(encode, folder).status == 0
-    with open(folder / "speeches.jsonl", "w") as file:
+    with open(folder / "speeches.jsonl", "w", encoding="utf-8") as file:
         for n, line in enumerate(lines[:300]):
             file.write(json.dumps({"text": line, "party": "AB"[n % 2]}) + "\n")
     keep = ["--keep", "party", "--out", folder / "speeches"]
