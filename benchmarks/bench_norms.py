@@ -62,7 +62,6 @@ def main() -> None:
         "machine": {k: v for k, v in harness.machine().items() if k != "command"},  # has paths
         "runs": {name: {"dimensions": load_vectors(run).dim} for name, run in runs.items()},
         "results": [{key: each[key] for key in KEPT if key in each} for each in rows],
-        "pairs": compared.document["pairs"],
         "coverage": coverage,
         "axes": [
             on_axis(name, run, scale, glasgow) for name, run in runs.items() for scale in AXES
