@@ -9,7 +9,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import split_list
 from firth.corpora.common.reporting import note
 from firth.corpora.store.corpus import Corpus
-from firth.corpora.store.fields import as_number, kept_field
+from firth.corpora.store.fields import as_number, kept_field, require_field
 
 _TIMES = "*"  # between fields whose product is a covariate, too
 _ENDS = (0.1, 0.9)  # quantiles of a number that are compared
@@ -106,15 +106,21 @@ class Covariates:
         return names
 
 
-def read_covariates(
-    corpus: Corpus, by: str, documents: np.ndarray
-) -> tuple[Covariates, np.ndarray]:
-    """Read the covariates of some documents, and which of these have all of them.
-
-    ``by`` are names of kept fields; ``a*b`` stands for a, b and their product.
-    """
-    # documents: int64 (n,); returns bool (n,)
+def read_terms(corpus: Corpus, by: str) -> list[tuple[str, ...]]:
+    """Return kept fields, and products of several; ``a*b`` stands for a, b and their product."""
     terms = [tuple(map(str.strip, term.split(_TIMES))) for term in split_list(by)]
+    if not terms or any("" in term for term in terms):
+        raise SettingError(f"{by!r}: expected kept fields, such as party,year or party*year")
+    for name in (name for term in terms for name in term):
+        require_field(corpus, name)
+    return terms
+
+
+def read_covariates(
+    corpus: Corpus, terms: Sequence[tuple[str, ...]], documents: np.ndarray
+) -> tuple[Covariates, np.ndarray]:
+    """Read the covariates of some documents, and which of these have all of them."""
+    # documents: int64 (n,); returns bool (n,)
     names = list(dict.fromkeys(name for term in terms for name in term))
     texts = {name: np.array(kept_field(corpus, name), object)[documents] for name in names}
     complete = np.all([[bool(text.strip()) for text in each] for each in texts.values()], axis=0)

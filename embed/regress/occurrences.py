@@ -68,7 +68,7 @@ class Surroundings:
 
 def find_topic(search: Search, topic: str) -> Hits:
     """Return the occurrences of any of some words, phrases or patterns, which commas divide."""
-    found = [search.find(each) for each in split_list(topic)]
+    found = [search.find(each) for each in split_list(topic) or [topic]]
     starts = np.concatenate([hits.starts for hits in found])
     stops = np.concatenate([hits.stops for hits in found])
     order = np.lexsort((-stops, starts))

@@ -15,7 +15,7 @@ from firth.corpora.common.options import many
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.store.concordance import Line, lines_of
 from firth.corpora.store.corpus import Corpus, is_corpus
-from firth.corpora.store.fields import kept_field
+from firth.corpora.store.fields import kept_field, require_field
 from firth.corpora.store.search import Hits, Search
 from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
@@ -29,7 +29,12 @@ from firth.embed.regress.config import (
     STATES,
     RegressConfig,
 )
-from firth.embed.regress.covariates import Group, read_covariates, require_distinct
+from firth.embed.regress.covariates import (
+    Group,
+    read_covariates,
+    read_terms,
+    require_distinct,
+)
 from firth.embed.regress.least_squares import Cells, Fit
 from firth.embed.regress.meanings import FEWEST, Meanings
 from firth.embed.regress.occurrences import Surroundings, find_topic, rows_of
@@ -41,7 +46,7 @@ from firth.embed.regress.transform import (
     read_transform,
 )
 from firth.embed.runs.run import Run
-from firth.embed.vectors.neighbors import known_word
+from firth.embed.vectors.neighbors import known_word, vector_of
 from firth.embed.vectors.search import unit_length
 from firth.embed.vectors.word_vectors import WordVectors
 
@@ -106,7 +111,7 @@ def regress(
     SettingError
         If a field is not kept, or is known from others, or there are too few documents.
     UnknownWordError
-        If a word is not in the corpus.
+        If a word is not in the corpus, or one of ``words`` has no vector.
     """
     config = config or RegressConfig()
     sources = [A_LA_CARTE, STATES] if config.source == BOTH else [config.source]
@@ -114,8 +119,9 @@ def regress(
     for source in sources:
         chosen = replace(config, source=source)
         opened = _Opened(Path(place), chosen, vectors, transform, corpora)
-        shown = [known_word(opened.vectors, word) for word in many(words)]
-        asked = rows_of(opened.vectors, shown)
+        for word in many(words):
+            vector_of(opened.vectors, word)  # or it is refused
+        asked = rows_of(opened.vectors, (known_word(opened.vectors, word) for word in many(words)))
         found += [opened.regress(each, by, asked, k, lines, cite) for each in many(topics)]
     return found
 
@@ -157,7 +163,11 @@ class _Opened:
         self, topic: str, by: str, asked: np.ndarray, k: int, lines: int, cite: str | None
     ) -> Regression:
         """Regress the occurrences of a topic."""
-        config, transform = self._config, self._transform
+        config = self._config
+        terms = read_terms(self._corpus, by)  # refused before what takes long
+        if config.cluster not in {DOCUMENT, OCCURRENCE}:
+            require_field(self._corpus, config.cluster)
+        transform = self._transform
         hits = self._sampled(topic, find_topic(self._search, topic))
         rows = self._rows(hits)
         known = np.isfinite(rows).all(axis=1)
@@ -168,7 +178,7 @@ class _Opened:
         documents, places = np.unique(
             self._search.documents_of(hits.starts[known]), return_inverse=True
         )
-        covariates, complete = read_covariates(self._corpus, by, documents)
+        covariates, complete = read_covariates(self._corpus, terms, documents)
         known[known] = complete[places]
         hits, rows, documents = hits[known], rows[known], documents[complete]
         places = (np.cumsum(complete) - 1)[places[complete[places]]]

@@ -165,6 +165,10 @@ def test_products_and_clusters(run):
     ("topic", "by", "options", "wanted"),
     [
         ("law", "nothing", {}, "keeps no field 'nothing'"),
+        ("law", "party", {"cluster": "nobody"}, "keeps no field 'nobody'"),
+        ("law", " ,", {}, "' ,': expected kept fields"),
+        ("law", "party*", {}, r"'party\*': expected kept fields"),
+        ("", "party", {}, "'': expected a word or phrase"),
         ("law", "party,chamber", {}, "chamber=b is known from party=B"),
         ("rare", "year", {"cluster": "speaker"}, None),
         ("rare", "year,speaker", {}, "too few for"),
@@ -183,6 +187,8 @@ def test_what_cannot_be_estimated_is_said(run, topic, by, options, wanted):
 def test_unknown_words_and_matrices_are_refused(run, corpus, tmp_path):
     with pytest.raises(UnknownWordError, match="does not contain 'zebra'"):
         regress(run, "zebra", "party")
+    with pytest.raises(UnknownWordError, match="no vector for 'zebra'"):
+        regress(run, "law", "party", words=["sea1", "zebra"])
     with pytest.raises(SettingError, match="is a corpus"):
         regress(corpus.path, "law", "party")
     np.savetxt(tmp_path / "small.txt", np.eye(2))
