@@ -90,7 +90,8 @@ def _print(found: "Regression") -> None:
 
     rows = [
         (
-            each.name, f"{each.squared:.4g}", f"{each.debiased:.4g}",
+            each.name, f"{each.squared:.4g}",
+            *("" if n is None else f"{n:.4g}" for n in (each.debiased, each.error)),
             "" if each.low is None else f"{each.low:.4g} {each.high:.4g}",
             f"{each.p:.2g}" if each.p is not None else each.reason or "",
         )
@@ -98,7 +99,7 @@ def _print(found: "Regression") -> None:
     ]  # fmt: skip
     title = f"{found.topic} ({found.source}): {found.occurrences:,} occurrences, "
     title += f"{found.clusters:,} {found.cluster}s"
-    columns = ["covariate", "squared length", "less bias", "95 %", "p"]
+    columns = ["covariate", "squared length", "less bias", "error", "95 %", "p"]
     print_table(columns, rows, title=title)
     groups = [
         (group.field, group.name, f"{group.occurrences:,}", ", ".join(map(_cosine, near)))

@@ -54,10 +54,11 @@ class Covariates:
         self._fields = {field.name: field for field in fields}
         self._products = products
         self.names = ["(intercept)"]
-        for field in fields:
-            self.names += field.columns
-        for product in products:
-            self.names += self._crossed([self._fields[name].columns for name in product], " x ")
+        self._fields_of: list[tuple[str, ...]] = [()]  # of each column
+        for product in [*((field.name,) for field in fields), *products]:
+            names = self._crossed([self._fields[name].columns for name in product], " x ")
+            self.names += names
+            self._fields_of += [product] * len(names)
 
     def design(self, columns: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
         """Return the design of all documents, or of columns of each field, float64 (n, k)."""
@@ -91,6 +92,18 @@ class Covariates:
                 n_clusters = len(np.unique(of_members))
                 found.append(Group(field.name, name, row, inside, len(of_members), n_clusters))
         return found
+
+    def clusters_of(self, places: np.ndarray, clusters: np.ndarray) -> list[int]:
+        """Return in how many clusters each column is not 0, or a field at its reference level.
+
+        That is the smallest of these numbers: none of them may be small.
+        """
+        counts = []
+        for column, names in zip(self.design().T, self._fields_of, strict=True):
+            fields = [self._fields[name] for name in names if self._fields[name].levels]
+            parts = [column != 0, *(field.values == 0 for field in fields)]
+            counts.append(min(len(np.unique(clusters[part[places]])) for part in parts))
+        return counts
 
     @property
     def references(self) -> list[str]:

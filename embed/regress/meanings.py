@@ -25,25 +25,22 @@ class Meanings:
         self._fit, self._vectors, self._groups = fit, vectors, groups
         self._permutations = permutations
 
-    def coefficients(self, names: Sequence[str]) -> list[Coefficient]:
-        """Describe all coefficients but the intercept."""
+    def coefficients(self, names: Sequence[str], n_clusters: Sequence[int]) -> list[Coefficient]:
+        """Describe all coefficients but the intercept; those of few clusters by length only."""
         squared, debiased, errors = self._fit.squared()
         found = []
         for n, name in list(enumerate(names))[1:]:
-            clusters = self._n_clusters(self._fit.cells.design[:, n])
-            length, value = float(squared[n]), float(debiased[n])
+            clusters, length, value = n_clusters[n], float(squared[n]), float(debiased[n])
             if clusters < FEWEST:
                 reason = f"{clusters} of {FEWEST} clusters that are needed"
-                found.append(
-                    Coefficient(name, length, value, None, None, None, None, clusters, reason)
-                )
+                found.append(Coefficient(name, length, clusters=clusters, reason=reason))
                 continue
             weights = np.eye(len(names))[n]
             p = self._fit.contrast(weights, weights, self._permutations).p
             error = float(errors[n])
             reach = self._quantile(clusters) * error
             ends = value - reach, value + reach
-            found.append(Coefficient(name, length, value, error, *ends, p, clusters))
+            found.append(Coefficient(name, length, clusters, value, error, *ends, p))
         return found
 
     def groups(
@@ -93,7 +90,8 @@ class Meanings:
         reach = self._quantile(fewest) * jackknife_errors(np.log(draws))
         contrast = fit.contrast(group.row - reference.row, reference.row, self._permutations)
         chance = ratios(contrast.rows + contrast.permuted, contrast.rows)
-        reached = (np.abs(chance - 1) >= np.abs(values - 1)).sum(axis=0)
+        # a ratio with a cosine that is not above 0 is as far from 1 as any
+        reached = (~(np.abs(chance - 1) < np.abs(values - 1))).sum(axis=0)
         p = (reached + 1) / (self._permutations + 1)
         ends = values * np.exp([-reach, reach])
         return [
@@ -140,7 +138,3 @@ class Meanings:
     def _word(self, row: int) -> str:
         """Return the word of a row."""
         return str(self._vectors.vocabulary[row])
-
-    def _n_clusters(self, column: np.ndarray) -> int:
-        """Return in how many clusters a covariate is not 0."""
-        return len(np.unique(self._fit.cells.clusters[column != 0]))

@@ -212,7 +212,8 @@ class _Opened:
         )
         return Regression(
             topic, by, config.source, self._window, len(hits), len(documents), n_clusters,
-            config.cluster, covariates.references, meanings.coefficients(covariates.names),
+            config.cluster, covariates.references,
+            meanings.coefficients(covariates.names, covariates.clusters_of(places, clusters)),
             described, ratios, None if transform is None else transform.about(), fit.coefficients,
         )  # fmt: skip
 

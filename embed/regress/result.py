@@ -15,13 +15,13 @@ class Coefficient:
 
     name: str  # ``field=level``, the field of a number, or a product of both
     squared: float  # its squared length, which chance makes longer
-    debiased: float  # less the variances of its dimensions; below 0 if shorter than by chance
-    error: float | None  # of ``debiased``, by the jackknife
-    low: float | None  # the 95 % interval of ``debiased``
-    high: float | None
-    p: float | None  # share of permuted covariates that are as long beside their variance
-    clusters: int  # such as documents, in which the covariate is not 0
-    reason: str | None = None  # why there is no interval
+    clusters: int  # such as documents, of the level or of the reference level if these are fewer
+    debiased: float | None = None  # less the variances of its dimensions; chance may make it < 0
+    error: float | None = None  # of ``debiased``, by the jackknife
+    low: float | None = None  # the 95 % interval of ``debiased``
+    high: float | None = None
+    p: float | None = None  # share of permuted covariates that are as long beside their variance
+    reason: str | None = None  # why only the length is known
 
 
 @dataclass(frozen=True)

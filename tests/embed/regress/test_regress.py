@@ -22,7 +22,7 @@ from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import output, refusal
 
-FIELDS = ("party", "chamber", "year", "speaker", "left")
+FIELDS = ("party", "chamber", "year", "speaker", "left", "first")
 SEA, SUN = [f"sea{n}" for n in range(30)], [f"sun{n}" for n in range(30)]
 
 
@@ -41,6 +41,7 @@ def corpus(tmp_path_factory):
             about = {
                 "party": party, "chamber": party.lower(), "year": str(1900 + n % 7),
                 "speaker": f"s{n // 4}", "left": "" if n == 5 else "x" * (1 + n % 2),
+                "first": "yes" if n else "no",
             }  # fmt: skip
             about["text"] = "\n".join(map(" ".join, lines))
             file.write(json.dumps(about) + "\n")
@@ -67,7 +68,7 @@ def test_a_word_that_two_parties_use_differently(run):
     assert rows["party=B"].low > 0
     assert rows["year"].p > 0.05
     assert rows["year"].low < 0 < rows["year"].high
-    assert rows["party=C"].p is None
+    assert rows["party=C"].p is rows["party=C"].debiased is None
     assert "1 of 5" in rows["party=C"].reason
     groups = {group.name: group for group in found.groups}
     assert all(near.word.startswith("sun") for near in groups["B"].nearest)
@@ -76,6 +77,13 @@ def test_a_word_that_two_parties_use_differently(run):
     assert groups["A"].lines[0].fields["party"] == "A"
     assert found.reference == ["party=A"]
     assert len(found.to_pandas()) == 3
+
+
+def test_a_reference_of_one_document_says_nothing_of_other_levels(run):
+    [found] = regress(run, "law", "first,year")
+    [first, year] = found.coefficients
+    assert (first.name, first.clusters, first.p) == ("first=yes", 1, None)
+    assert year.p is not None
 
 
 def test_ratios_of_cosines_with_two_groups(corpus, tmp_path):
