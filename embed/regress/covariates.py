@@ -12,6 +12,7 @@ from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.fields import as_number, kept_field, require_field
 
 _TIMES = "*"  # between fields whose product is a covariate, too
+_SLIPS = 0.1  # share of documents, up to which what is no number is a mistake
 _ENDS = (0.1, 0.9)  # quantiles of a number that are compared
 
 
@@ -156,8 +157,13 @@ def _field(name: str, texts: Sequence[str]) -> Field:
         raise SettingError(
             f"{name} is {texts[0]!r} in all documents with the word; leave it out of `by`"
         )
-    if all(number is not None for number in numbers):
+    others = [text for text, number in zip(texts, numbers, strict=True) if number is None]
+    if not others:
         return Field(name, np.array(numbers, np.float64), [])
+    if len(others) <= _SLIPS * len(texts):
+        raise SettingError(
+            f"{name} is {others[0]!r} in a document, and a number or a date in most; correct it"
+        )
     levels, values = np.unique(texts, return_inverse=True)
     return Field(name, values, levels.tolist())
 

@@ -22,7 +22,7 @@ from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import output, refusal
 
-FIELDS = ("party", "chamber", "year", "speaker", "left", "first")
+FIELDS = ("party", "chamber", "year", "speaker", "left", "first", "slip")
 SEA, SUN = [f"sea{n}" for n in range(30)], [f"sun{n}" for n in range(30)]
 
 
@@ -41,7 +41,7 @@ def corpus(tmp_path_factory):
             about = {
                 "party": party, "chamber": party.lower(), "year": str(1900 + n % 7),
                 "speaker": f"s{n // 4}", "left": "" if n == 5 else "x" * (1 + n % 2),
-                "first": "yes" if n else "no",
+                "first": "yes" if n else "no", "slip": str(n) if n else "o",
             }  # fmt: skip
             about["text"] = "\n".join(map(" ".join, lines))
             file.write(json.dumps(about) + "\n")
@@ -181,6 +181,7 @@ def test_products_and_clusters(run):
         ("rare", "year", {"cluster": "speaker"}, None),
         ("rare", "year,speaker", {}, "too few for"),
         ("tax", "party", {}, "party is 'B' in all documents"),
+        ("law", "slip", {}, "slip is 'o' in a document, and a number or a date in most"),
     ],
 )
 def test_what_cannot_be_estimated_is_said(run, topic, by, options, wanted):
