@@ -1,5 +1,6 @@
 """Regressions as a self-contained HTML page."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -8,8 +9,16 @@ from typing import Any
 
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.embed.compare.report.html.page import render_page
-from firth.embed.compare.report.html.scale import scale_of
+from firth.embed.compare.report.html.scale import Scale, scale_of
 from firth.embed.regress.result import CosineRatio, Regression
+
+
+class _RatioScale(Scale):
+    """A scale of the logarithms of ratios, by base 2."""
+
+    def place(self, score: float, start: float, end: float) -> float:
+        """Return the position of a ratio between ``start`` and ``end``, clipped to them."""
+        return super().place(math.log2(max(score, 1e-9)), start, end)
 
 
 def write_regression_report(
@@ -75,13 +84,13 @@ def _cosines(regressions: Sequence[Regression]) -> list[dict[str, Any]]:
 
 
 def _ratios(regressions: Sequence[Regression]) -> dict[str, Any]:
-    """Return the ratios of each pair of groups, and their scale."""
+    """Return the ratios of each pair of groups, and a scale from 1/4 to 4."""
     pairs: list[dict[str, Any]] = []
     for regression in regressions:
         for ends, ratios in groupby(regression.ratios, key=_groups):
-            drawn = [asdict(each) | {"score": each.ratio} for each in ratios]
+            drawn = [asdict(each) | {"score": each.ratio, "chance": 1.0} for each in ratios]
             pairs.append({"regression": regression, "ends": ends, "rows": drawn})
-    return {"pairs": pairs, "scale": scale_of([row for pair in pairs for row in pair["rows"]])}
+    return {"pairs": pairs, "scale": _RatioScale(-2.0, 2.0)}
 
 
 def _groups(ratio: CosineRatio) -> tuple[str, str, str]:
