@@ -120,10 +120,10 @@ def looks_rated(head: Head) -> bool:
 
 
 def looks_labeled(head: Head) -> bool:
-    """Return whether a header names words and labels, each of several words."""
+    """Return whether a header names words and labels, or others whose values recur."""
     table = WordTable.of(head.rows) if head.is_list else None
     if table is None or any(len(cell.split()) > 3 for row in table.rows for cell in row.fields):
         return False
     labels = list(filter(None, (cell for name in table.labels for cell in table.columns[name])))
     others = table.ratings or {name.lower() for name in table.columns} & {*CATEGORY_NAMES}
-    return (table.has_labels or not others) and 2 * len(set(labels)) <= len(labels) > 0
+    return table.has_labels or (not others and 2 * len(set(labels)) <= len(labels) > 0)

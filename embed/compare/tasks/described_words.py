@@ -142,8 +142,11 @@ class LabelsTask(_DescribedWords):
     ) -> _Metrics:
         from scipy.stats import rankdata
 
-        same = "all known words have the same labels" if len(gold) else "no word is known"
-        reason, once = same if gold.all() else None, np.ones((1, len(gold)), dtype=np.uint8)
+        reason, once = None, np.ones((1, len(gold)), dtype=np.uint8)
+        if gold.all():
+            reason = "all known words have the same labels" if len(gold) else "no word is known"
+        elif gold.sum(axis=0).max() < 2:
+            reason = "each label is of one known word"
         several = any(len(labels) > 1 for labels in self.values)
         by_chance = _label_statistics(gold, usual, several)
         for name, statistic in _label_statistics(gold, predicted, several).items():

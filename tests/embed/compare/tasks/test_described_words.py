@@ -73,6 +73,7 @@ def test_columns_of_ratings_are_found_without_their_deviations_and_counts(tmp_pa
          {"1": ("law", "art"), "2": ("law",), "3": ("art",), "5": ("law",)}),
         ("word,label,freq\na,1,7\nb,2,6\nc,1,5\nd,2,4\n",
          {"a": ("1",), "b": ("2",), "c": ("1",), "d": ("2",)}),
+        ("word,label\na,x\nb,y\n", {"a": ("x",), "b": ("y",)}),
     ],
 )  # fmt: skip
 def test_labels_stand_in_further_columns_or_lines(tmp_path, text, values):
@@ -192,9 +193,15 @@ def test_wrong_files_are_refused(tmp_path, kind, text, column, message):
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"), [(0, "no word is known"), (2, "all known words have the same labels")]
+    ("known", "reason"),
+    [
+        (0, "no word is known"),
+        (2, "all known words have the same labels"),
+        (4, "each label is of one known word"),
+    ],
 )
 def test_undefined_scores_give_the_reason(vectors, known, reason):
     words = [*(f"x{n}" for n in range(4 - known)), *vectors.vocabulary[:known]]
-    task = LabelsTask("set", words, [("a",), ("b",), ("c",), ("c",)], words, 2, 1)
+    labels = [("a",), ("b",), ("c",), ("c" if known < 4 else "d",)]
+    task = LabelsTask("set", words, labels, words, 2, 1)
     assert {each.reason for each in ask(task, vectors)} == {reason}
