@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -56,18 +57,18 @@ class Covariates:
         self._products = products
         self.names = ["(intercept)"]
         self._fields_of: list[tuple[str, ...]] = [()]  # of each column
-        for product in [*((field.name,) for field in fields), *products]:
-            names = self._crossed([self._fields[name].columns for name in product], " x ")
-            self.names += names
-            self._fields_of += [product] * len(names)
+        for term in [*((field.name,) for field in fields), *products]:
+            crossed = list(product(*(self._fields[name].columns for name in term)))
+            self.names += map(" x ".join, crossed)
+            self._fields_of += [term] * len(crossed)
 
     def design(self, columns: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
         """Return the design of all documents, or of columns of each field, float64 (n, k)."""
         parts = columns or {f.name: f.columns_of(f.values) for f in self._fields.values()}
         stacked = [np.ones((len(next(iter(parts.values()))), 1)), *parts.values()]
-        for product in self._products:
-            crossed = parts[product[0]]
-            for name in product[1:]:
+        for term in self._products:
+            crossed = parts[term[0]]
+            for name in term[1:]:
                 crossed = (crossed[:, :, None] * parts[name][:, None]).reshape(len(crossed), -1)
             stacked.append(crossed)
         return np.concatenate(stacked, axis=1)
@@ -110,14 +111,6 @@ class Covariates:
     def references(self) -> list[str]:
         """The levels that others are compared with."""
         return [f"{f.name}={f.levels[0]}" for f in self._fields.values() if f.levels]
-
-    @staticmethod
-    def _crossed(columns: Sequence[Sequence[str]], joint: str) -> list[str]:
-        """Return the names of all products of one column of each field."""
-        names = list(columns[0])
-        for following in columns[1:]:
-            names = [f"{name}{joint}{each}" for name in names for each in following]
-        return names
 
 
 def read_terms(corpus: Corpus, by: str) -> list[tuple[str, ...]]:

@@ -4,13 +4,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from firth.corpora.artifacts.atomic import atomic_output
 from firth.embed.compare.report.html.page import render_page
 from firth.embed.compare.report.html.scale import Scale, scale_of
-from firth.embed.regress.result import CosineRatio, Regression
+from firth.embed.regress.result import Regression
+
+_ENDS = attrgetter("field", "group", "reference")  # of a ratio
 
 
 class _RatioScale(Scale):
@@ -87,12 +90,7 @@ def _ratios(regressions: Sequence[Regression]) -> dict[str, Any]:
     """Return the ratios of each pair of groups, and a scale from 1/4 to 4."""
     pairs: list[dict[str, Any]] = []
     for regression in regressions:
-        for ends, ratios in groupby(regression.ratios, key=_groups):
+        for ends, ratios in groupby(regression.ratios, key=_ENDS):
             drawn = [asdict(each) | {"score": each.ratio, "chance": 1.0} for each in ratios]
             pairs.append({"regression": regression, "ends": ends, "rows": drawn})
     return {"pairs": pairs, "scale": _RatioScale(-2.0, 2.0)}
-
-
-def _groups(ratio: CosineRatio) -> tuple[str, str, str]:
-    """Return the field and the groups that a ratio compares."""
-    return ratio.field, ratio.group, ratio.reference
