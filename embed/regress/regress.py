@@ -173,7 +173,8 @@ class _Opened:
         known = np.isfinite(rows).all(axis=1)
         if not known.all():
             note(
-                f"{topic}: {int((~known).sum()):,} occurrences without a known word near: left out"
+                f"{topic}: {int((~known).sum()):,} of {len(hits):,} occurrences have no known word "
+                "near: left out"
             )
         documents, places = np.unique(
             self._search.documents_of(hits.starts[known]), return_inverse=True
