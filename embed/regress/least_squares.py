@@ -15,6 +15,7 @@ import numpy as np
 
 from firth.embed.resampling.jackknife import groups_of_units
 
+_NO_VARIANCE = 1e-14  # of a covariate that is left out with a group, beside the largest
 _NOTHING = 1e-9  # of the largest that a covariate adds
 _AT_ONCE = 1 << 22  # numbers of permutations that are made at a time
 
@@ -54,7 +55,13 @@ class Fit:
     def __init__(self, cells: Cells, n_groups: int, seed: int) -> None:
         self.cells, self.seed = cells, seed
         products, targets = cells.moments()
-        self.inverse = np.linalg.inv(products)
+        scale = np.sqrt(np.diag(products))  # else years and their products are near 0 beside others
+
+        def inverted(products: np.ndarray) -> np.ndarray:
+            scaled = products / np.outer(scale, scale)
+            return np.linalg.pinv(scaled, _NO_VARIANCE, hermitian=True) / np.outer(scale, scale)
+
+        self.inverse = inverted(products)
         self.coefficients = self.inverse @ targets  # float64 (k, D)
         n_groups = min(n_groups, cells.n_clusters)
         groups = groups_of_units(cells.n_clusters, n_groups, seed)[cells.clusters]
@@ -63,7 +70,7 @@ class Fit:
             rows = groups == group
             left = Cells(cells.design[rows], cells.sizes[rows], cells.sums[rows], groups[rows])
             less, fewer = left.moments()
-            inverses.append(np.linalg.pinv(products - less, hermitian=True))
+            inverses.append(inverted(products - less))
             coefficients.append(inverses[-1] @ (targets - fewer))
         self.groups = groups  # uint16 (U,)
         self.draws = np.array(coefficients)  # float64 (J, k, D)

@@ -62,6 +62,15 @@ def test_a_fit_of_cells_is_that_of_occurrences(drawn):
     np.testing.assert_allclose(less, debiased)
 
 
+def test_units_of_a_number_change_nothing_but_its_own_coefficient(drawn):
+    """Such as inhabitants in place of millions."""
+    units = np.array([1, 1, 1e-9])
+    design, vectors, clusters = drawn
+    plain = Fit(added(design, vectors, clusters), 20, 1).squared()
+    large = Fit(added(design / units, vectors, clusters), 20, 1).squared()
+    np.testing.assert_allclose(large, plain * units**2, rtol=1e-6)
+
+
 def test_draws_are_fits_without_each_cluster(drawn):
     fit = Fit(added(*drawn), N_CLUSTERS, 1)
     design, vectors, clusters = drawn
