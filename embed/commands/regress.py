@@ -9,7 +9,7 @@ import click
 
 from firth.corpora.common.command import OUTPUT, PATH, Command, option
 from firth.corpora.common.options import click_options
-from firth.embed.regress.config import RegressConfig
+from firth.embed.regress.config import DOCUMENT, OCCURRENCE, RegressConfig
 
 if TYPE_CHECKING:
     from firth.embed.regress.result import CosineRatio, Regression, WordCosine
@@ -97,8 +97,10 @@ def _print(found: "Regression") -> None:
         )
         for each in found.coefficients
     ]  # fmt: skip
-    title = f"{found.topic} ({found.source}): {found.occurrences:,} occurrences, "
-    title += f"{found.clusters:,} {found.cluster}s"
+    title = f"{found.topic} ({found.source}): {found.occurrences:,} occurrences in "
+    title += f"{found.documents:,} documents"
+    if found.cluster not in {DOCUMENT, OCCURRENCE}:
+        title += f", {found.clusters:,} clusters by {found.cluster}"
     columns = ["covariate", "squared length", "less bias", "error", "95 %", "p"]
     print_table(columns, rows, title=title)
     groups = [
