@@ -86,6 +86,8 @@ class Covariates:
                 members = [field.values == value for value in values]
             else:
                 values = np.quantile(np.repeat(field.values, sizes), _ENDS)
+                if values[0] == values[1]:
+                    values = np.array([field.values.min(), field.values.max()])
                 names = [f"{value:.6g}" for value in values]
                 members = [field.values <= values[0], field.values >= values[1]]
             for name, column, inside in zip(names, field.columns_of(values), members, strict=True):
@@ -98,12 +100,16 @@ class Covariates:
     def clusters_of(self, places: np.ndarray, clusters: np.ndarray) -> list[int]:
         """Return in how many clusters each column is not 0, or a field at its reference level.
 
-        That is the smallest of these numbers: none of them may be small.
+        That is the smallest of these numbers: none of them may be small. A number with two values
+        is as two levels.
         """
         counts = []
         for column, names in zip(self.design().T, self._fields_of, strict=True):
-            fields = [self._fields[name] for name in names if self._fields[name].levels]
-            parts = [column != 0, *(field.values == 0 for field in fields)]
+            parts = [column != 0]
+            for field in map(self._fields.__getitem__, names):
+                values = np.unique(field.values)
+                compared = values if len(values) == 2 else values[: bool(field.levels)]
+                parts += [field.values == value for value in compared]
             counts.append(min(len(np.unique(clusters[part[places]])) for part in parts))
         return counts
 

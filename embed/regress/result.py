@@ -39,7 +39,7 @@ class GroupMeaning:
     """What the word means in one group, with other fields at their means."""
 
     field: str
-    name: str  # a level, or the 10 % or 90 % quantile of a number
+    name: str  # a level, or the 10 % or 90 % quantile of a number, or its ends if these are equal
     occurrences: int  # up to, or from, the quantile
     nearest: list[WordCosine]  # of the words that stand around the word
     words: list[WordCosine]  # that were asked for

@@ -22,7 +22,7 @@ from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.word_vectors import WordVectors
 from tests.calls import output, refusal
 
-FIELDS = ("party", "chamber", "year", "speaker", "left", "first", "slip")
+FIELDS = ("party", "chamber", "year", "speaker", "left", "first", "slip", "few", "one")
 SEA, SUN = [f"sea{n}" for n in range(30)], [f"sun{n}" for n in range(30)]
 
 
@@ -42,6 +42,7 @@ def corpus(tmp_path_factory):
                 "party": party, "chamber": party.lower(), "year": str(1900 + n % 7),
                 "speaker": f"s{n // 4}", "left": "" if n == 5 else "x" * (1 + n % 2),
                 "first": "yes" if n else "no", "slip": str(n) if n else "o",
+                "few": str(int(n % 20 == 3)), "one": str(int(n > 0)),
             }  # fmt: skip
             about["text"] = "\n".join(map(" ".join, lines))
             file.write(json.dumps(about) + "\n")
@@ -84,6 +85,15 @@ def test_a_reference_of_one_document_says_nothing_of_other_levels(run):
     [first, year] = found.coefficients
     assert (first.name, first.clusters, first.p) == ("first=yes", 1, None)
     assert year.p is not None
+
+
+def test_a_number_with_two_values_is_as_two_levels(run):
+    [found] = regress(run, "law", "few,one")
+    [few, one] = found.coefficients
+    assert (few.clusters, one.clusters) == (8, 1)
+    assert few.p is not None
+    assert one.p is None
+    assert [(g.name, g.occurrences) for g in found.groups[:2]] == [("0", 152), ("1", 8)]
 
 
 def test_ratios_of_cosines_with_two_groups(corpus, tmp_path):
