@@ -66,7 +66,7 @@ def regress(
     corpora: Sequence[str | Path] = (),
     words: str | Sequence[str] = (),
     k: int = 10,
-    lines: int = 3,
+    lines: int = 2,
     cite: str | None = None,
 ) -> list[Regression]:
     """Regress the vectors of a word's occurrences on the fields of their documents.
