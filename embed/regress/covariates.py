@@ -14,6 +14,8 @@ from firth.corpora.store.fields import as_number, kept_field, require_field
 
 _TIMES = "*"  # between fields whose product is a covariate, too
 _SLIPS = 0.1  # share of documents, up to which what is no number is a mistake
+_NAMED = 3  # columns that a message names
+_SAME = 1e-8  # of the largest number of a column
 _ENDS = (0.1, 0.9)  # quantiles of a number that are compared
 
 
@@ -61,6 +63,7 @@ class Covariates:
             crossed = list(product(*(self._fields[name].columns for name in term)))
             self.names += map(" x ".join, crossed)
             self._fields_of += [term] * len(crossed)
+        self._columns = np.arange(len(self.names))  # of the full design
 
     def design(self, columns: Mapping[str, np.ndarray] | None = None) -> np.ndarray:
         """Return the design of all documents, or of columns of each field, float64 (n, k)."""
@@ -71,7 +74,29 @@ class Covariates:
             for name in term[1:]:
                 crossed = (crossed[:, :, None] * parts[name][:, None]).reshape(len(crossed), -1)
             stacked.append(crossed)
-        return np.concatenate(stacked, axis=1)
+        return np.concatenate(stacked, axis=1)[:, self._columns]
+
+    def keep_distinct(self) -> None:
+        """Leave out products that are known from columns before them; raise for such fields."""
+        design = self.design()
+        scaled = design / np.maximum(np.abs(design).max(axis=0), 1e-300)
+        kept = [0]
+        for n in range(1, len(self.names)):
+            weights = np.linalg.lstsq(scaled[:, kept], scaled[:, n], rcond=None)[0]
+            if np.abs(scaled[:, kept] @ weights - scaled[:, n]).max() > _SAME:
+                kept.append(n)
+                continue
+            alike = [self.names[k] for k, w in zip(kept, weights, strict=True) if abs(w) > _SAME]
+            named = " and ".join(alike[-_NAMED:])
+            known = f"{self.names[n]} is {f'known from {named}' if alike else '0'}"
+            if len(self._fields_of[n]) == 1:
+                raise SettingError(
+                    f"{known} in all documents with the word; leave one of them out of `by`"
+                )
+            note(f"{known} in all documents with the word: left out")
+        self._columns = np.array(kept)
+        self.names = [self.names[n] for n in kept]
+        self._fields_of = [self._fields_of[n] for n in kept]
 
     def groups(self, places: np.ndarray, clusters: np.ndarray) -> list[Group]:
         """Return the groups of each field, the reference level or the low number first."""
@@ -165,18 +190,3 @@ def _field(name: str, texts: Sequence[str]) -> Field:
         )
     levels, values = np.unique(texts, return_inverse=True)
     return Field(name, values, levels.tolist())
-
-
-def require_distinct(design: np.ndarray, names: Sequence[str]) -> None:
-    """Raise if a column is a combination of those before it."""
-    # design: float64 (U, k)
-    scaled = design / np.maximum(np.abs(design).max(axis=0), 1e-300)
-    for last in range(1, scaled.shape[1]):
-        before, column = scaled[:, :last], scaled[:, last]
-        weights = np.linalg.lstsq(before, column, rcond=None)[0]
-        if np.abs(before @ weights - column).max() < 1e-8:
-            alike = [n for n, w in zip(names, weights, strict=False) if abs(w) > 1e-8]
-            raise SettingError(
-                f"{names[last]} is known from {' and '.join(alike)} in all documents with the "
-                "word; leave one of them out of `by`"
-            )

@@ -33,7 +33,6 @@ from firth.embed.regress.covariates import (
     Group,
     read_covariates,
     read_terms,
-    require_distinct,
 )
 from firth.embed.regress.least_squares import Cells, Fit
 from firth.embed.regress.meanings import FEWEST, Meanings
@@ -183,16 +182,16 @@ class _Opened:
         known[known] = complete[places]
         hits, rows, documents = hits[known], rows[known], documents[complete]
         places = (np.cumsum(complete) - 1)[places[complete[places]]]
-        design = covariates.design()
         clusters = self._clusters(documents, places)
         n_clusters = int(clusters.max()) + 1
-        if n_clusters < design.shape[1] + FEWEST:
+        if n_clusters < len(covariates.names) + FEWEST:
             raise SettingError(
                 f"{topic}: {len(hits):,} occurrences in {n_clusters:,} clusters by "
-                f"{config.cluster} that have these fields, too few for {design.shape[1]} "
+                f"{config.cluster} that have these fields, too few for {len(covariates.names)} "
                 "coefficients; pass another word, or fewer fields"
             )
-        require_distinct(design, covariates.names)
+        covariates.keep_distinct()
+        design = covariates.design()
         cells = _cells(design, places, rows, clusters)
         if transform is not None:
             cells = Cells(

@@ -179,6 +179,12 @@ def test_products_and_clusters(run):
     assert (found.clusters, found.documents, found.cluster) == (40, 159, "speaker")
 
 
+def test_products_that_tell_nothing_new_are_left_out(run):
+    [found] = regress(run, "law", "party*year", RegressConfig(permutations=19), lines=0)
+    names = [each.name for each in found.coefficients]
+    assert names == ["party=B", "party=C", "year", "party=B x year"]  # C has one document
+
+
 @pytest.mark.parametrize(
     ("topic", "by", "options", "wanted"),
     [
