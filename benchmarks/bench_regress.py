@@ -336,9 +336,9 @@ def case(folder: Path, _: argparse.Namespace) -> dict[str, Any]:
         "coefficients": [
             {
                 "covariate": each.name, "squared length": float(f"{each.squared:.3g}"),
-                "less bias": float(f"{each.debiased:.3g}"),
-                **{end: value if value is None else float(f"{value:.3g}")
-                   for end, value in (("low", each.low), ("high", each.high), ("p", each.p))},
+                **{name: value if value is None else float(f"{value:.3g}")
+                   for name, value in (("less bias", each.debiased), ("low", each.low),
+                                       ("high", each.high), ("p", each.p))},
             }
             for each in found.coefficients
         ],
