@@ -50,8 +50,10 @@ def write_change_report(
     ArtifactError
         ``path`` exists, or cannot be written.
     """
-    views = _views(changes, shown, {changes.table.words[changes.row(w)] for w in paths_of})
-    page = render_page("change.html", views, names=changes.names, result=_result(changes))
+    asked = {changes.table.words[changes.row(word)] for word in paths_of}
+    views = _views(changes, shown, asked)
+    result = _result(changes) | {"asked": [word for word in shown if word.word in asked]}
+    page = render_page("change.html", views, names=changes.names, result=result)
     with atomic_output(Path(path), force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
     return Path(path)

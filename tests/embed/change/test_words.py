@@ -224,6 +224,7 @@ def test_asked_words_alone_are_compared_and_one_that_is_missing_says_so(small, t
     assert "is missing in a period" in text
     assert "is not one of the 23 words" in text
     assert text.count("data:image/svg+xml") == 1
+    assert re.search(r"w1</bdi></i>\s*(<b>changed</b>|did not change) more", text)
 
 
 def test_a_single_word_that_is_missing_in_a_period_is_a_row_too(small, tmp_path):
