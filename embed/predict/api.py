@@ -12,6 +12,7 @@ from firth.corpora.common.display import Table
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.options import many, split_list
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.fields import file_and_column
 from firth.embed.compare.inputs.lookup import find_words, finite_units
 from firth.embed.compare.probes.vector_probes import ridge
 from firth.embed.compare.tasks.described_words import RatingsTask, dense
@@ -131,7 +132,10 @@ def predict_ratings(
         raise SettingError("`resamples` is for an axis; predictions have intervals without it")
     sets = RatingsTask.split(Path(str(ratings)))
     if len(sets) > 1:
-        raise SourceError(f"{ratings}: has several ratings; name one: {', '.join(map(str, sets))}")
+        columns = [file_and_column(each)[1] for each in sets]
+        raise SourceError(
+            f"{ratings}: has several ratings: {', '.join(columns)}; name one, as in {sets[0]}"
+        )
     task = RatingsTask.read(sets[0], CompareConfig(folds=_FOLDS, seed=seed))
     found = find_words(vectors, task.words)
     places = found.places(task.words)

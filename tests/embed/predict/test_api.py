@@ -110,7 +110,7 @@ def test_wrong_arguments_are_refused(vectors, table, tmp_path):
         ({}, SettingError, "pass either `ratings` or `axis`"),
         ({"ratings": table, "axis": "w0,w1"}, SettingError, "pass either"),
         ({"ratings": table, "resamples": 20}, SettingError, "`resamples` is for an axis"),
-        ({"ratings": several}, SourceError, f"name one: {several}:valence, {several}:arousal"),
+        ({"ratings": several}, SourceError, f"valence, arousal; name one, as in {several}:valence"),
         ({"ratings": few}, SourceError, "rates 19 words of the run; at least 30 of 3 groups are"),
         ({"ratings": table, "words": ["gone"]}, UnknownWordError, "no vector for 'gone'"),
         ({"axis": "w0,w1:w2"}, SettingError, "`axis=w0,w1:w2`: expected large,small or as many"),
