@@ -9,6 +9,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.options import split_list
 from firth.corpora.store.search import Hits, Search
 from firth.embed.vectors.word_vectors import WordVectors
+from firth.embed.vectors.wordlist import index_words
 
 _NO_VECTOR, _NO_WORD = -1, -2  # a word that has none; punctuation
 
@@ -53,14 +54,14 @@ class Surroundings:
             counts.append((taken >= 0).sum(axis=1))
         return np.concatenate(rows), offsets_of(np.concatenate(counts))
 
-    def means(self, hits: Hits) -> np.ndarray:
+    def means(self, rows: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return the mean vectors around hits, float32 (n, D); NaN if none has a vector."""
+        # rows, offsets: of around()
         from scipy.sparse import csr_array
 
-        rows, offsets = self.around(hits)
         used, columns = np.unique(rows, return_inverse=True)
         counted = np.ones(len(rows), np.float32), columns, offsets
-        ones = csr_array(counted, shape=(len(hits), len(used)))
+        ones = csr_array(counted, shape=(len(offsets) - 1, len(used)))
         sums = ones @ np.asarray(self._vectors.matrix[used], np.float32)
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / np.diff(offsets)[:, None].astype(np.float32))
@@ -79,5 +80,5 @@ def find_topic(search: Search, topic: str) -> Hits:
 
 def rows_of(vectors: WordVectors, words: Iterable[str]) -> np.ndarray:
     """Return the rows of words, int32 (n,); -1 for those without one."""
-    rows = {word: row for row, word in enumerate(vectors.vocabulary)}
+    rows = index_words(vectors.vocabulary)
     return np.array([rows.get(word, _NO_VECTOR) for word in words], np.int32)

@@ -21,6 +21,7 @@ from firth.embed.contextual.encoders import open_encoder
 from firth.embed.contextual.pooling import AUTO, parse_layers
 from firth.embed.contextual.states import states_at
 from firth.embed.formats.vector_files import load_vectors
+from firth.embed.protocols import ContextualEncoder
 from firth.embed.regress.config import (
     A_LA_CARTE,
     BOTH,
@@ -114,22 +115,30 @@ def regress(
     """
     config = config or RegressConfig()
     sources = [A_LA_CARTE, STATES] if config.source == BOTH else [config.source]
-    found = TableList()
-    for source in sources:
-        chosen = replace(config, source=source)
-        opened = _Opened(Path(place), chosen, vectors, transform, corpora)
-        for word in many(words):
-            vector_of(opened.vectors, word)  # or it is refused
-        asked = rows_of(opened.vectors, (known_word(opened.vectors, word) for word in many(words)))
-        found += [opened.regress(each, by, asked, k, lines, cite) for each in many(topics)]
-    return found
+    opened = _Opened(Path(place), by, config, vectors, transform, corpora)
+    for word in many(words):
+        vector_of(opened.vectors, word)  # or it is refused
+    asked = rows_of(opened.vectors, (known_word(opened.vectors, word) for word in many(words)))
+    return TableList(
+        [
+            opened.regress(topic, source, asked, k, lines, cite)
+            for source in sources
+            for topic in many(topics)
+        ]
+    )
 
 
 class _Opened:
     """A corpus with vectors for the occurrences of its words."""
 
     def __init__(
-        self, place: Path, config: RegressConfig, vectors: Any, transform: Any, corpora: Any
+        self,
+        place: Path,
+        by: str,
+        config: RegressConfig,
+        vectors: Any,
+        transform: Any,
+        corpora: Any,
     ) -> None:
         if is_corpus(place) and vectors is None:
             raise SettingError(f"{place}: is a corpus; pass a run of it, or `vectors`")
@@ -142,6 +151,9 @@ class _Opened:
             raise SettingError(f"{place}: is no run with a corpus; pass a corpus and `vectors`")
         else:
             self._corpus = self._run.corpus(corpora)
+        self._by, self._terms = by, read_terms(self._corpus, by)  # refused before what takes long
+        if config.cluster not in {DOCUMENT, OCCURRENCE}:
+            require_field(self._corpus, config.cluster)
         self._search = Search(self._corpus)
         trained = self._run.options.get("window") if self._run else None
         usual = trained if isinstance(trained, int) else _WINDOW
@@ -149,26 +161,27 @@ class _Opened:
         self._near = Surroundings(self._search, self.vectors, self._window)
 
     @cached_property
-    def _transform(self) -> Transform | None:
-        """The matrix that makes vectors of the means around occurrences; states need none."""
-        if self._config.source == STATES:
-            return None
+    def _transform(self) -> Transform:
+        """The matrix that makes vectors of the means around occurrences."""
         if self._given is not None:
             return read_transform(self._given, self.vectors.dim)
         settings = TransformSettings(self._window, self._config.weights, self._config.min_count)
         return open_transform(self.vectors, self._corpus, settings)
 
+    @cached_property
+    def _encoder(self) -> ContextualEncoder:
+        """The encoder whose states are read."""
+        return open_encoder(self._place)
+
     def regress(
-        self, topic: str, by: str, asked: np.ndarray, k: int, lines: int, cite: str | None
+        self, topic: str, source: str, asked: np.ndarray, k: int, lines: int, cite: str | None
     ) -> Regression:
         """Regress the occurrences of a topic."""
         config = self._config
-        terms = read_terms(self._corpus, by)  # refused before what takes long
-        if config.cluster not in {DOCUMENT, OCCURRENCE}:
-            require_field(self._corpus, config.cluster)
-        transform = self._transform
-        hits = self._sampled(topic, find_topic(self._search, topic))
-        rows = self._rows(hits)
+        transform = None if source == STATES else self._transform
+        hits = self._sampled(topic, source, find_topic(self._search, topic))
+        near, offsets = self._near.around(hits)
+        rows = self._states(hits) if transform is None else self._near.means(near, offsets)
         known = np.isfinite(rows).all(axis=1)
         if not known.all():
             note(
@@ -178,8 +191,9 @@ class _Opened:
         documents, places = np.unique(
             self._search.documents_of(hits.starts[known]), return_inverse=True
         )
-        covariates, complete = read_covariates(self._corpus, terms, documents)
+        covariates, complete = read_covariates(self._corpus, self._terms, documents)
         known[known] = complete[places]
+        candidates = np.unique(near[np.repeat(known, np.diff(offsets))])
         hits, rows, documents = hits[known], rows[known], documents[complete]
         places = (np.cumsum(complete) - 1)[places[complete[places]]]
         clusters = self._clusters(documents, places)
@@ -194,13 +208,10 @@ class _Opened:
         design = covariates.design()
         cells = _cells(design, places, rows, clusters)
         if transform is not None:
-            cells = Cells(
-                cells.design, cells.sizes, cells.sums @ transform.matrix.T, cells.clusters
-            )
+            cells = replace(cells, sums=cells.sums @ transform.matrix.T)
         fit = Fit(cells, config.groups, config.seed)
         groups = covariates.groups(places, clusters)
         meanings = Meanings(fit, self.vectors, groups, config.permutations)
-        candidates = np.unique(self._near.around(hits)[0])
         if rows.shape[1] != self.vectors.dim:
             note(
                 f"states have {rows.shape[1]} dimensions and the vectors {self.vectors.dim}, so no "
@@ -208,28 +219,25 @@ class _Opened:
             )
             candidates = asked = candidates[:0]
         described, ratios = meanings.groups(
-            candidates, asked, k, self._lines(hits, rows, places, lines, cite)
+            candidates, asked, k, self._lines(hits, rows, places, transform, lines, cite)
         )
         return Regression(
-            topic, by, config.source, self._window, len(hits), len(documents), n_clusters,
+            topic, self._by, source, self._window, len(hits), len(documents), n_clusters,
             config.cluster, covariates.references,
             meanings.coefficients(covariates.names, covariates.clusters_of(places, clusters)),
             described, ratios, None if transform is None else transform.about(), fit.coefficients,
         )  # fmt: skip
 
-    def _sampled(self, topic: str, hits: Hits) -> Hits:
+    def _sampled(self, topic: str, source: str, hits: Hits) -> Hits:
         """Return the occurrences that are read."""
-        most = _MOST_STATES if self._config.source == STATES else _MOST
-        most = self._config.occurrences or most
+        most = self._config.occurrences or (_MOST_STATES if source == STATES else _MOST)
         if len(hits) > most:
             note(f"{topic}: a random {most:,} of {len(hits):,} occurrences")
         return hits.sample(most, self._config.seed)
 
-    def _rows(self, hits: Hits) -> np.ndarray:
-        """Return means around occurrences, or the states of their first words, float32 (n, D)."""
-        if self._config.source != STATES:
-            return self._near.means(hits)
-        encoder = open_encoder(self._place)
+    def _states(self, hits: Hits) -> np.ndarray:
+        """Return the states of the first words of occurrences, float32 (n, D)."""
+        encoder = self._encoder
         layers = parse_layers(AUTO, encoder.n_layers)
         rows = np.full((len(hits), encoder.encode([[]], layers)[0].shape[1]), np.nan, np.float32)
         with progress("encoding", "occurrences") as show:
@@ -251,14 +259,20 @@ class _Opened:
         return np.asarray(np.unique(named, return_inverse=True)[1][places])
 
     def _lines(
-        self, hits: Hits, rows: np.ndarray, places: np.ndarray, n: int, cite: str | None
+        self,
+        hits: Hits,
+        rows: np.ndarray,
+        places: np.ndarray,
+        transform: Transform | None,
+        n: int,
+        cite: str | None,
     ) -> Callable[[Group, np.ndarray], list[Line]]:
         """Return what finds the occurrences in a group that are nearest to a vector."""
 
         def find(group: Group, vector: np.ndarray) -> list[Line]:
             inside = np.flatnonzero(group.members[places])
-            matrix = self._transform.matrix if self._transform else np.eye(len(vector))
-            cosines = unit_length(rows[inside] @ matrix.T) @ vector
+            vectors = rows[inside] if transform is None else rows[inside] @ transform.matrix.T
+            cosines = unit_length(vectors.astype(np.float64)) @ vector
             best = inside[np.argsort(-cosines, kind="stable")[:n]]
             return lines_of(self._search, hits[best], _SIDE, cite)
 

@@ -147,10 +147,10 @@ def test_a_matrix_maps_means_of_contexts_to_vectors(corpus):
     vectors = WordVectors(SEA + SUN, matrix)
     found = estimate(vectors, corpus, TransformSettings(4, "none", 1))
     search = Search(corpus)
-    means = [Surroundings(search, vectors, 4).means(search.find(word)) for word in SEA + SUN]
-    sizes = [
-        np.diff(Surroundings(search, vectors, 4).around(search.find(word))[1]) for word in SEA + SUN
-    ]
+    surroundings = Surroundings(search, vectors, 4)
+    around = [surroundings.around(search.find(word)) for word in SEA + SUN]
+    means = [surroundings.means(*each) for each in around]
+    sizes = [np.diff(offsets) for _, offsets in around]
     of_words = [np.average(each, 0, weights=size) for each, size in zip(means, sizes, strict=True)]
     wanted = np.linalg.lstsq(np.array(of_words), matrix, rcond=None)[0].T
     np.testing.assert_allclose(found.matrix, wanted, rtol=2e-3, atol=2e-3)
