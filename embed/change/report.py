@@ -5,11 +5,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.artifacts.atomic import atomic_output
 from firth.embed.change.path_picture import path_image
 from firth.embed.change.result import ChangedWord, WordChanges
 from firth.embed.change.table import SURE
-from firth.embed.compare.report.html.page import render_page
+from firth.embed.compare.report.html.page import render_page, write_page
 from firth.embed.compare.report.html.scale import scale_of
 
 _NAMED = 5  # words in the first sentence
@@ -54,8 +53,7 @@ def write_change_report(
     views = _views(changes, shown, asked)
     result = _result(changes) | {"asked": [word for word in shown if word.word in asked]}
     page = render_page("change.html", views, names=changes.names, result=result)
-    with atomic_output(Path(path), force) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
+    write_page(page, Path(path), force)
     return Path(path)
 
 

@@ -8,8 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from firth.corpora.artifacts.atomic import atomic_output
-from firth.embed.compare.report.html.page import render_page
+from firth.embed.compare.report.html.page import render_page, write_page
 from firth.embed.compare.report.html.scale import Scale, scale_of
 from firth.embed.regress.result import Regression
 
@@ -58,8 +57,7 @@ def write_regression_report(
     }
     topics = list(dict.fromkeys(each.topic for each in regressions))
     page = render_page("regress.html", views, topics=topics, regressions=regressions)
-    with atomic_output(Path(path), force) as partial:
-        partial.write_text(page, encoding="utf-8", newline="\n")
+    write_page(page, Path(path), force)
     return Path(path)
 
 

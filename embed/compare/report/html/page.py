@@ -33,7 +33,11 @@ def write_report(
     document: Mapping[str, Any], sections: ReportParts, path: Path, *, force: bool = False
 ) -> None:
     """Write a comparison as one self-contained HTML file; the same input gives the same bytes."""
-    page = make_page(document, sections)
+    write_page(make_page(document, sections), path, force)
+
+
+def write_page(page: str, path: Path, force: bool) -> None:
+    """Write a page with the same bytes on every system."""
     with atomic_output(path, force) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
 
