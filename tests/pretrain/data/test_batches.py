@@ -28,14 +28,15 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is n
 def batches(rows=ROWS, *, batch_rows=8, seed=1, kind="piece"):
     """Batches of letters."""
     usual = capacity(rows.sequence_length, 0.3)
-    continues = torch.tensor(LETTERS.continues)
+    continues = torch.tensor(LETTERS.continues, device=rows.device)
     objective = MaskedPieces(continues, usual, seed, kind)
     return Batches(rows, objective, batch_rows=batch_rows, seed=seed)
 
 
 def held_out(rows=ROWS, *, batch_rows=8, limit=1000):
     """Fixed batches of letters."""
-    objective = MaskedPieces.for_held_out(torch.tensor(LETTERS.continues), rows.sequence_length)
+    continues = torch.tensor(LETTERS.continues, device=rows.device)
+    objective = MaskedPieces.for_held_out(continues, rows.sequence_length)
     return [*fixed_batches(rows, objective, batch_rows=batch_rows, n_rows_limit=limit)]
 
 
@@ -248,6 +249,7 @@ def test_batches_of_rows_without_clusters_have_none():
 
 
 @needs_gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode is a prototype")
 @pytest.mark.parametrize("deterministic", [False, True])
 @pytest.mark.parametrize("kind", ["piece", "word", "span"])
 def test_a_gpu_makes_the_same_batches(kind, deterministic):
