@@ -22,7 +22,7 @@ from tests.source import FILES, PACKAGES, ROOT, module_name, parsed
 LAYERS = """
 corpora.common
 corpora.artifacts
-corpora.datasets corpora.text
+corpora.datasets corpora.graphs corpora.text
 corpora.reading corpora.store corpora.tokenizer
 corpora.encoding
 corpora.commands

@@ -15,6 +15,7 @@ from firth.corpora.common.cache import check_once
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.keywords import suggesting
+from firth.corpora.graphs.graph import NodeGraph
 from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
 from firth.corpora.store.manifest import MANIFEST as MANIFEST
 from firth.corpora.store.manifest import read_manifest
@@ -236,6 +237,11 @@ class Corpus:
         vocabulary = Vocabulary(self.path / name)
         check_vocabulary(vocabulary)
         return vocabulary
+
+    @cached_property
+    def graph(self) -> NodeGraph | None:
+        """The graph that was walked, nodes in the order of the vocabulary; None of text."""
+        return NodeGraph.open(self.path)
 
     @cached_property
     def shards(self) -> list[Shard]:

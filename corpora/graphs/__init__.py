@@ -1,0 +1,1 @@
+"""Graphs: their files, random walks, and links that are held out."""
