@@ -7,6 +7,7 @@ import click
 
 from firth.corpora.common.cluster import cluster_option
 from firth.corpora.common.command import OUTPUT, PATH, Command, option
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.estimate import dry_run_options, print_estimate, require_out
 from firth.corpora.common.options import click_options, take
 from firth.corpora.encoding.phrase_options import PhraseOptions
@@ -19,6 +20,12 @@ from firth.corpora.text.segment import TextSettings
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @option("--out", type=PATH, help="Directory to create.", group=OUTPUT)
 @click_options(ReadOptions)
+@option(
+    "--tokens",
+    is_flag=True,
+    help="Sequences of tokens, such as sessions: the same as --segmenter tokens.",
+    group="Words",
+)
 @click_options(TextSettings)
 @click_options(PhraseOptions)
 @click_options(BuildOptions)
@@ -30,6 +37,7 @@ def command(
     out: Path | None,
     cluster: str | None,
     force: bool,
+    tokens: bool,
     dry_run: bool,
     as_json: bool,
     **options: Any,
@@ -50,6 +58,7 @@ def command(
         firth build-corpus news/*.txt.gz --documents line --out out/news
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
+        firth build-corpus sessions.txt --tokens --out out/sessions
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
     """
     from firth.corpora.commands.corpus_info import held_out_text
@@ -58,6 +67,10 @@ def command(
     from firth.corpora.encoding.up_to_date import up_to_date
 
     require_out(out, dry_run)
+    if tokens:
+        if options["segmenter"] not in ("words", "tokens"):
+            raise SettingError(f"`tokens` and `segmenter={options['segmenter']}`: drop one of them")
+        options["segmenter"] = "tokens"
     request = make_request(
         sources,
         read=take(ReadOptions, options),

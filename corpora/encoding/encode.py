@@ -44,7 +44,9 @@ class PreparedBlock:
     sentences: np.ndarray
     paragraphs: np.ndarray
     documents: np.ndarray
-    segmenter: str  # "pretokenized" if tokens and sentences are already separated
+    # "pretokenized" if tokens and sentences are already separated, or to keep such tokens as they
+    # are "separated"
+    segmenter: str
     keys: np.ndarray  # uint64 (n_documents,), see document_keys
     # the text with its sentences before jieba divided it; else text and sentences themselves
     original: np.ndarray
@@ -79,6 +81,8 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     The result is picklable: for jieba this runs in another process.
     """
     keys = document_keys(block)
+    if settings.segmenter == "tokens" and not block.pretokenized:
+        return _sequences(block, keys)
     n_joined = 0
     if not block.pretokenized and _MAY_BE_DIVIDED.search(block.text):
         joined = _map_documents(block, join_divided)
@@ -86,13 +90,15 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         block = joined
     if settings.strip_accents:
         block = _map_documents(block, partial(strip_accents, dotless=settings.dotless))
-    segmenter = "pretokenized" if block.pretokenized else settings.segmenter
+    segmenter = settings.segmenter
+    if block.pretokenized:
+        segmenter = "separated" if segmenter == "tokens" else "pretokenized"
     uncut = block
     if segmenter == "jieba":
         block = _map_documents(block, _cut_by_jieba)
         segmenter = "pretokenized"
     text = np.frombuffer(block.text, dtype=np.uint8)
-    if segmenter == "pretokenized":
+    if block.pretokenized or segmenter == "pretokenized":
         paragraphs = split_offsets(text, "\n", block.documents)
         sentences = split_offsets(text, SENTENCE_SEPARATOR, paragraphs)
     else:
@@ -108,6 +114,14 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
         text, sentences, paragraphs, block.documents, segmenter, keys, original,
         original_sentences, block.heads, n_joined,
     )  # fmt: skip
+
+
+def _sequences(block: TextBlock, keys: np.ndarray) -> PreparedBlock:
+    """Prepare documents of tokens, each of which is one sentence."""
+    text, sentences = np.frombuffer(block.text, dtype=np.uint8), np.unique(block.documents)
+    return PreparedBlock(
+        text, sentences, sentences, block.documents, "tokens", keys, text, sentences
+    )
 
 
 def encode(
@@ -153,7 +167,7 @@ def _texts(prepared: PreparedBlock, token_offsets: np.ndarray) -> CompressedText
     """Compress the original text of the non-empty sentences."""
     filled = np.flatnonzero(np.diff(token_offsets))
     starts, stops = (prepared.original_sentences[filled + end] for end in (0, 1))
-    separator = TOKEN_SEPARATOR if prepared.segmenter == "pretokenized" else " "
+    separator = TOKEN_SEPARATOR if prepared.segmenter in ("pretokenized", "separated") else "\n"
     return compress_sentences(prepared.original, starts, stops, separator)
 
 

@@ -96,7 +96,7 @@ class Request:
         # corpora without phrases have the settings of versions without the option
         phrases = {"phrases": self.phrases.settings()} if self.phrases else {}
         read = asdict(self.read)
-        del read["metadata"]
+        del read["metadata"], read["sequences"]
         if not self.read.unescape:
             del read["unescape"]  # so have those of versions without it
         settings = {
@@ -137,6 +137,8 @@ def make_request(
     text = text or TextSettings()
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work
+    if text.segmenter == "tokens":
+        read = _of_sequences(read)
     rules = read_rules(phrases or PhraseOptions())
     if rules and text.lemmatize is not None:
         name = "phrases_from" if rules.listed else "phrases"
@@ -163,6 +165,20 @@ def _refuse_artifacts(sources: Sequence[str | os.PathLike[str] | SourceFile]) ->
             raise SourceError(problem)
         if kind_of(source) == CORPUS:
             raise SourceError(f"{source}: a corpus already; train on it as it is")
+
+
+def _of_sequences(read: ReadOptions) -> ReadOptions:
+    """Return the options by which a line or record is one sequence; raise if others were chosen."""
+    given = {"wrapped": read.wrapped, "unescape": read.unescape}
+    if read.documents in ("block", "div"):
+        given["documents"] = read.documents
+    for option, value in given.items():
+        if value:
+            raise SettingError(
+                f"`{option}={value}`: `segmenter=tokens` reads each line or record as one sequence "
+                f"of tokens, kept as they are; drop `{option}`"
+            )
+    return dataclasses.replace(read, wrapped=False, sequences=True)
 
 
 def _with_required(read: ReadOptions, name: str, required: dict[str, Any]) -> ReadOptions:

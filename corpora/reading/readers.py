@@ -69,5 +69,7 @@ def detected_options(stream: Stream, options: ReadOptions) -> tuple[ReadOptions,
         return options, chunks
     options = dataclasses.replace(options, format=detect(head, stream.name, options))
     if options.format == "text":
+        if options.sequences:
+            options = dataclasses.replace(options, documents="line")
         options = detect_wrapping(options, head, stream.found)
     return options, chunks

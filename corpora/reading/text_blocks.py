@@ -93,6 +93,8 @@ class ReadOptions:
     skip_unreadable: bool = rare_setting(
         False, "Leave out files that cannot be read, such as PDF files, and list them."
     )
+    # each line of plain text is a document, as each record is; set by the settings of the text
+    sequences: bool = dataclasses.field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Split comma lists and check every value."""

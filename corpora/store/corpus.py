@@ -234,7 +234,7 @@ class Corpus:
 
     def _vocabulary(self, name: str) -> Vocabulary:
         """Open a vocabulary and check its ranges."""
-        vocabulary = Vocabulary(self.path / name)
+        vocabulary = Vocabulary(self.path / name, of_tokens=self.text.segmenter == "tokens")
         check_vocabulary(vocabulary)
         return vocabulary
 
@@ -295,14 +295,14 @@ class Corpus:
 
     def advice(self) -> list[str]:
         """Return a line for each problem, such as what was replaced, or a better segmenter."""
-        tally = self.manifest["tally"]
+        tally, of_tokens = self.manifest["tally"], self.text.segmenter == "tokens"
         lines = (
             self._notes_on_metadata()
             + self._notes_on_files()
             + [
                 f"{tally[name]:,} {words}"
                 for name, words in _TALLY_NOTES.items()
-                if tally.get(name)
+                if tally.get(name) and not (of_tokens and name == "entities")
             ]
         )
         if self.vocabulary.is_pruned:
@@ -316,7 +316,8 @@ class Corpus:
                 "the text is Turkish or Azerbaijani, so I is lower-cased to ı and İ to i, in "
                 "queries, too; `language=en` makes both i"
             )
-        if decomposed := sum(not unicodedata.is_normalized("NFC", w) for w in self.vocabulary):
+        decomposed = sum(not unicodedata.is_normalized("NFC", word) for word in self.vocabulary)
+        if decomposed and not of_tokens:
             lines.append(
                 f"{decomposed:,} types have combining accents (Unicode NFD), so they differ from "
                 "the same words in NFC; convert the text to NFC"

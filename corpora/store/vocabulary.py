@@ -19,8 +19,9 @@ _BLOCK_BYTES = 1 << 18  # of types that are decoded at once
 class Vocabulary:
     """The memory-mapped types of a corpus; ids by descending count, ties by code point."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, of_tokens: bool = False) -> None:
         self.directory = directory
+        self._of_tokens = of_tokens  # of sequences, in which "=" is one like others
         self.text = open_array(directory, "words.text")  # uint8 (n_bytes,), concatenated UTF-8
         self.offsets = open_array(directory, "words.offsets")  # int64 (n_types + 1,)
         self.counts = open_array(directory, "counts")  # int64 (n_types,), tokens
@@ -83,5 +84,6 @@ class Vocabulary:
     def punctuation(self) -> np.ndarray:
         """bool (n_types,): whether a type consists of punctuation alone."""
         out = np.zeros(len(self), dtype=bool)
-        all_within(self.text, self.offsets, punctuation_characters(), out)
+        if not self._of_tokens:
+            all_within(self.text, self.offsets, punctuation_characters(), out)
         return out

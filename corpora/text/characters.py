@@ -52,6 +52,7 @@ CAPITAL_SIGMA, SIGMA, FINAL_SIGMA, DOT_ABOVE, DOTLESS = "Σσς\u0307ı"
 # Between pre-segmented tokens and sentences (CoNLL-U, jieba); never inside a token.
 TOKEN_SEPARATOR = "\x1f"
 SENTENCE_SEPARATOR = "\x1e"
+SEPARATORS = ("\n", TOKEN_SEPARATOR, SENTENCE_SEPARATOR)
 
 # Han, kana, Thai, Lao, Myanmar, Khmer, Tibetan
 _UNSPACED = "E00-FFF 1000-109F 1780-17FF 3041-30FF 3400-4DBF 4E00-9FFF F900-FAFF 20000-323AF"
@@ -115,7 +116,8 @@ def character_table(
     entries[_among(_UNSPACED)] |= UNSPACED
     if segmenter == "words":
         entries[traits["symbols"]] |= SYMBOL
-    entries[[ord(DOT_ABOVE)] + ([] if keep_case else [ord(CAPITAL_SIGMA)])] |= CONTEXT
+    if segmenter not in ("tokens", "separated"):
+        entries[[ord(DOT_ABOVE)] + ([] if keep_case else [ord(CAPITAL_SIGMA)])] |= CONTEXT
     neighbors = traits["neighbors"].copy()
     if segmenter != "characters":
         neighbors[_among(_JOINING) & (classes == WORD)] |= JOINING
@@ -139,6 +141,11 @@ def punctuation_characters() -> np.ndarray[Any, np.dtype[np.bool_]]:
 def _segmenter_classes(traits: dict[str, np.ndarray], segmenter: str) -> np.ndarray:
     """Return the classes of the library, changed for a segmenter."""
     classes = traits["classes"].astype(np.int32)
+    if segmenter in ("tokens", "separated"):  # nothing is dropped, not even controls
+        spaces = filter(str.isspace, map(chr, range(N_CODE_POINTS)))
+        classes.fill(WORD)
+        classes[[*map(ord, spaces if segmenter == "tokens" else SEPARATORS)]] = SPACE
+        return classes
     classes[[*_SPACES]] = SPACE
     if segmenter == "words":
         classes[traits["symbols"]] = ALONE
@@ -147,7 +154,7 @@ def _segmenter_classes(traits: dict[str, np.ndarray], segmenter: str) -> np.ndar
     if segmenter == "pretokenized":
         classes[classes == SPACE] = WORD
         classes[[*_SPACES]] = DROP  # as in the library: they separate no tokens
-        classes[[ord(c) for c in ("\n", TOKEN_SEPARATOR, SENTENCE_SEPARATOR)]] = SPACE
+        classes[[*map(ord, SEPARATORS)]] = SPACE
     if segmenter == "characters":
         classes[(classes == ALONE) | (classes == WORD)] = START
         classes[(classes == START) & (traits["neighbors"] & MARK > 0)] = WORD  # joins what precedes

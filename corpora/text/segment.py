@@ -11,14 +11,20 @@ from typing import Any, Self
 import numpy as np
 
 from firth.corpora.common.errors import SettingError, imported
-from firth.corpora.common.options import check, describe_settings, rare_setting, setting
+from firth.corpora.common.options import (
+    check,
+    describe_settings,
+    rare_setting,
+    refuse_unused,
+    setting,
+)
 from firth.corpora.text.characters import CharacterTable, character_table
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
 _LONG_WORD = 6
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # how Python decodes non-UTF-8 arguments
-SEGMENTERS = ("words", "whitespace", "characters", "jieba")
+SEGMENTERS = ("words", "whitespace", "characters", "jieba", "tokens")
 DOTLESS_LANGUAGE = re.compile("(?:tr|tur|az|aze)(?![a-z])", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_]\w+)*")
 # a soft hyphen or ¬ at the end of a line, inside a word
@@ -55,8 +61,9 @@ class TextSettings:
     fold_digits: bool = rare_setting(False, "Write every digit as 0.")
     segmenter: str = setting(
         "words",
-        "How text is divided: words (at spaces and punctuation), whitespace, characters, or "
-        "jieba for Chinese words (extra: zh).",
+        "How text is divided: words (at spaces and punctuation), whitespace, characters, jieba "
+        "for Chinese words (extra: zh), or tokens for sequences such as sessions and moves: they "
+        "are kept as they are, and each line or record is one sentence.",
         choices=SEGMENTERS,
     )
     lemmatize: str | None = setting(
@@ -75,6 +82,10 @@ class TextSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.segmenter == "tokens":
+            changes = ("strip_accents", "fold_digits", "lemmatize", "language")
+            refuse_unused(self, changes, "`segmenter=tokens` keeps tokens as they are")
+            object.__setattr__(self, "keep_case", True)
         if self.lemmatize and self.segmenter not in ("words", "whitespace"):
             raise SettingError(
                 "TextSettings.lemmatize needs the words of an alphabet, so segmenter must be words "
@@ -192,7 +203,8 @@ class TextSettings:
         """Normalize and divide a text."""
         if self.lemmatize is not None:
             return [self.lemma(form) for form in self.before_lemmas.words(text)]
-        text = join_divided(text)
+        if self.segmenter != "tokens":
+            text = join_divided(text)
         if self.strip_accents:
             text = strip_accents(text, self.dotless)
         if self.segmenter == "jieba":

@@ -317,7 +317,8 @@ def test_unknown_segmenter_is_refused():
     with pytest.raises(SettingError) as refusal:
         TextSettings(segmenter="word")
     assert str(refusal.value) == (
-        "TextSettings.segmenter must be one of words, whitespace, characters, jieba, got 'word'"
+        "TextSettings.segmenter must be one of words, whitespace, characters, jieba, tokens, "
+        "got 'word'"
     )
 
 
