@@ -12,6 +12,16 @@ PATH = click.Path(path_type=Path)
 SHOWS_ALL = "shows_all"  # in the ``meta`` of a context
 
 
+class NumberOrAll(click.types.IntParamType):
+    """A whole number, or "all"."""
+
+    name = "integer|all"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return "all" as it is, and anything else as a number."""
+        return value if value == "all" else super().convert(value, param, ctx)
+
+
 class Option(click.Option):
     """An option of a group, with its default in the help; ``--help-all`` shows also rare ones.
 

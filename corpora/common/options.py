@@ -20,6 +20,8 @@ from firth.corpora.common.errors import SettingError
 
 ConfigT = TypeVar("ConfigT")
 
+ALL = 1_000_000  # what a setting ``or_all`` is for "all": as good as no limit
+
 # A setting in a message: `name` or `name=value`.
 _SETTING = re.compile(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`")
 # A public function in a message, and the commands that are not named like their function.
@@ -45,11 +47,13 @@ def setting(
     opposite: str | None = None,
     heading: str | None = None,
     rare: bool = False,
+    or_all: bool = False,
     **bounds: float,
 ) -> Any:
     """Declare one field of a config: its default, help and range, such as ``at_least=1``.
 
-    In help, the options from a ``heading`` on are in its group.
+    In help, the options from a ``heading`` on are in its group. A number ``or_all`` may also be
+    "all", which is ALL in the config.
     """
     assert bounds.keys() <= _BOUNDS.keys(), bounds
     return dataclasses.field(
@@ -62,6 +66,7 @@ def setting(
             "opposite": opposite,
             "heading": heading,
             "rare": rare,
+            "or_all": or_all,
         },
     )
 
@@ -103,6 +108,9 @@ def check(config: Any) -> None:
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if not field.metadata or (value is None and field.default is None):
+            continue
+        if field.metadata["or_all"] and value in ("all", ALL):
+            object.__setattr__(config, field.name, ALL)
             continue
         value = _of_kind(owner, field.name, _plain_type(kinds[field.name]), value)
         object.__setattr__(config, field.name, value)
@@ -231,7 +239,7 @@ def _click_option(field: dataclasses.Field[Any], kind: Any, group: str) -> Any:
     """Return the click option of one field."""
     import click
 
-    from firth.corpora.common.command import option
+    from firth.corpora.common.command import NumberOrAll, option
 
     name = "--" + field.name.replace("_", "-")
     about: dict[str, Any] = {
@@ -248,6 +256,8 @@ def _click_option(field: dataclasses.Field[Any], kind: Any, group: str) -> Any:
         return option(name, field.name, multiple=True, metavar=field.metadata["metavar"], **about)
     choices = field.metadata["choices"]
     about["type"] = click.Choice(choices) if choices else kind
+    if field.metadata["or_all"]:
+        about["type"] = NumberOrAll()
     if not choices:
         about["metavar"] = field.metadata["metavar"]
     return option(name, field.name, show_default=field.default is not None, **about)

@@ -11,7 +11,7 @@ import numpy as np
 
 from firth.corpora.common.display import TableList
 from firth.corpora.common.errors import SettingError
-from firth.corpora.common.options import many
+from firth.corpora.common.options import ALL, many
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.store.concordance import Line, lines_of
 from firth.corpora.store.corpus import Corpus, is_corpus
@@ -156,7 +156,7 @@ class _Opened:
             require_field(self._corpus, config.cluster)
         self._search = Search(self._corpus)
         trained = self._run.options.get("window") if self._run else None
-        usual = trained if isinstance(trained, int) else _WINDOW
+        usual = trained if isinstance(trained, int) and trained != ALL else _WINDOW
         self._window = config.window or usual
         self._near = Surroundings(self._search, self.vectors, self._window)
 

@@ -195,8 +195,10 @@ def _count_segment(
 
     positions, starts = invert(text, job.n_words + 2, job.threads)
     tokens = np.diff(starts)[: job.n_words]
+    longest = int(np.diff(positions[starts[-2] :]).max(initial=1))  # unit, with its separator
+    reach = min(job.before, longest) + min(job.after, longest)
     # one more than the words, for the column of all others until it is dropped
-    max_lengths = np.minimum(job.n_words + 1, tokens * (job.before + job.after))
+    max_lengths = np.minimum(job.n_words + 1, tokens * reach)
     pool = job.scratch_pool()
 
     def count(words: tuple[int, int]) -> Any:

@@ -29,6 +29,7 @@ from firth.corpora.common.device import DEVICES
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.options import (
+    ALL,
     check,
     config_of,
     describe_settings,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 METHOD = "svd"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
 _SIDE_MEANS = 100  # dimensions of each side with `best`
+_UNORDERED = "there is no order with `window=all`"
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
 
@@ -94,7 +96,12 @@ class SvdConfig:
         heading="Vectors",
     )
     window: int = setting(
-        7, "Farthest context word, in tokens each side.", at_least=1, at_most=1_000_000
+        7,
+        "Farthest context word, in tokens each side; all for sets of items without order, in which "
+        "all in a unit of text are contexts of each other, with weight 1.",
+        at_least=1,
+        at_most=1_000_000,
+        or_all=True,
     )
     window_weighting: str = setting(
         "harmonic",
@@ -183,6 +190,11 @@ class SvdConfig:
         if self.weighting != "ppmi":
             reason = f"only changes PMI, and `weighting={self.weighting}` has none"
             refuse_unused(self, ("context_smoothing", "shift"), reason)
+        if self.window == ALL:
+            if self.window_weighting != "flat":
+                refuse_unused(self, ("window_weighting",), _UNORDERED)
+            refuse_unused(self, ("context_side", "side_means", "best"), _UNORDERED)
+            object.__setattr__(self, "window_weighting", "flat")
         if self.best and self.pieces is not None:
             raise SettingError("`best`: appends n-grams of whole words; drop `pieces`")
 

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.options import (
+    ALL,
     check,
     describe_settings,
     rare_setting,
@@ -17,7 +18,10 @@ from firth.corpora.common.options import (
 from firth.embed.registry import Chosen
 
 _MAX_WINDOW = 1000
-_WINDOW_HELP = "Farthest context word, in tokens each side."
+_WINDOW_HELP = (
+    "Farthest context word, in tokens each side; all for sets of items without order, which are "
+    "shuffled in each pass, with windows of 10."
+)
 _RATE_HELP = "Initial learning rate; falls linearly with the tokens trained on, to 0.0001."
 _FINAL_RATE = 1e-4  # as in word2vec.c and gensim
 _GENSIM_SEED_LIMIT = 2**32
@@ -53,7 +57,7 @@ class _Word2VecConfig:
     dim: int = setting(
         100, "Width of the word vectors.", at_least=1, at_most=100_000, heading="Vectors"
     )
-    window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
+    window: int = setting(5, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW, or_all=True)
     window_weighting: str = rare_setting(
         "dynamic",
         "Size of each window: dynamic draws it from 1 to `window`, flat always uses `window`.",
@@ -129,6 +133,8 @@ class _Word2VecConfig:
     def __post_init__(self) -> None:
         check(self)
         parse_memory(self.memory)
+        if self.window == ALL:
+            object.__setattr__(self, "window_weighting", "flat")
         if self.ngrams is None:  # raises if subwords is malformed
             refuse_unused(self, ("buckets",), "there are no n-grams without `subwords`")
         if self.engine == "gensim":
@@ -153,6 +159,7 @@ class _Word2VecConfig:
         return {
             "`subwords`": self.subwords is not None,
             "`init`": self.init is not None,
+            "`window=all`": self.window == ALL,
             "`deterministic=True`": self.deterministic,
         }
 
@@ -197,7 +204,7 @@ class CbowConfig(_Word2VecConfig):
     """
 
     method = "cbow"
-    window: int = setting(10, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW)
+    window: int = setting(10, _WINDOW_HELP, at_least=1, at_most=_MAX_WINDOW, or_all=True)
     learning_rate: float = setting(0.05, _RATE_HELP, above=0)
     combine: str = rare_setting(
         "mean",

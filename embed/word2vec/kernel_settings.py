@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from firth.corpora.common.options import ALL
 from firth.embed.word2vec.config import CbowConfig, Tuning, Word2VecConfig
 from firth.embed.word2vec.kernels.rounds import (
     CBOW_CORRECTED,
@@ -19,6 +20,7 @@ from firth.embed.word2vec.kernels.windows import pair_labels
 from firth.embed.word2vec.noise import keep_limits, noise_table
 
 _CBOW = {"mean": CBOW_MEAN, "sum": CBOW_SUM, "corrected": CBOW_CORRECTED}
+_SET_WINDOW = 10  # in a shuffled unit: a sample of its pairs, all if it has at most 11 words
 _LOCKSTEP_CHUNKS = 8
 _TYPICAL_PAIRS = 30  # window times outputs, for a window of 5 with 5 negatives
 _MAX_OUTPUTS = 16_384  # per chunk and round: each takes a work row and a 16-bit slot number
@@ -30,7 +32,8 @@ def make_plan(counts: np.ndarray, config: Word2VecConfig) -> Plan:
     noise = noise_table(counts, config.unigram_exponent)
     return Plan(
         method=_CBOW[config.combine] if isinstance(config, CbowConfig) else SKIPGRAM,
-        window=config.window,
+        window=_SET_WINDOW if config.window == ALL else config.window,
+        shuffled=config.window == ALL,
         dynamic=config.window_weighting == "dynamic",
         negatives=config.negatives,
         keep_limits=keep_limits(counts, config.subsample),

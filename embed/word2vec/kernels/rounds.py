@@ -23,6 +23,7 @@ from firth.embed.word2vec.kernels.windows import (
     draw_windows,
     learn_cbow,
     learn_skipgram,
+    shuffle,
     subsample,
 )
 
@@ -59,6 +60,7 @@ class Plan(NamedTuple):
 
     method: Any
     window: Any
+    shuffled: Any
     dynamic: Any
     negatives: Any
     keep_limits: Any
@@ -118,6 +120,8 @@ def train_chunk(
     kept = np.empty(len(text.rows), dtype=np.int32)
     offsets = np.empty(len(text.offsets), dtype=np.int64)
     n_kept, n_units = subsample(text.rows, text.offsets, plan.keep_limits, state, kept, offsets)
+    if plan.shuffled:
+        shuffle(kept, offsets[: n_units + 1], state)
     windows, shares = _allocate_windows(plan, DRAWN)
     shares[:] = 1
     places = OutputPlaces(windows.targets, shares)
@@ -209,10 +213,13 @@ def _subsample_chunks(
     for c in range(thread, len(chunks.bounds) - 1, threads):
         first, last = chunks.bounds[c], chunks.bounds[c + 1]
         start, stop = text.offsets[first] - text.offsets[0], text.offsets[last] - text.offsets[0]
+        kept, offsets = chunks.kept[start:stop], chunks.kept_offsets[first + c : last + c + 1]
         n_kept, n_units = subsample(
             text.rows[start:stop], text.offsets[first : last + 1], plan.keep_limits, states[c],
-            chunks.kept[start:stop], chunks.kept_offsets[first + c : last + c + 1],
+            kept, offsets,
         )  # fmt: skip
+        if plan.shuffled:
+            shuffle(kept, offsets[: n_units + 1], states[c])
         chunks.n_kept[c, 0] = n_kept
         chunks.n_kept[c, 1] = n_units
 

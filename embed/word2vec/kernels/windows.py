@@ -85,6 +85,18 @@ def subsample(
 
 
 @compiled
+def shuffle(kept: Any, kept_offsets: Any, state: Any) -> None:
+    """Put the words of each unit in random order, by the method of Fisher and Yates."""
+    # kept: int32 (n,), in place; kept_offsets: int64 (m + 1,); state: uint64 (1,), advanced
+    for u in range(len(kept_offsets) - 1):
+        first = kept_offsets[u]
+        for last in range(kept_offsets[u + 1] - 1, first, -1):
+            n_left = np.uint64(last - first + 1)
+            other = first + np.int64(((next_random(state) >> _32) * n_left) >> _32)
+            kept[last], kept[other] = kept[other], kept[last]
+
+
+@compiled
 def draw_windows(
     plan: Any, kept: Any, kept_offsets: Any, first: Any, last: Any, state: Any, windows: Any
 ) -> Any:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import (
+    ALL,
     as_command_line,
     check,
     click_options,
@@ -31,6 +32,7 @@ class BrewConfig:
     extras: tuple[str, ...] = setting((), "What else; may be given again.")
     price: float = setting(1.5, "What it costs.", at_least=0)
     tip: float | None = setting(None, "What is given.")
+    reach: int = setting(2, "Farthest cup; all for any.", at_least=1, at_most=9, or_all=True)
     plain: int = 3
 
     def __post_init__(self):
@@ -64,6 +66,8 @@ def test_the_docstring_of_a_config_describes_its_settings():
         ({"roast": "pale"}, "BrewConfig.roast must be one of dark, light, got 'pale'"),
         ({"limit": 0}, "BrewConfig.limit must be at least 1, got 0"),
         ({"keep_case": 1}, "BrewConfig.keep_case must be of type bool, got 1"),
+        ({"reach": 10}, "BrewConfig.reach must be at most 9, got 10"),
+        ({"window": "all"}, "BrewConfig.window must be of type int, got 'all'"),
         ({"extras": 5}, "BrewConfig.extras must be of type tuple, got 5"),
     ],
 )
@@ -99,6 +103,8 @@ def test_values_inside_their_range_are_taken(options):
         ({"share": np.float64(0.5)}, 0.5),
         ({"price": np.int32(3)}, 3),
         ({"keep_case": np.True_}, True),
+        ({"reach": "all"}, ALL),
+        ({"reach": ALL}, ALL),
         ({"roast": np.str_("light")}, "light"),
         ({"extras": ["milk", "sugar"]}, ("milk", "sugar")),
         ({"extras": "milk"}, ("milk",)),
@@ -109,6 +115,8 @@ def test_values_inside_their_range_are_taken(options):
         "numpy float",
         "int",
         "numpy bool",
+        "all",
+        "number of all",
         "numpy str",
         "list",
         "one",
@@ -139,11 +147,13 @@ def brew(**options):
             ["--keep-case", "--extras", "milk", "--extras", "sugar"],
             BrewConfig(keep_case=True, extras=("milk", "sugar")),
         ),
+        (["--reach", "all"], BrewConfig(reach="all")),
+        (["--reach", "3"], BrewConfig(reach=3)),
         (["--hot"], BrewConfig(hot=True)),
         (["--iced"], BrewConfig(hot=False)),
         (["--hot", "--iced"], BrewConfig(hot=False)),
     ],
-    ids=["defaults", "values", "flag and list", "hot", "iced", "the last counts"],
+    ids=["defaults", "values", "flag and list", "all", "number", "hot", "iced", "the last counts"],
 )
 def test_the_command_line_gives_the_config(words, config):
     assert CliRunner().invoke(brew, words).stdout == f"{config}\n"
@@ -157,7 +167,7 @@ def test_the_help_shows_defaults_and_choices_in_field_order():
     assert "--hot / --iced Serve hot or not. [default: iced]" in text
     options = [word for word in text.split() if word.startswith("--")]
     names = ["--window", "--share", "--roast", "--limit", "--keep-case"]
-    names += ["--hot", "--iced", "--extras", "--price", "--tip", "--help"]
+    names += ["--hot", "--iced", "--extras", "--price", "--tip", "--reach", "--help"]
     assert options == names  # a field without setting() is not an option
 
 

@@ -61,6 +61,13 @@ def run(corpus, tmp_path_factory):
     return folder
 
 
+def test_a_run_of_sets_has_the_usual_window(corpus, run, tmp_path):
+    config = SvdConfig(dim=5, min_count=1, window="all", threads=1, device="cpu")
+    of_sets = make_svd_run(corpus, config, tmp_path / "svd")
+    windows = [regress(each, "law", "party", k=1, lines=0)[0].window for each in (run, of_sets)]
+    assert windows == [4, 5]
+
+
 def test_a_word_that_two_parties_use_differently(run):
     [found] = regress(run, "law", "party,year", words=["sea1", "sun1"], k=4, lines=1)
     rows = {each.name: each for each in found.coefficients}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firth.corpora.common.errors import SettingError
+from firth.corpora.common.options import ALL
 from firth.embed.svd import cooccurrence
 from firth.embed.svd.cooccurrence import CONTEXTS, count_cooccurrences
 from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
@@ -215,6 +216,16 @@ def test_a_vocabulary_beyond_16_bits_is_counted():
     view = SmallView([words[-3:]], words=words)
     counts = count_cooccurrences(view, window=1)
     assert counts.columns.tolist() == [69_998, 69_997, 69_999, 69_998]
+
+
+@pytest.mark.parametrize("memory", [None, 1])
+def test_all_pairs_of_a_unit_count_once_with_a_window_of_all(memory):
+    rng = np.random.default_rng(2)
+    units = [rng.choice(list("abcdefg"), n).tolist() for n in (0, 1, 2, 300, 40)]
+    view = SmallView(units)
+    counts = dense(count_cooccurrences(view, window=ALL, weighting="flat", memory=memory))
+    of_units = [np.bincount(unit, minlength=7) for unit in view.units]
+    assert (counts == sum(np.outer(n, n) - np.diag(n) for n in of_units)).all()
 
 
 @pytest.mark.parametrize("window", [50, 1_000_000])

@@ -13,6 +13,7 @@ import pytest
 
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from firth.corpora.common.errors import ArtifactError, FirthError, SettingError
+from firth.corpora.common.options import ALL
 from firth.embed.svd import train as train_module
 from firth.embed.svd.train import SvdConfig, make_svd_run
 from firth.embed.vectors.word_vectors import WordVectors
@@ -216,6 +217,7 @@ def test_cuda_is_refused_if_not_available(corpus, tmp_path, monkeypatch):
     [
         ("window", 0, "SvdConfig.window must be at least 1, got 0"),
         ("context_smoothing", 1.5, "SvdConfig.context_smoothing must be at most 1, got 1.5"),
+        ("window", "any", "SvdConfig.window must be of type int, got 'any'"),
         ("shift", 0, "SvdConfig.shift must be above 0, got 0"),
         ("memory", "much", "`memory` must be a size such as 4G or 512M, got 'much'"),
     ],
@@ -234,6 +236,32 @@ def test_settings_of_pmi_are_refused_for_counts(name, value):
         f"`{name}={value}`: only changes PMI, and `weighting=counts` has none; leave it out"
     )
     SvdConfig(weighting="counts", context_smoothing=0.75)  # as the options of a run are stored
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("window_weighting", "dynamic"), ("context_side", "left"), ("side_means", 5), ("best", True)],
+)
+def test_settings_of_order_are_refused_for_items_without_order(name, value):
+    with pytest.raises(SettingError) as caught:
+        SvdConfig(window="all", **{name: value})
+    assert str(caught.value) == (
+        f"`{name}={value}`: there is no order with `window=all`; leave it out"
+    )
+    SvdConfig(window=ALL, window_weighting="flat")  # as the options of a run are stored
+
+
+def test_the_order_of_items_changes_no_byte_with_a_window_of_all(tmp_path):
+    lines = [line.split() for line in text_of().splitlines()]
+    rng = np.random.default_rng(1)
+    shuffled = "\n".join(" ".join(rng.permutation(line)) for line in [*lines[::-1], ["alone"]])
+    text = text_of() + "\nalone"
+    for window, same in (("all", True), (2, False)):
+        vectors = [
+            matrix_of(SmallCorpus(each), tmp_path / f"{window}{n}", window=window)
+            for n, each in enumerate((text, shuffled))
+        ]
+        assert np.array_equal(*vectors) is same
 
 
 TRAIN = """

@@ -50,10 +50,13 @@ def windows(
     window: int,
     dynamic: bool,
     negatives: int,
+    shuffled: bool = False,
     empty: bool = False,
 ) -> list[Window]:
     """Return all windows of a chunk; with ``empty`` also those without contexts and negatives."""
     kept = [[row for row in unit if stream.next() >> 32 < int(keep_limits[row])] for unit in units]
+    if shuffled:
+        kept = [shuffle(unit, stream) for unit in kept]
     found = []
     for unit in kept:
         for i, center in enumerate(unit):
@@ -66,6 +69,16 @@ def windows(
             elif empty:
                 found.append(Window(center, (), ()))
     return found
+
+
+def shuffle(unit: Sequence[int], stream: Stream) -> list[int]:
+    """Return the words in random order: the last is any of them, the one before of the rest."""
+    rest, drawn = list(unit), []
+    while len(rest) > 1:
+        n = (stream.next() >> 32) * len(rest) >> 32
+        rest[n], rest[-1] = rest[-1], rest[n]
+        drawn.append(rest.pop())
+    return [*rest, *reversed(drawn)]
 
 
 def negative(stream: Stream, noise: NoiseTable, center: int) -> int:

@@ -37,6 +37,10 @@ from firth.embed.word2vec.config import CbowConfig, Ngrams, SkipGramConfig
             ),
         ),
         (
+            {"engine": "gensim", "window": "all"},
+            "`engine=gensim` does not support `window=all`; leave it out or pass `engine=firth`",
+        ),
+        (
             {"engine": "gensim", "seed": 2**32},
             "`engine=gensim` needs a seed below 4294967296, got 4294967296; pass a smaller `seed`",
         ),

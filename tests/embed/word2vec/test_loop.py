@@ -193,11 +193,15 @@ def test_several_threads_reach_the_loss_of_one(threads, tmp_path):
         assert line["epoch_loss"] == pytest.approx(other["epoch_loss"], rel=0.02)
 
 
-@pytest.mark.parametrize("ngrams", [{}, NGRAMS], ids=["words", "subwords"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, NGRAMS, {"window": "all", "learning_rate": 5e-3}],
+    ids=["words", "subwords", "sets"],
+)
 @pytest.mark.parametrize("method", ["skipgram", "cbow"])
-def test_deterministic_bytes_do_not_depend_on_the_threads(method, ngrams, tmp_path):
+def test_deterministic_bytes_do_not_depend_on_the_threads(method, options, tmp_path):
     first, *others = (
-        Training(tmp_path / str(n), method=method, threads=t, deterministic=True, **ngrams)
+        Training(tmp_path / str(n), method=method, threads=t, deterministic=True, **options)
         .run()
         for n, t in enumerate((1, 2, 3, 12))
     )  # fmt: skip

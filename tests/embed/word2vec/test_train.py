@@ -361,6 +361,7 @@ def test_a_full_disk_at_the_end_does_not_lose_the_training(corpus, tmp_path, mon
         (["a b c d e f g"] * 3, {"threads": 7}),
         (["a b c d"] * 9, {"boundary": "document", "dim": 17, "negatives": 40}),
         (["a a a a a a b"] * 9, {"subsample": 0.1}),
+        (["a", "b a", "c a b d e " * 1000], {"window": "all"}),
         (["a b c d"] * 9, {"subwords": "1-1", "buckets": 1}),
     ],
 )

@@ -124,6 +124,7 @@ def twin_windows(units, plan, stream, *, empty=False):
         noise=naive.NoiseTable(plan.noise_limits, plan.noise_others),
         window=plan.window,
         dynamic=plan.dynamic,
+        shuffled=plan.shuffled,
         negatives=plan.negatives,
         empty=empty,
     )

@@ -115,7 +115,7 @@ def test_a_chunk_whose_words_are_all_dropped_changes_nothing():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("window", [1, 5, 20])
+@pytest.mark.parametrize("window", [1, 5, 20, "all"])
 def test_composed_inputs_are_means_of_their_parts_and_all_parts_are_updated(method, window):
     units, parts = zipf_units(4), parts_of_words()
     plan = plan_of(counts_of(units), method, window=window)
@@ -257,10 +257,10 @@ def assert_lockstep_matches_the_twin(units, plan, parts, *, n_buckets=N_BUCKETS)
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("parts", [OWN_ROWS, parts_of_words()], ids=["words", "subwords"])
-@pytest.mark.parametrize("n_chunks", [8, 1])
-def test_chunks_learn_from_copies_whose_updates_are_added_in_order(method, parts, n_chunks):
+@pytest.mark.parametrize(("n_chunks", "window"), [(8, 5), (1, 5), (8, "all")])
+def test_chunks_learn_from_copies_whose_updates_are_added_in_order(method, parts, n_chunks, window):
     units = chunk_units(n_chunks)
-    assert_lockstep_matches_the_twin(units, plan_for(units, method), parts)
+    assert_lockstep_matches_the_twin(units, plan_for(units, method, window=window), parts)
 
 
 def uses_of(chunk):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chisquare
+from scipy.stats import binom, binomtest, chisquare
 
 from firth.embed.word2vec.kernels.windows import (
     OutputPlaces,
@@ -12,6 +12,7 @@ from firth.embed.word2vec.kernels.windows import (
     draw_windows,
     next_random,
     pair_labels,
+    shuffle,
     subsample,
 )
 from firth.embed.word2vec.noise import keep_limits
@@ -44,6 +45,8 @@ def drawn(units, plan, state):
     kept, kept_offsets = np.empty_like(rows), np.empty_like(offsets)
     state = np.array([state], dtype=np.uint64)
     n, n_units = subsample(rows, offsets, plan.keep_limits, state, kept, kept_offsets)
+    if plan.shuffled:
+        shuffle(kept, kept_offsets[: n_units + 1], state)
     room = allocate_windows(n + 3, plan.window, plan.negatives)
     windows = draw_windows(plan, kept[:n], kept_offsets[: n_units + 1], 0, n, state, room)
     return windows, int(state[0])
@@ -74,7 +77,7 @@ def test_random_numbers_are_those_of_splitmix64():
     assert int(state[0]) == stream.state
 
 
-@pytest.mark.parametrize("window", [1, 5, 20])
+@pytest.mark.parametrize("window", [1, 5, 20, "all"])
 @pytest.mark.parametrize("negatives", [1, 5, 12])
 @pytest.mark.parametrize("dynamic", [True, False])
 @pytest.mark.parametrize("lengths", [LENGTHS, (1, 1), (1,), (64,), (0, 3, 0, 0, 2)])
@@ -335,3 +338,21 @@ def test_window_sizes_are_uniform_from_1_to_the_window():
     sizes = sizes_of(dynamic=False)
     assert (sizes[window:-window] == 2 * window).all()
     assert sizes[0] == sizes[-1] == window
+
+
+def test_every_pair_of_a_unit_is_drawn_equally_often_with_a_window_of_all():
+    n, passes = 40, 300
+    plan = plan_of(np.ones(n, np.int64), window="all", subsample=0)
+    found = np.zeros((n, n), np.int64)
+    for state in range(passes):
+        (contexts, sizes, targets), _ = drawn([list(range(n))], plan, state)
+        for center, row, size in zip(targets[:, 0], contexts, sizes, strict=False):
+            found[center, row[:size]] += 1
+    # of the (n - d) pairs at each distance d up to the window, in random order
+    window = np.arange(1, plan.window + 1)
+    chance = (n - window).sum() / (n * (n - 1) / 2)
+    others = found[~np.eye(n, dtype=bool)]
+    low, high = binom.interval(1 - FALSE_ALARM / len(others), passes, chance)
+    assert low <= others.min()
+    assert others.max() <= high
+    assert not found.diagonal().any()
