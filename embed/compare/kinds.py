@@ -16,6 +16,7 @@ KINDS = {
     "categorization": Kind("categorization:CategorizationTask", "words with categories"),
     "labels": Kind("described_words:LabelsTask", "words with labels to predict"),
     "ratings": Kind("described_words:RatingsTask", "words with ratings to predict: FILE[:COLUMN]"),
+    "links": Kind("links:LinksTask", "pairs of nodes, linked or not"),
     "odd-one-out": Kind("odd_one_out:OddOneOutTask", "groups of words with outliers"),
     "contexts": Kind("words_in_context:ContextsTask", "SCWS, CoSimLex or WiC: [DEV,]TEST"),
     "tagging": Kind("tagging.task:TaggingTask", "tagged words: TRAIN[,DEV],TEST"),

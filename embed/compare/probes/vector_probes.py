@@ -1,15 +1,43 @@
 """Linear probes on one vector per example: logistic regression for labels, ridge for numbers."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
 from firth.embed.compare.probes.examples import scales
+from firth.embed.compare.probes.progress import steps
 
 _COSTS = (0.01, 0.1)  # of errors beside the squared weights of standardized dimensions
 _DEV = 10  # every so many training examples one is held out to choose the cost
 _ITERATIONS = 300
 _PENALTIES = 10.0 ** np.arange(-3, 3.5, 0.5)  # relative to the mean variance of a dimension
+
+
+def out_of_fold(
+    probe: Callable[..., np.ndarray], rows: np.ndarray, values: np.ndarray, folds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Predict the values of each fold from the others; also return the mean of the others."""
+    # rows: float (n, D); values: float64 (n,) or bool (n, L); folds: int64 (n,); returns float64
+    predicted, usual = np.zeros((2, *values.shape))
+    numbers = np.unique(folds).tolist()
+    for fold in steps(numbers) if len(numbers) > 1 else ():
+        out = folds == fold
+        usual[out] = values[~out].mean(axis=0)
+        predicted[out] = probe(rows[~out], values[~out], rows[out])
+    return predicted, usual
+
+
+def ranks_within(folds: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Replace scores by their ranks within folds, since the means of folds differ; from 0 to 1."""
+    # folds: int64 (n,); scores: float64 (n, L)
+    from scipy.stats import rankdata
+
+    ranks = np.empty(scores.shape)
+    for fold in np.unique(folds):
+        out = folds == fold
+        ranks[out] = rankdata(scores[out], axis=0) / (1 + out.sum())
+    return ranks
 
 
 def label_scores(rows: np.ndarray, labels: np.ndarray, new: np.ndarray) -> np.ndarray:

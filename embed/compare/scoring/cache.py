@@ -20,7 +20,7 @@ from firth.corpora.artifacts.atomic import write_cached
 from firth.corpora.common.cache import cache_folder
 from firth.embed.compare.statistics.effect_size import EffectSize
 from firth.embed.compare.statistics.estimators import Contingency, Correlation, Means
-from firth.embed.compare.statistics.roc import RocArea
+from firth.embed.compare.statistics.roc import AveragePrecision, RocArea
 from firth.embed.compare.statistics.span_f1 import Ratios
 from firth.embed.compare.task import Measurement, Task
 from firth.embed.protocols import StaticVectors
@@ -28,7 +28,9 @@ from firth.embed.protocols import StaticVectors
 # Increase it with every change of what a task measures on the same vectors and items: in the task,
 # in what it uses (inputs, probes, queries, poolings, encoders), or in what is stored here.
 MEASUREMENTS = 10
-_KINDS: tuple[Any, ...] = (Means, Correlation, Contingency, EffectSize, Ratios, RocArea)
+_KINDS: tuple[Any, ...] = (
+    Means, Correlation, Contingency, EffectSize, Ratios, RocArea, AveragePrecision,
+)  # fmt: skip
 _STATISTICS = {kind.__name__: kind for kind in _KINDS}
 _PACKAGES = (
     "firth", "numpy", "scipy", "scikit-learn", "tokenizers", "rjieba", "torch", "transformers",

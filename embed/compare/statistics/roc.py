@@ -1,40 +1,49 @@
-"""The area under the ROC curve as a function of item counts."""
+"""How well values separate two classes, over all thresholds, as a function of item counts."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from firth.embed.compare.statistics.estimators import Counts, Statistic, in_blocks
+from firth.embed.compare.statistics.roc_kernels import ranking_areas
 
 
 @dataclass(frozen=True, eq=False)
 class RocArea(Statistic):
-    """How well values separate two classes, over all thresholds (Hanley & McNeil 1982).
+    """The area under the ROC curve (Hanley & McNeil 1982).
 
     Of several classes, each against the others, the mean.
     """
 
     positive: np.ndarray  # bool (n,) or (n, k): items whose values should be high
     values: np.ndarray  # float, the same shape: finite
+    by_precision: ClassVar[bool] = False
 
     def evaluate(self, counts: Counts) -> np.ndarray:
         """Return the areas; NaN if a replicate has only one class."""
         if self.positive.ndim > 1:
             classes = zip(self.positive.T, self.values.T, strict=True)
-            return np.nanmean([RocArea(*each).evaluate(counts) for each in classes], axis=0)
+            return np.nanmean([type(self)(*each).evaluate(counts) for each in classes], axis=0)
         return in_blocks(counts, self._areas)
 
     @cached_property
     def _order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Item order by value, and the start of each run of equal values."""
-        order = np.argsort(self.values, kind="stable")
-        return order, np.unique(self.values[order], return_index=True)[1]
+        """Item order by value, highest first, and the end of each run of equal values."""
+        order = np.argsort(-self.values, kind="stable")
+        ends = np.flatnonzero(np.diff(self.values[order])) + 1
+        return order, np.append(ends, len(order))
 
     def _areas(self, rows: np.ndarray) -> np.ndarray:
-        """Return the areas of some replicates; sums of integer counts are exact."""
-        order, starts = self._order
-        ordered, high = rows[:, order], self.positive[order]
-        ups, downs = (np.add.reduceat(ordered * chosen, starts, axis=1) for chosen in (high, ~high))
-        below = np.cumsum(downs, axis=1) - downs / 2
-        return np.asarray((ups * below).sum(axis=1) / (ups.sum(axis=1) * downs.sum(axis=1)))
+        """Return the areas of some replicates."""
+        scores = np.empty(len(rows))
+        ranking_areas(rows, *self._order, self.positive, self.by_precision, scores)
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class AveragePrecision(RocArea):
+    """The mean over positive items of the precision at their value, as in scikit-learn."""
+
+    by_precision = True

@@ -17,8 +17,13 @@ from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.word_tables import WordTable, looks_labeled, looks_rated
 from firth.embed.compare.inputs.lookup import finite_units
-from firth.embed.compare.probes.progress import steps
-from firth.embed.compare.probes.vector_probes import label_scores, likeliest, ridge
+from firth.embed.compare.probes.vector_probes import (
+    label_scores,
+    likeliest,
+    out_of_fold,
+    ranks_within,
+    ridge,
+)
 from firth.embed.compare.statistics.estimators import Correlation, Means, Statistic
 from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.span_f1 import Ratios
@@ -71,14 +76,9 @@ class _DescribedWords(WordTask):
         """Predict the words of each fold from the others."""
         found = self._look_up(vectors, items, unknown)
         gold, numbers = self._gold(found.items.tolist()), self.numbers[found.items]
-        usual, predicted = np.zeros((2, *gold.shape))
-        if len(folds := np.unique(numbers)) > 1 and gold.size:
-            table = dense(finite_units(vectors, found.places[:, 0], found.composed))
-            with ONE_THREAD:
-                for fold in steps(folds.tolist()):
-                    out = numbers == fold
-                    usual[out] = gold[~out].mean(axis=0)
-                    predicted[out] = self.probe(table[~out], gold[~out], table[out])
+        table = dense(finite_units(vectors, found.places[:, 0], found.composed))
+        with ONE_THREAD:
+            predicted, usual = out_of_fold(self.probe, table, gold, numbers)
         groups = np.unique(np.array(self.groups), return_inverse=True)[1]
         return [
             self._measurement(
@@ -140,8 +140,6 @@ class LabelsTask(_DescribedWords):
     def _metrics(
         self, gold: np.ndarray, predicted: np.ndarray, usual: np.ndarray, folds: np.ndarray
     ) -> _Metrics:
-        from scipy.stats import rankdata
-
         reason, once = None, np.ones((1, len(gold)), dtype=np.uint8)
         if gold.all():
             reason = "all known words have the same labels" if len(gold) else "no word is known"
@@ -153,9 +151,7 @@ class LabelsTask(_DescribedWords):
             chance = None if reason else float(by_chance[name].evaluate(once)[0])
             yield name, statistic, reason, chance
         if several:
-            for fold in np.unique(folds):  # compared within folds, whose means differ
-                out = folds == fold
-                predicted[out] = rankdata(predicted[out], axis=0) / (1 + out.sum())
+            predicted = ranks_within(folds, predicted)
             yield "auc", RocArea(gold, predicted), reason, None if reason else 0.5
 
 

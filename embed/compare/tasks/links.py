@@ -1,0 +1,134 @@
+"""Links: how well two vectors tell whether there is an edge between their nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from firth.corpora.common.errors import require_torch
+from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.datasets.head import Head, Match
+from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
+from firth.embed.compare.datasets.node_pairs import NodePair, looks_like_links, read_node_pairs
+from firth.embed.compare.datasets.parts import set_name
+from firth.embed.compare.inputs.lookup import finite_units, stacked
+from firth.embed.compare.probes.vector_probes import label_scores, out_of_fold, ranks_within
+from firth.embed.compare.statistics.roc import AveragePrecision, RocArea
+from firth.embed.compare.task import Measurement
+from firth.embed.compare.tasks.described_words import dense
+from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.similarity import pair_cosines
+from firth.embed.compare.tasks.word_task import ItemRows, WordTask
+from firth.embed.protocols import StaticVectors
+from firth.embed.vectors.one_thread import ONE_THREAD
+
+_AREAS = {"auc": RocArea, "ap": AveragePrecision}
+_LEARNING = 20_000  # most pairs that the probe learns from, which bounds its time
+
+
+@dataclass(frozen=True)
+class LinksTask(WordTask):
+    """Pairs of nodes, ranked by the dot product, the cosine and a probe on their product.
+
+    The probe is that of Grover and Leskovec (2016): logistic regression on the Hadamard product.
+    """
+
+    pairs: Sequence[NodePair]
+    folds: int
+    seed: int
+    key = "links"
+    skill = "links of nodes"
+    metrics: ClassVar = {
+        "auc_cosine": "area under the ROC curve of cosines: the chance that the linked one of two "
+        "pairs has the higher cosine",
+        "auc_dot": "the same of dot products",
+        "auc_probe": "the same of logistic regression on the products of each dimension",
+        "ap_cosine": "mean over linked pairs of the share of linked ones among all pairs with a "
+        "cosine as high",
+        "ap_dot": "the same of dot products",
+        "ap_probe": "the same of logistic regression on the products of each dimension",
+    }
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize a header with a column of links."""
+        return Match.CERTAIN if looks_like_links(head) else Match.NO
+
+    @classmethod
+    def read(cls, path: Path, config: CompareConfig) -> "LinksTask":
+        """Read a table of pairs."""
+        require_torch(f"{path}: a probe")
+        pairs = read_node_pairs(path)
+        folds = min(config.folds, len({pair.group for pair in pairs}))
+        return cls(set_name(path), pairs, folds, config.seed)
+
+    def items(self) -> Sequence[Sequence[str]]:
+        """Return the nodes of each pair."""
+        return [pair.nodes for pair in self.pairs]
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The fold of each pair, int64 (n_items,); each has its share of linked ones."""
+        groups, links = zip(*((pair.group, str(pair.linked)) for pair in self.pairs), strict=True)
+        return fold_numbers(LabeledSentences(groups, links), self.folds, self.seed)
+
+    def measure(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
+    ) -> list[Measurement]:
+        """Rank pairs by three scores; the nodes are drawn, since pairs share them."""
+        found = self._look_up(vectors, items, unknown)
+        linked = np.array([self.pairs[item].linked for item in found.items.tolist()], dtype=bool)
+        reason = None
+        if linked.all() or not linked.any():
+            one = "have" if linked.any() else "lack"
+            reason = f"all known pairs {one} a link" if len(linked) else "no pair is known"
+        scores = {} if reason else self._scores(vectors, found, linked)
+        chances = {"auc": 0.5, "ap": float(linked.mean()) if len(linked) else None}
+        units = self._word_numbers()[found.items]
+        return [
+            self._measurement(
+                metric,
+                found.items,
+                None if reason else _AREAS[area](linked, scores[by]),
+                reason,
+                chance=None if reason else chances[area],
+                units=units,
+                **found.counts,
+            )
+            for metric in self.metrics
+            for area, by in [metric.split("_")]
+        ]
+
+    def _scores(
+        self, vectors: StaticVectors, found: ItemRows, linked: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return what pairs are ranked by."""
+        # linked: bool (P,); returns float64 (P,) of each
+        rows, at = np.unique(found.places, return_inverse=True)
+        a, b = at.reshape(-1, 2).T
+        units: Any = finite_units(vectors, rows, found.composed)
+        n_words = vectors.matrix.shape[0]
+        inside, beyond = rows[rows < n_words], rows[rows >= n_words] - n_words
+        raw = stacked([vectors.matrix[inside], found.composed[beyond]])
+        lengths = np.asarray(_products(raw, units).sum(axis=1)).ravel()
+        cosines = pair_cosines(vectors, found.places, found.composed)
+        products = dense(_products(units[a], units[b]))
+        gold, folds = np.column_stack([~linked, linked]), self.numbers[found.items]
+        with ONE_THREAD:
+            predicted, _ = out_of_fold(_probe, products, gold, folds)
+        probe = ranks_within(folds, predicted)[:, 1]
+        return {"cosine": cosines, "dot": cosines * lengths[a] * lengths[b], "probe": probe}
+
+
+def _probe(rows: np.ndarray, gold: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Return how likely new rows are linked, learned from a sample of the others."""
+    step = -(-len(rows) // _LEARNING)
+    return label_scores(rows[::step], gold[::step], new)
+
+
+def _products(a: Any, b: Any) -> Any:
+    """Return the products of each dimension."""
+    return a * b if isinstance(a, np.ndarray) else a.multiply(b).tocsr()
