@@ -96,7 +96,7 @@ def tsv_blocks(
     for line, data in cut_blocks(chunks, after_line_end, block_bytes, stream.limit):
         if state is None:
             header = checked_utf8(data.partition(b"\n")[0], stream.name, line, options.errors)[0]
-            names = [_unquoted(name) for name in header.decode().split("\t")]
+            names = [unquoted(name) for name in header.decode().split("\t")]
             state = (names, *choose_columns(names, options, stream.name))
         yield RawBlock(data, stream.name, line, options, parse_tsv, state=state)
 
@@ -111,8 +111,8 @@ def parse_tsv(raw: RawBlock) -> TextBlock:
             continue
         row = line.split("\t")
         _check_width(row, names, f"{raw.source}:{number}")
-        values = {field: _unquoted(row[index]) for field, index in kept.items()}
-        rows.add(_unquoted(row[text]), number, values)
+        values = {field: unquoted(row[index]) for field, index in kept.items()}
+        rows.add(unquoted(row[text]), number, values)
     return records_block(raw, rows.texts, rows.positions, rows.kept, counts)
 
 
@@ -126,7 +126,7 @@ def table_rows(text: str, name: str) -> Iterator[list[str]]:
     rows: Iterator[tuple[int, list[str]]]
     if delimiter == "\t" and not _has_quoted_line_ends(text):
         lines = enumerate(text.split("\n"), 1)
-        rows = ((n, list(map(_unquoted, line.split("\t")))) for n, line in lines if line)
+        rows = ((n, list(map(unquoted, line.split("\t")))) for n, line in lines if line)
     else:
         lined = io.StringIO(text, newline="\n")
         reader = csv.reader(lined, delimiter=delimiter, strict=True)
@@ -191,7 +191,7 @@ def _check_width(row: Sequence[str], names: Sequence[str], where: str) -> None:
         )
 
 
-def _unquoted(cell: str) -> str:
+def unquoted(cell: str) -> str:
     """Return a TSV cell without its quotes if all of it is quoted."""
     if len(cell) < 2 or cell[0] != '"' or cell[-1] != '"':
         return cell

@@ -1,0 +1,1 @@
+"""Graphs: files in which they are published."""

@@ -1,0 +1,176 @@
+"""Edge lists and adjacency lists."""
+
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+
+from firth.corpora.common.errors import SourceError
+from firth.corpora.reading.graphs.files import read_graph
+from firth.corpora.reading.sources import source_files
+from firth.corpora.reading.text_blocks import ReadOptions
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """Read a graph from the text of a file."""
+    monkeypatch.chdir(tmp_path)
+
+    def read(text, name="graph.edg", directed=False, weighted=False, **options):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        (file,) = source_files([name])
+        return read_graph(
+            file, directed=directed, weighted=weighted, options=ReadOptions(**options)
+        )
+
+    return read
+
+
+def edges_of(found):
+    """The weight of each stored edge, by the names of its nodes."""
+    offsets, weights = found.graph.offsets, found.graph.weights
+    assert found.graph.neighbors.dtype == np.int32
+    edges = {}
+    for node, name in enumerate(found.names):
+        neighbors = found.graph.neighbors[offsets[node] : offsets[node + 1]]
+        assert (np.diff(neighbors) > 0).all()
+        for at, neighbor in enumerate(neighbors, offsets[node]):
+            edges[name, found.names[neighbor]] = 1 if weights is None else float(weights[at])
+    return edges
+
+
+def naive_edges(lines, directed):
+    """The definition with dictionaries; each line has two names and a weight."""
+    sums = {}
+    for source, target, weight in lines:
+        if source != target:
+            sums[source, target] = sums.get((source, target), 0) + weight
+    if directed:
+        return sums
+    pairs = {pair for source, target in sums for pair in ((source, target), (target, source))}
+    return {(a, b): max(sums.get((a, b), 0), sums.get((b, a), 0)) for a, b in pairs}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("directed", [False, True])
+def test_graphs_match_the_definition(read, directed, weighted):
+    rng = np.random.default_rng(3)
+    lines = [(f"n{a}", f"n{b}", w) for a, b, w in rng.integers(1, 40, size=(600, 3)).tolist()]
+    text = "".join(f"{a} {b}" + f" {w / 2}" * weighted + "\n" for a, b, w in lines)
+
+    found = read(text, directed=directed, weighted=weighted)
+
+    expected = naive_edges([(a, b, w / 2) for a, b, w in lines], directed)
+    assert edges_of(found) == (expected if weighted else dict.fromkeys(expected, 1))
+    seen = dict.fromkeys(name for line in lines for name in line[:2])
+    assert found.names == list(seen)
+    loops = sum(a == b for a, b, _ in lines)
+    n_edges = len(expected) // (1 if directed else 2)
+    assert found.tally == {"self_loops": loops, "repeated_edges": 600 - loops - n_edges}
+
+
+PATH = {("a", "b"): 1, ("b", "a"): 1, ("b", "01"): 1, ("01", "b"): 1}
+
+
+WRITTEN = {
+    "blanks": ("a b\nb 01\n", "g.txt"),
+    "comments": ("\ufeff# 01 a\n\n  a   b\r\n% 01 a\r\nb 01", "g.txt"),
+    "tabs": ("a\tb\t\nb \t01\n", "g.tsv"),
+    "quoted TSV": ('"a"\tb\nb\t01\n', "g.tsv"),
+    "CSV": ("a,b\nb, 01\n", "g.csv"),
+    "quoted CSV": ('"a","b"\n"b", "01"\n', "g.csv"),
+    "header": ("Source,Target\na,b\nb,01\n", "g.csv"),
+    "SNAP": ("# 2 edges\nFromNodeId\tToNodeId\na\tb\nb\t01\n", "g.tsv"),
+    "from-to": ("from to\na b\nb 01\n", "g.txt"),
+    "adjacency": ("a b\nb 01\n01\n", "g.adjlist"),
+    "widths": ("a b\nb 01 a a\n", "g.txt"),
+    "gzip": (gzip.compress(b"a b\nb 01\n"), "g.txt.gz"),
+    "xz": (lzma.compress(b"a b\nb 01\n"), "g.adjlist.xz"),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_each_way_to_write_a_path(read, way):
+    found = read(*WRITTEN[way])
+    assert edges_of(found) == PATH
+    assert found.names == ["a", "b", "01"]
+
+
+def test_names_are_kept_as_they_are(read):
+    found = read("1 01\n01 A\nA a\n'q' a\n", "g.txt")
+    assert found.names == ["1", "01", "A", "a", "'q'"]
+
+
+def test_nodes_without_edges_are_counted_and_left_out(read):
+    found = read("lone\na a\nc b\nb\n", "g.adjlist", directed=True)
+    assert (found.names, found.tally) == (["c", "b"], {"isolated_nodes": 2, "self_loops": 1})
+    assert edges_of(found) == {("c", "b"): 1}
+
+
+def test_a_list_with_all_edges_from_both_sides_repeats_none(read):
+    assert read("a b c d\nb a\nc a\nd a\n", "g.adjlist").tally == {}
+    assert read("a b\nb a\nb c\n").tally == {"repeated_edges": 1}
+
+
+def test_weights_of_one_direction_add_up_and_both_directions_are_one_edge(read):
+    text = "source,target,weight\na,b,1\na,b,2.5\nb,a,3.5\nb,c,1e0\nc,b,4\n"
+    found = read(text, weighted=True)
+    both = [("a", "b", 3.5), ("b", "a", 3.5), ("b", "c", 4), ("c", "b", 4)]
+    assert edges_of(found) == {(source, target): weight for source, target, weight in both}
+    assert found.tally == {"repeated_edges": 1}  # a,b
+
+
+def test_the_encoding_can_be_given(read):
+    assert read("é b\n".encode("latin-1"), encoding="latin-1").names == ["é", "b"]
+
+
+RANGE = "is not between 1e-30 and 1e+30; correct it, or leave the edge out"
+KEEP = "keep two columns (a list of neighbors needs the file ending .adjlist)"
+THREE = f":1: has 3 columns; pass `weighted=True` if the third is a weight, or {KEEP}"
+ONE = "has 1 column; separate two nodes by blanks, a tab or a comma"
+NETWORKX = ":1: has 3 columns; write the edges with data=['weight'] or data=False in NetworkX"
+WIDTH = "with `weighted=True` a line has two nodes and a weight"
+SPACE = "contains white space, which separates tokens; replace it by _"
+NO_EDGE = ": has no edge between two nodes; pass a file with edges"
+QUOTES = "quote names that contain quotes, and double these quotes"
+NUL = ":2: contains a NUL byte; pass `errors=replace` if the file is otherwise text"
+REFUSED = {
+    "third column": ("a b 1\n", THREE),
+    "four columns": ("a b\n\n#\na b 1 2", f":4: has 4 columns; {KEEP}"),
+    "towns": ("San Luis X a\na b\nSan Luis Y b\n", f":1: has 4 columns; {KEEP}"),
+    "networkx": ("a b {}\n", NETWORKX),
+    "one column": ("a b\nc\n", f":2: {ONE}"),
+    "semicolon": ("a;b\n", f":1: {ONE}"),
+    "space": ("a,b\nNew York,Boston\n", f":2: the name 'New York' {SPACE}"),
+    "empty": ("a,b\nb,\n", ":2: a node has an empty name; name it"),
+    "quotes": ('a,b\n"b,c\n', f":2: malformed CSV (unexpected end of data); {QUOTES}"),
+    "nothing": ("", NO_EDGE),
+    "loops": ("#a b\na a\n", NO_EDGE),
+    "latin-1": (b"a b\n\xe9 b\n", ":2: byte 0xE9 is not UTF-8; pass `encoding=latin-1`"),
+    "nul": (b"a b\na \0\n", NUL),
+}
+REFUSED_WITH_WEIGHTS = {
+    "none": ("a b\n", f":1: has 2 columns; {WIDTH}"),
+    "word": ("a b 1\na b x", ":2: the weight 'x' is not a number; correct it"),
+    **{
+        weight: (f"a b 1\na b {weight}", f":2: the weight {weight} {RANGE}")
+        for weight in ("-2", "0", "nan", "inf", "1e-40")
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("weighted", "case"),
+    [*((False, case) for case in REFUSED), *((True, case) for case in REFUSED_WITH_WEIGHTS)],
+)
+def test_bad_lists_are_refused(read, weighted, case):
+    text, message = (REFUSED_WITH_WEIGHTS if weighted else REFUSED)[case]
+    with pytest.raises(SourceError) as caught:
+        read(text, weighted=weighted)
+    assert str(caught.value) == f"graph.edg{message}"
+
+
+def test_an_adjacency_list_has_no_weights(read):
+    with pytest.raises(SourceError, match=r"^g\.adjlist: an adjacency list has no weights; pass `"):
+        read("a b c\n", "g.adjlist", weighted=True)
