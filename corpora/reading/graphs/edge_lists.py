@@ -5,6 +5,8 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from firth.corpora.common.errors import SourceError
 from firth.corpora.reading.graphs.edges import Edges
 from firth.corpora.reading.tables import unquoted
@@ -19,65 +21,85 @@ _HEAD_ROWS = 1000  # that show the format
 
 
 def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) -> Edges:
-    """Read texts, each with its first line number, that are of whole lines."""
-    rows = _rows(texts, name)
-    head = list(itertools.islice(rows, _HEAD_ROWS))
+    """Read texts of whole lines, each with its first line number."""
+    edges, width, texts = Edges(), 3 if weighted else 2, iter(texts)
+    first = next(texts, (1, ""))
+    separator = _separator(first[1])
+    head = list(itertools.islice(_rows(*first, separator, name), _HEAD_ROWS))
     adjacency = _has_neighbors([fields for _, fields in head], name)
     if adjacency and weighted:
         raise SourceError(f"{name}: an adjacency list has no weights; pass `weighted=False`")
-    if head and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS:
-        head = head[1:]
-    edges, width = Edges(), 3 if weighted else 2
-    for line, fields in itertools.chain(head, rows):
-        try:
-            if adjacency:
-                _ = edges.numbers[fields[0]]  # it may have no neighbors
-                for neighbor in fields[1:]:
-                    edges.add(fields[0], neighbor)
-            elif len(fields) == width:
-                edges.add(*fields)
-            else:
-                raise ValueError(_wrong_width(fields, weighted))
-        except ValueError as error:
-            raise SourceError(f"{name}:{line}: {error}") from None
+    header = bool(head) and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS
+    for first_line, text in itertools.chain((first,), texts):
+        if first_line > 1 and _add_plain(edges, text, separator or " ", width):
+            continue
+        for line, fields in _rows(first_line, text, separator, name):
+            try:
+                if adjacency:
+                    _ = edges.numbers[fields[0]]  # which may have no neighbors
+                    edges.add(itertools.chain(*((fields[0], other) for other in fields[1:])))
+                elif len(fields) != width:
+                    raise ValueError(_wrong_width(fields, weighted))
+                elif not header or line > head[0][0]:
+                    edges.add(fields[:2], fields[2:])
+            except ValueError as error:
+                raise SourceError(f"{name}:{line}: {error}") from None
     return edges
 
 
-def _rows(texts: Iterable[tuple[int, str]], name: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the columns of each line, with its number; the first line shows what separates them."""
-    separator = ""
-    for first_line, text in texts:
-        for number, line in enumerate(text.split("\n"), first_line):
-            line = line.strip()
-            if not line or line.startswith(_COMMENTS):
-                continue
-            separator = separator or next((mark for mark in "\t," if mark in line), " ")
-            try:
-                yield number, _columns(line, separator)
-            except csv.Error as error:
-                raise SourceError(
-                    f"{name}:{number}: malformed CSV ({error}); quote names that contain quotes, "
-                    "and double these quotes"
-                ) from None
+def _separator(text: str) -> str | None:
+    """Return what separates columns in the first line: a tab, a comma or, as None, blanks."""
+    lines = (line.strip() for line in text.split("\n"))
+    line = next((line for line in lines if line and not line.startswith(_COMMENTS)), "")
+    return next((mark for mark in "\t," if mark in line), None)
 
 
-def _columns(line: str, separator: str) -> list[str]:
-    """Split a line, and remove quotes around names."""
-    if separator == " ":
-        return line.split()
-    if '"' not in line:
-        return [column.strip() for column in line.split(separator)]
-    if separator == "\t":
-        return [unquoted(column.strip()) for column in line.split("\t")]
-    return next(csv.reader((line,), strict=True, skipinitialspace=True))
+def _rows(
+    first_line: int, text: str, separator: str | None, name: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the columns of each line, without quotes around them, and the number of the line."""
+    for number, line in enumerate(text.split("\n"), first_line):
+        line = line.strip()
+        if not line or line.startswith(_COMMENTS):
+            continue
+        if separator != "," or '"' not in line:
+            columns = [column.strip() for column in line.split(separator)]
+            yield number, list(map(unquoted, columns)) if separator else columns
+            continue
+        try:
+            yield number, next(csv.reader((line,), strict=True, skipinitialspace=True))
+        except csv.Error as error:
+            raise SourceError(
+                f"{name}:{number}: malformed CSV ({error}); quote names that contain quotes, "
+                "and double these quotes"
+            ) from None
+
+
+def _add_plain(edges: Edges, text: str, separator: str, width: int) -> bool:
+    """Add all edges of a text at once if nothing is to be removed; return whether this was so."""
+    if any(mark in text for mark in '"#%'):
+        return False
+    codes = np.frombuffer(text.encode(), np.uint8)
+    marks = codes[(codes == ord(separator)) | (codes == ord("\n"))]
+    layout = separator * (width - 1) + "\n"
+    if bytes(marks) != layout.encode() * (len(marks) // width):
+        return False
+    columns = text.replace("\n", separator).split(separator)[:-1]
+    weights = columns[2::3] if width == 3 else []
+    if weights:
+        del columns[2::3]
+    try:
+        edges.add(columns, weights)
+    except ValueError:  # the line is not known here
+        return False
+    return True
 
 
 def _has_neighbors(rows: Sequence[Sequence[str]], name: str) -> bool:
     """Return whether a file is an adjacency list: one line for each node, of any width."""
-    if _ADJACENCY.fullmatch(name):
-        return True
     widths, nodes = {len(row) for row in rows}, {row[0] for row in rows}
-    return len(widths) > 1 and max(widths) > 3 and len(nodes) == len(rows)
+    varied = len(widths) > 1 and max(widths) > 3 and len(nodes) == len(rows)
+    return varied or bool(_ADJACENCY.fullmatch(name))
 
 
 def _wrong_width(columns: Sequence[str], weighted: bool) -> str:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from firth.corpora.graphs.graph import NodeGraph
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.reading.graphs.edge_lists import read_edge_list
-from firth.corpora.reading.graphs.edges import connected
+from firth.corpora.reading.graphs.edges import connected_nodes
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks
 from firth.corpora.reading.sources import SourceFile, Stream
-from firth.corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions
+from firth.corpora.reading.text_blocks import ReadOptions
+
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +31,15 @@ def read_graph(
 
     Of the options only the encoding and its errors count.
     """
-    stream = Stream(file, options or ReadOptions(), BLOCK_BYTES)
-    edges = read_edge_list(_texts(stream, options or ReadOptions()), file.name, weighted)
+    options = options or ReadOptions()
+    texts = _texts(Stream(file, options, _BLOCK_BYTES), options)
+    edges = read_edge_list(texts, file.name, weighted)
     names = list(edges.numbers)
-    nodes, graph, tally = connected(edges, len(names), directed, file.name)
-    return GraphFile([names[node] for node in nodes], graph, tally)
+    nodes, graph, tally = connected_nodes(edges, len(names), directed, file.name)
+    return GraphFile([names[node] for node in nodes.tolist()], graph, tally)
 
 
 def _texts(stream: Stream, options: ReadOptions) -> Iterator[tuple[int, str]]:
     """Yield texts of whole lines, each with its first line number."""
-    for line, data in cut_blocks(stream.text(), after_line_end, BLOCK_BYTES):
-        data, replaced = checked_utf8(data, stream.name, line, options.errors)
-        stream.add_replaced(replaced)
-        yield line, data.decode()
+    for line, data in cut_blocks(stream.text(), after_line_end, _BLOCK_BYTES):
+        yield line, checked_utf8(data, stream.name, line, options.errors)[0].decode()
