@@ -42,7 +42,7 @@ def noise_table(counts: np.ndarray, exponent: float) -> NoiseTable:
     arXiv:1804.04212). Raises SettingError if fewer than two words can be drawn.
     """
     # counts: int64 (V,)
-    from firth.embed.word2vec.kernels.alias_table import fill_columns
+    from firth.corpora.common.alias_kernels import fill_columns
 
     weights = _weights(counts, exponent)
     if np.count_nonzero(weights) < 2 or _rest(weights) < _MIN_REST:

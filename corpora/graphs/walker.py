@@ -1,0 +1,67 @@
+"""Random walks from every node of a graph, in blocks that threads make."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from firth.corpora.common.hashing import STRIDE, mix
+from firth.corpora.graphs.graph import NodeGraph
+from firth.corpora.graphs.walk_kernels import fill_alias_tables, walk
+from firth.corpora.graphs.walk_options import WalkOptions
+
+_BLOCK_TOKENS = 1 << 20
+
+
+class Walker:
+    """A graph with what its random walks need.
+
+    A walk depends on the graph, the options and its number alone, and so does where it starts.
+    """
+
+    def __init__(
+        self, graph: NodeGraph, options: WalkOptions, block_tokens: int = _BLOCK_TOKENS
+    ) -> None:
+        self.graph, self.options = graph, options
+        self.walks_at_once = max(1, block_tokens // options.length)
+        self._key = mix(np.array([options.seed], np.uint64) + STRIDE)  # scalars warn of overflows
+        numbers = np.arange(1, options.rounds + 1, dtype=np.uint64)
+        self._round_keys = mix(~self._key + numbers * STRIDE)
+        has_edge = np.diff(graph.offsets) > 0
+        has_edge[graph.neighbors] = True
+        self.nodes = np.flatnonzero(has_edge)  # int64: those that walks reach
+        self.n_walks = options.rounds * len(self.nodes)
+        self._alias = np.empty(0), np.empty(0, np.uint32), np.empty(0, np.int32)
+        if graph.weights is not None:
+            sizes = graph.n_nodes, len(graph.neighbors), len(graph.neighbors)
+            self._alias = tuple(  # type: ignore[assignment]
+                np.empty(n, like.dtype) for n, like in zip(sizes, self._alias, strict=True)
+            )
+            fill_alias_tables(graph.offsets, graph.weights, *self._alias)
+
+    def starts(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield for each block the number of its first walk, and the nodes where walks start.
+
+        Each round has all nodes in another order.
+        """
+        # yields int64 (n_walks,)
+        first, waiting = 0, self.nodes[:0]
+        for number, key in enumerate(self._round_keys, 1):
+            order = np.argsort(mix(key + self.nodes.astype(np.uint64) * STRIDE))
+            waiting = np.concatenate([waiting, self.nodes[order]])
+            whole = number < self.options.rounds  # or else the last block is what is left
+            while len(waiting) >= (self.walks_at_once if whole else 1):
+                yield first, waiting[: self.walks_at_once]
+                first += self.walks_at_once
+                waiting = waiting[self.walks_at_once :]
+
+    def block(self, first: int, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes of walks, int32 (n,), and where each starts and the last ends."""
+        graph, options = self.graph, self.options
+        ids = np.empty(len(starts) * options.length, np.int32)
+        ends = np.zeros(len(starts) + 1, np.int64)
+        weights = np.empty(0, np.float32) if graph.weights is None else graph.weights
+        walk(
+            graph.offsets, graph.neighbors, weights, *self._alias, starts, first,
+            self._key[0], options.p, options.q, options.length, ids, ends,
+        )  # fmt: skip
+        return ids[: ends[-1]], ends
