@@ -8,6 +8,7 @@ from .corpora.common.errors import FirthError as FirthError
 from .corpora.encoding.build import build_corpus as build_corpus
 from .corpora.encoding.phrase_options import PhraseOptions as PhraseOptions
 from .corpora.encoding.request import BuildOptions as BuildOptions
+from .corpora.graphs.walk_options import WalkOptions as WalkOptions
 from .corpora.reading.text_blocks import ReadOptions as ReadOptions
 from .corpora.store.collocates import collocates as collocates
 from .corpora.store.concordance import concordance as concordance

@@ -12,6 +12,7 @@ from firth.corpora.common.estimate import dry_run_options, print_estimate, requi
 from firth.corpora.common.options import click_options, take
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.request import BuildOptions, make_request
+from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings
 
@@ -28,6 +29,7 @@ from firth.corpora.text.segment import TextSettings
 )
 @click_options(TextSettings)
 @click_options(PhraseOptions)
+@click_options(WalkOptions)
 @click_options(BuildOptions)
 @cluster_option
 @option("--force", is_flag=True, help="Overwrite the corpus at --out.", group=OUTPUT)
@@ -50,6 +52,7 @@ def command(
     or zstd; the format is detected by content),
     a URL of such files (s3://bucket/*.gz, https://..., read by fsspec), - for
     standard input, or a named corpus: lee, wiki-sample, synthetic, text8.
+    With --walks it is the file of a graph.
 
     \b
     Example:
@@ -60,11 +63,13 @@ def command(
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
         firth build-corpus sessions.txt --tokens --out out/sessions
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
+        firth build-corpus friends.edg --walks 10x80 --q 0.5 --out out/friends
     """
     from firth.corpora.commands.corpus_info import held_out_text
     from firth.corpora.encoding.build import build
     from firth.corpora.encoding.dry_run import estimate_corpus
     from firth.corpora.encoding.up_to_date import up_to_date
+    from firth.corpora.encoding.walks import LINKS
 
     require_out(out, dry_run)
     if tokens:
@@ -77,6 +82,7 @@ def command(
         text=take(TextSettings, options),
         options=take(BuildOptions, options),
         phrases=take(PhraseOptions, options),
+        walks=take(WalkOptions, options),
     )
     if dry_run:
         print_estimate(estimate_corpus(request, out, force=force), as_json=as_json)
@@ -94,3 +100,5 @@ def command(
     for joined in size.get("phrases", ()):
         types, tokens = joined["types"], joined["tokens"]
         click.echo(f"{out}: joined {types:,} phrase{'s' * (types != 1)}, {tokens:,} times")
+    if n_links := size["tally"].get("held_out_links"):
+        click.echo(f"{out}: {n_links:,} link{'s' * (n_links != 1)} held out, in {out / LINKS}")

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -47,14 +47,21 @@ def map_in_order(
 
     At most ``2 * threads`` results are pending, so that a slow consumer does not fill memory.
     """
-    pending: deque[Future[Result]] = deque()
     with worker_threads(threads) as pool:
-        for item in items:
-            pending.append(pool.submit(function, item))
-            if len(pending) > 2 * threads:
-                yield pending.popleft().result()
-        while pending:
+        yield from map_ahead(pool, function, items, 2 * threads)
+
+
+def map_ahead(
+    pool: Executor, function: Callable[[Item], Result], items: Iterable[Item], most: int
+) -> Iterator[Result]:
+    """Map a function over items in a pool; yield results in order, with at most so many pending."""
+    pending: deque[Future[Result]] = deque()
+    for item in items:
+        pending.append(pool.submit(function, item))
+        if len(pending) > most:
             yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()
 
 
 def even_ranges(work: np.ndarray, size: float) -> list[tuple[int, int]]:

@@ -9,12 +9,14 @@ from typing import Any
 from firth.corpora.artifacts.artifact import fingerprint, refuse_existing
 from firth.corpora.common.cache import cache_folder
 from firth.corpora.common.cluster import open_executor
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.system import file_name
 from firth.corpora.encoding.phrase_options import PhraseOptions
 from firth.corpora.encoding.pipeline import encode_corpus
 from firth.corpora.encoding.request import BuildOptions, Request, make_request
 from firth.corpora.encoding.up_to_date import up_to_date
+from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.reading.in_memory import TextSource, as_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.corpus import Corpus, is_corpus
@@ -32,10 +34,11 @@ def build_corpus(
     words: TextSettings | None = None,
     options: BuildOptions | None = None,
     phrases: PhraseOptions | None = None,
+    walks: WalkOptions | None = None,
     force: bool = False,
     cluster: str | Executor | None = None,
 ) -> Corpus:
-    """Build a corpus from text, or open the corpus at ``out`` if it is up to date.
+    """Build a corpus from text or a graph, or open the corpus at ``out`` if it is up to date.
 
     Parameters
     ----------
@@ -65,6 +68,10 @@ def build_corpus(
         Held-out share, pruning, memory and threads.
     phrases : PhraseOptions, optional
         Phrases that become one word, such as ``new_york``; by default none.
+    walks : WalkOptions, optional
+        Random walks over the graph in the file ``source``, which become the sentences of the
+        corpus; by default the source is text. Nothing is held out by default, and of the other
+        options only the encoding, memory and threads may be set.
     force : bool
         Build even if the corpus is up to date, and replace what is at ``out``.
     cluster : str or concurrent.futures.Executor, optional
@@ -94,8 +101,9 @@ def build_corpus(
     """
     with as_files(source, read, text, keep) as (files, read):
         request = make_request(
-            files, read=read, text=words, options=options, phrases=phrases, metadata=metadata
-        )
+            files, read=read, text=words, options=options, phrases=phrases, metadata=metadata,
+            walks=walks,
+        )  # fmt: skip
         path = _in_cache(request) if out is None else Path(out)
         if force or not up_to_date(path, request):
             if out is None:
@@ -109,7 +117,10 @@ def build(
 ) -> Corpus:
     """Build a corpus, reporting progress and then the notes on the corpus."""
     refuse_existing(out, force)  # before workers start
-    with open_executor(cluster) as executor, progress("reading", "bytes") as show:
+    if request.walks and cluster is not None:
+        raise SettingError("`cluster` does nothing for the walks over a graph; leave it out")
+    what = ("walking", "tokens") if request.walks else ("reading", "bytes")
+    with open_executor(cluster) as executor, progress(*what) as show:
         corpus = encode_corpus(request, out, force=force, executor=executor, progress=show)
     for line in corpus.advice():
         note(line)

@@ -69,6 +69,14 @@ def renumber(token_ids, new_ids):
 
 
 @compiled
+def count_tokens(token_ids, counts):
+    """Add to ``counts`` the number of tokens of each type."""
+    # token_ids: int32 (n_tokens,); counts: int64 (n_types,)
+    for i in range(token_ids.shape[0]):
+        counts[token_ids[i]] += 1
+
+
+@compiled
 def count_documents(token_ids, documents, last_seen, document_counts):
     """Add to ``document_counts`` the number of documents that contain each type."""
     # token_ids: int32 (n_tokens,); documents: int64 (n_documents + 1,), token offsets

@@ -8,7 +8,7 @@ on disk renumbered. The result does not depend on which thread or worker encodes
 import queue
 import shutil
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -45,6 +45,8 @@ from firth.corpora.encoding.request import Request
 from firth.corpora.encoding.shard_writer import SHARD_TOKENS, ShardWriter
 from firth.corpora.encoding.table_pool import Encoded, encode_blocks, most_at_once
 from firth.corpora.encoding.vocabulary_writer import TypeRuns, write_lemmas, write_tsv
+from firth.corpora.encoding.walks import WalkedGraph
+from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.reading.readers import read
 from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
@@ -95,12 +97,16 @@ def encode_corpus(
     return Corpus.open(out)
 
 
-def build_sample(request: Request, out: Path, blocks: Iterable[RawBlock]) -> Corpus:
-    """Encode some blocks of the sources of a request as :func:`encode_corpus` does."""
+def build_sample(
+    request: Request, out: Path, blocks: Iterable[RawBlock] = (), graph: WalkedGraph | None = None
+) -> Corpus:
+    """Encode some blocks of the sources of a request, or walks, as :func:`encode_corpus` does."""
     started = now()
     with new_artifact(out, {"command": "build-corpus"}) as directory:
         request = replace(request, metadata=None)  # a part of the documents fits no table
-        builder = _Builder(directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks)
+        builder = _Builder(
+            directory, request, [], no_progress, SHARD_TOKENS, BLOCK_BYTES, blocks, graph
+        )
         _write_about(directory, builder.run(), started, request)
     return Corpus.open(out)
 
@@ -126,11 +132,13 @@ class _Builder:
         shard_tokens: int,
         block_bytes: int,
         blocks: Iterable[RawBlock] | None = None,
+        graph: WalkedGraph | None = None,
     ) -> None:
         table = request.metadata
         self.join = MetadataJoin(table, [file.name for file in files]) if table else None
         self.directory = directory
         self.request = request
+        self.graph = graph  # read from the source, if None
         self.options = request.options
         self.text = request.text
         self.progress = progress
@@ -166,7 +174,10 @@ class _Builder:
                     raise SourceError(
                         f"{names}: contains no words; pass a source that contains text"
                     )
-                self._renumber(threads, *self._merge())
+                ids_of_table, lemma_of_form = self._merge()
+                self._renumber(threads, ids_of_table, lemma_of_form)
+                if self.graph:
+                    self.graph.save(self.directory, ids_of_table)
                 for left in reversed(range(self.request.n_phrase_passes)):
                     self._join_phrases(threads, last=left == 0)
         except BaseException:
@@ -185,6 +196,9 @@ class _Builder:
         self, tasks: TaskFolder | None, part_bytes: int, threads: ThreadPoolExecutor
     ) -> None:
         """Encode the sources, by tasks or else on threads, and write their blocks in order."""
+        if self.request.walks:
+            self._write_all(self._walk(self.request.walks, threads))
+            return
         blocks = iter(self.blocks)
         if tasks:
             refuse_pipes(self.files)
@@ -201,10 +215,22 @@ class _Builder:
                 encoded = encode_blocks(
                     blocks, request, self.runs, threads, parsers, self.block_bytes
                 )
-            for block in encoded:
-                self._write(block)
-                self.n_consumed += block.consumed
-                self.progress(self.n_consumed, self.n_bytes)
+            self._write_all(encoded)
+
+    def _walk(self, options: WalkOptions, threads: ThreadPoolExecutor) -> Iterator[Encoded]:
+        """Return the walks over the graph as blocks."""
+        if self.graph is None:
+            self.graph = WalkedGraph(self.files[0], options, self.request.read)
+            self.records.append({"sha256": self.graph.digest()})
+        self.n_bytes = self.graph.n_tokens  # so that the progress is that of tokens
+        return self.graph.encoded(self.runs, threads, self.options.n_threads)
+
+    def _write_all(self, encoded: Iterable[Encoded]) -> None:
+        """Write blocks, and report the progress."""
+        for block in encoded:
+            self._write(block)
+            self.n_consumed += block.consumed
+            self.progress(self.n_consumed, self.n_bytes)
 
     def _write(self, encoded: Encoded) -> None:
         """Append one block to the current shard; a full shard ends at the next document start."""

@@ -11,13 +11,22 @@ from typing import Any
 from firth.corpora.artifacts.kinds import CORPUS, kind_of, wrong_kind
 from firth.corpora.common.errors import SettingError, SourceError
 from firth.corpora.common.memory import available_threads, parse_memory
-from firth.corpora.common.options import check, describe_settings, rare_setting, setting
+from firth.corpora.common.options import (
+    check,
+    describe_settings,
+    rare_setting,
+    refuse_unused,
+    setting,
+)
 from firth.corpora.datasets.named import NAMED_CORPORA, named_files
 from firth.corpora.encoding.metadata import MetadataTable, read_table
 from firth.corpora.encoding.phrase_options import PhraseOptions, PhraseRules, read_rules
+from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings, lemmatizer
+
+_NODE_NAMES = TextSettings(segmenter="whitespace", keep_case=True)  # tokens are names as they are
 
 
 @describe_settings
@@ -73,10 +82,14 @@ class Request:
     options: BuildOptions
     phrases: PhraseRules | None = None
     metadata: MetadataTable | None = None
+    walks: WalkOptions | None = None  # None for text
 
     def files(self, exclude: Path | None = None) -> list[SourceFile]:
         """List the files of the sources, without a table of metadata among them."""
         files = source_files(self.sources, exclude=exclude)
+        if self.walks and (len(files) > 1 or (files[0].size is None and files[0].url is None)):
+            what = f"{len(files)} files" if len(files) > 1 else "a pipe"
+            raise SourceError(f"{files[0]}: `walks` reads the file of one graph, not {what}")
         if self.metadata is None or (table := self.metadata.path) is None:
             return files
         inside = [file.path for file in files if file.path and file.path.name == table.name]
@@ -106,6 +119,7 @@ class Request:
             "max_types": self.options.max_types,
             **phrases,
             **({"metadata": self.metadata.fingerprint} if self.metadata else {}),
+            **({"walks": asdict(self.walks)} if self.walks else {}),
         }
         as_json: dict[str, Any] = json.loads(json.dumps(settings))
         return as_json
@@ -119,6 +133,7 @@ def make_request(
     options: BuildOptions | None = None,
     phrases: PhraseOptions | None = None,
     metadata: Any = None,
+    walks: WalkOptions | None = None,
 ) -> Request:
     """Resolve a named corpus, unless a file of that name exists, and fill in default settings.
 
@@ -134,7 +149,12 @@ def make_request(
             raise SourceError(f"{names[0]}: a named corpus is built alone; pass no other source")
         sources = named_files(names[0])
         read = _with_required(read, names[0], NAMED_CORPORA[names[0]])
-    text = text or TextSettings()
+    text, options = text or TextSettings(), options or BuildOptions()
+    walks = walks if walks and walks.walks else None
+    if walks:
+        _refuse_text(sources, read, text, options, phrases or PhraseOptions(), metadata)
+        text = _NODE_NAMES
+        options = dataclasses.replace(options, held_out=options.held_out or 0.0)
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work
     if text.segmenter == "tokens":
@@ -150,10 +170,27 @@ def make_request(
         sources=tuple(sources),
         read=read,
         text=text,
-        options=options or BuildOptions(),
+        options=options,
         phrases=rules,
         metadata=read_table(read.metadata if metadata is None else metadata),
+        walks=walks,
     )
+
+
+def _refuse_text(
+    sources: Sequence[Any], read: ReadOptions, text: TextSettings, options: BuildOptions,
+    phrases: PhraseOptions, metadata: Any,
+) -> None:  # fmt: skip
+    """Raise for a source of walks that is text, and for options of text."""
+    if of_text := next((each for each in sources if isinstance(each, SourceFile)), None):
+        raise SourceError(f"{of_text}: is text; pass the path of a graph, or drop `walks`")
+    reason = "does nothing for the walks over a graph"
+    refuse_unused(options, ("max_types", "keep_text"), reason)
+    for config, used in ((read, ("encoding", "errors")), (text, ()), (phrases, ())):
+        names = [field.name for field in dataclasses.fields(config) if field.name not in used]
+        refuse_unused(config, names, reason)
+    if metadata is not None:
+        raise SettingError(f"`metadata`: {reason}; leave it out")
 
 
 def _refuse_artifacts(sources: Sequence[str | os.PathLike[str] | SourceFile]) -> None:

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import array_path, open_array, write_array
+from firth.corpora.artifacts.arrays import array_path, offsets_of, open_array, write_array
 
 FOLDER = "graph"  # of a corpus
 _WEIGHTS = "weights"
@@ -24,6 +24,19 @@ class NodeGraph:
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.offsets) - 1
+
+    def renumbered(self, new_ids: np.ndarray) -> "NodeGraph":
+        """Return the graph with other numbers for its nodes; those without edges may have -1."""
+        # new_ids: int (n_nodes,)
+        n_nodes = int(new_ids.max()) + 1
+        sources = np.repeat(new_ids.astype(np.int64), np.diff(self.offsets))
+        keys = sources * n_nodes + new_ids[self.neighbors]
+        order = np.argsort(keys)
+        return NodeGraph(
+            offsets_of(np.bincount(sources, minlength=n_nodes)),
+            (keys[order] % n_nodes).astype(np.int32),
+            None if self.weights is None else self.weights[order],
+        )
 
     def save(self, corpus: Path) -> None:
         """Write the arrays into the folder of a corpus."""

@@ -19,7 +19,7 @@ from firth.corpora.graphs.graph import NodeGraph
 from firth.corpora.store.manifest import FORMAT as FORMAT  # version of the on-disk format
 from firth.corpora.store.manifest import MANIFEST as MANIFEST
 from firth.corpora.store.manifest import read_manifest
-from firth.corpora.store.ranges import check_shard, check_vocabulary
+from firth.corpora.store.ranges import check_graph, check_shard, check_vocabulary
 from firth.corpora.store.sampling import nested_sample
 from firth.corpora.store.shards import FORMS, UNITS, Shard
 from firth.corpora.store.view import Boundary, Documents, StoredText, choose_words
@@ -51,6 +51,9 @@ _TALLY_NOTES = {
     "lines_outside_documents": "lines outside <doc> tags were skipped",
     "inclusions": "XInclude references in TEI were not followed",
     "markup_lines": "lines had leftover markup removed",
+    "isolated_nodes": "nodes without an edge get no vector",
+    "self_loops": "edges from a node to itself were left out",
+    "repeated_edges": "edges were given more than once",
 }
 
 # Notes on files, by an entry of their records in the manifest.
@@ -241,7 +244,9 @@ class Corpus:
     @cached_property
     def graph(self) -> NodeGraph | None:
         """The graph that was walked, nodes in the order of the vocabulary; None of text."""
-        return NodeGraph.open(self.path)
+        if (graph := NodeGraph.open(self.path)) is not None:
+            check_graph(graph, self.path, len(self.vocabulary))
+        return graph
 
     @cached_property
     def shards(self) -> list[Shard]:

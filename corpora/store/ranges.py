@@ -7,6 +7,7 @@ import numpy as np
 
 from firth.corpora.artifacts.arrays import array_path
 from firth.corpora.common.errors import ArtifactError
+from firth.corpora.graphs.graph import FOLDER, NodeGraph
 from firth.corpora.store.kept_text import BLOCKS, FIRST_SENTENCES, OFFSETS
 from firth.corpora.store.shards import FORMS, HEADS, UNITS, Shard
 from firth.corpora.store.vocabulary import Vocabulary
@@ -45,6 +46,17 @@ def check_shard(shard: Shard, n_types: int, n_forms: int | None, n_sources: int)
         targets = array(HEADS) + np.arange(n_tokens, dtype=np.int32)
         _check(folder, HEADS, targets, np.int32, n_tokens, within=n_tokens)
     _check_strings(shard, n_documents)
+
+
+def check_graph(graph: NodeGraph, corpus: Path, n_types: int) -> None:
+    """Raise unless a graph has a node for each type, and its edges lead to nodes."""
+    folder, n_edges = corpus / FOLDER, len(graph.neighbors)
+    _check_offsets(folder, "offsets", graph.offsets, n_types, n_edges)
+    _check(folder, "neighbors", graph.neighbors, np.int32, n_edges, within=n_types)
+    if graph.weights is not None:
+        _check(folder, "weights", graph.weights, np.float32, n_edges)
+        if not (np.isfinite(graph.weights) & (graph.weights > 0)).all():
+            _refuse(folder, "weights", "not all are finite and above 0")
 
 
 def _check_strings(shard: Shard, n_documents: int) -> None:

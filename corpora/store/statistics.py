@@ -20,6 +20,7 @@ _PARTS = {  # of the bytes on disk, by the start of a file's name
     "heads": "syntactic heads",
     "vocabulary": "vocabulary",
     "occurrences": "index of occurrences",
+    "graph": "graph",
 }
 
 

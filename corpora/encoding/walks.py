@@ -1,0 +1,86 @@
+"""Random walks over the graph of a file, as the encoded blocks of a corpus."""
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+
+import numpy as np
+
+from firth.corpora.artifacts.arrays import offsets_of
+from firth.corpora.common.hashing import STRIDE, mix
+from firth.corpora.common.threads import map_ahead
+from firth.corpora.encoding.encode import HELD_OUT_KEY, EncodedBlock
+from firth.corpora.encoding.encode_kernels import count_tokens
+from firth.corpora.encoding.table_pool import Encoded, TableStore
+from firth.corpora.graphs.walk_options import WalkOptions
+from firth.corpora.graphs.walker import Walker
+from firth.corpora.reading.graphs.files import read_graph
+from firth.corpora.reading.sources import SourceFile, Stream
+from firth.corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
+
+LINKS = "links.tsv"  # in a corpus: pairs of nodes with and without a held-out edge
+_TABLE = 0  # the one table of types, whose ids are the numbers of nodes
+
+
+class WalkedGraph:
+    """The graph of a file without the links to hold out, and its walks.
+
+    Of the walks ``n_blocks`` are made, by default all.
+    """
+
+    def __init__(
+        self, file: SourceFile, options: WalkOptions, read: ReadOptions, n_blocks: int | None = None
+    ) -> None:
+        graph = read_graph(file, directed=options.directed, weighted=options.weighted, options=read)
+        self.file = file
+        self.names, self.tally = graph.names, dict(graph.tally)
+        self.walker = Walker(graph.graph, options)
+        self.n_blocks = math.ceil(self.walker.n_walks / self.walker.walks_at_once)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all walks that are to be made, if none ends early."""
+        n_walks = min(self.walker.n_walks, self.n_blocks * self.walker.walks_at_once)
+        return n_walks * self.walker.options.length
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file."""
+        stream = Stream(self.file, ReadOptions(), BLOCK_BYTES)
+        stream.drain()
+        return stream.digest()
+
+    def encoded(self, store: TableStore, threads: Executor, n_threads: int) -> Iterator[Encoded]:
+        """Make the walks on threads and yield them in order; the nodes are in the store after."""
+        counts = np.zeros(len(self.names), np.int64)
+        starts = itertools.islice(self.walker.starts(), self.n_blocks)
+        blocks = map_ahead(threads, lambda block: self._block(*block), starts, 2 * n_threads)
+        for number, encoded in enumerate(blocks, 1):
+            count_tokens(encoded.block.token_ids, counts)
+            if number == self.n_blocks:
+                encoded.block.tally.update(self._tally(counts))
+            yield encoded
+        names = [name.encode() for name in self.names]
+        text = np.frombuffer(b"".join(names), dtype=np.uint8)
+        store.add(_TABLE, text, offsets_of(map(len, names)), counts)
+
+    def save(self, corpus: Path, ids_of_table: Mapping[Hashable, np.ndarray]) -> None:
+        """Write the graph into a corpus, given the ids of its types, and the held-out links."""
+        self.walker.graph.renumbered(ids_of_table[_TABLE]).save(corpus)
+
+    def _block(self, first: int, starts: np.ndarray) -> Encoded:
+        """Make the walks of a block, each of which is a document of one sentence."""
+        ids, ends = self.walker.block(first, starts)
+        numbers = np.arange(first + 1, first + len(starts) + 1)
+        keys = mix(np.uint64(HELD_OUT_KEY) + numbers.astype(np.uint64) * STRIDE)
+        block = EncodedBlock(ids, ends[:-1], ends[:-1], ends[:-1], keys, {}, None)
+        text = TextBlock(b"", ends, numbers, self.file.name, {}, pretokenized=None)
+        return Encoded(block, text, _TABLE, len(starts) * self.walker.options.length)
+
+    def _tally(self, counts: np.ndarray) -> dict[str, int]:
+        """Return what the manifest counts: sizes of the text, and what the graph lacks."""
+        sizes = {"bytes": [len(name.encode()) for name in self.names]}
+        sizes["characters"] = [*map(len, self.names)]
+        sums = {what: int(counts @ np.array(lengths)) for what, lengths in sizes.items()}
+        return {**sums, "unspaced_characters": 0, "dropped_bytes": 0, **self.tally}

@@ -1,0 +1,159 @@
+"""Corpora of random walks over a graph."""
+
+import itertools
+import shutil
+
+import numpy as np
+import pytest
+
+from firth.corpora.artifacts.arrays import save_array
+from firth.corpora.common.errors import ArtifactError
+from firth.corpora.encoding.build import build_corpus
+from firth.corpora.encoding.request import BuildOptions
+from firth.corpora.graphs.walk_options import WalkOptions
+from firth.corpora.graphs.walker import Walker
+from firth.corpora.reading.graphs.files import read_graph
+from firth.corpora.reading.sources import source_files
+from firth.corpora.store.corpus import Corpus
+from tests.calls import output, refusal
+from tests.corpora.small_corpora import arrays, words_of
+
+# A square with a diagonal, a pendant node, and a pair apart; a loop and a repeat
+EDGES = "B é\né C\nC D\nD B\nB C\nC tail.\nx !\nB B\nx !\n"
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """A small graph whose names have capitals, punctuation and accents."""
+    path = tmp_path / "g.edg"
+    path.write_text(EDGES, encoding="utf-8")
+    return path
+
+
+def walks(folder, path, name="out", threads=1, **options):
+    """Build a corpus of walks."""
+    options = WalkOptions(**{"walks": "5x6", **options})
+    return build_corpus(path, folder / name, walks=options, options=BuildOptions(threads=threads))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_sentences_are_the_walks_of_the_graph(tmp_path, graph, directed):
+    corpus = walks(tmp_path, graph, q=0.5, directed=directed)
+    found = read_graph(source_files([graph])[0], directed=directed, weighted=False)
+    options = WalkOptions(walks="5x6", q=0.5, directed=directed)
+    walker = Walker(found.graph, options)
+    expected = []
+    for block in walker.starts():
+        ids, ends = walker.block(*block)
+        names = [found.names[node] for node in ids]
+        expected += [names[a:b] for a, b in itertools.pairwise(ends)]
+
+    assert words_of(corpus, "sentences") == expected
+    assert words_of(corpus, "documents") == words_of(corpus, "paragraphs") == expected
+    assert sorted(corpus.vocabulary) == ["!", "B", "C", "D", "tail.", "x", "é"]
+    assert corpus.n_documents == 7 * 5
+    assert corpus.training_tokens == corpus.n_tokens == sum(map(len, expected))
+    assert corpus.text.words("tail. É") == ["tail.", "É"]
+
+
+def test_bytes_depend_on_no_thread_and_the_seed(tmp_path, graph):
+    first = walks(tmp_path, graph)
+
+    assert arrays(walks(tmp_path, graph, "two", threads=2)) == arrays(first)
+    other = walks(tmp_path, graph, "other", seed=2)
+    assert arrays(other) != arrays(first)
+    assert other.fingerprint != first.fingerprint
+    first.verify()
+
+
+def test_the_graph_is_kept_in_the_order_of_the_vocabulary(tmp_path):
+    (tmp_path / "w.edg").write_text("a b 1.5\nb c 2\nc d 3\n")
+    corpus = walks(tmp_path, tmp_path / "w.edg", weighted=True)
+    kept, words = corpus.graph, corpus.vocabulary.words()
+    edges = {}
+    for node, word in enumerate(words):
+        row = slice(kept.offsets[node], kept.offsets[node + 1])
+        assert (np.diff(kept.neighbors[row]) > 0).all()
+        for neighbor, weight in zip(kept.neighbors[row], kept.weights[row], strict=True):
+            edges[word + words[neighbor]] = float(weight)
+
+    assert words != sorted(words)  # by counts
+    assert edges == {"ab": 1.5, "ba": 1.5, "bc": 2, "cb": 2, "cd": 3, "dc": 3}
+    assert corpus.manifest["arrays"]["graph/neighbors.npy"] == {"dtype": "int32", "length": 6}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "problem"),
+    [
+        ("offsets", [0, 2, 9, 5, 6], "offsets do not ascend"),
+        ("offsets", [0, 2, 4, 5, 7], "offsets do not ascend from 0 to 6"),
+        ("offsets", [0, 6], "expected int64 of shape (5,)"),
+        ("neighbors", [1, 2, 0, 3, 0, 4], "values from 0 to 4, expected 0 to 3"),
+        ("neighbors", [1, 2, 0, 3, 0, -1], "values from -1 to 3"),
+        ("weights", [1, 2, 3], "float32 of shape (3,), expected float32 of shape (6,)"),
+        ("weights", [1, 2, 3, 4, 5, np.nan], "not all are finite and above 0"),
+    ],
+    ids=str,
+)
+def test_a_damaged_graph_is_refused(tmp_path, name, values, problem):
+    (tmp_path / "w.edg").write_text("a b 1.5\nb c 2\nc d 3\n")
+    corpus = walks(tmp_path, tmp_path / "w.edg", weighted=True)
+    path = corpus.path / "graph" / f"{name}.npy"
+    save_array(path, np.array(values, np.load(path).dtype))
+
+    with pytest.raises(ArtifactError, match="build the corpus again") as refused:
+        Corpus.open(corpus.path).graph  # noqa: B018
+    assert problem in str(refused.value)
+
+
+def test_the_command_says_what_was_left_out_and_when_it_is_up_to_date(tmp_path, graph):
+    line = ["build-corpus", graph, "--walks", "5x6", "--p", 2, "--threads", 1]
+    line += ["--out", tmp_path / "out"]
+    built = output(*line)
+
+    assert "35 documents, 35 sentences, 210 tokens, 7 types; held out: 0 documents" in built
+    assert Corpus.open(tmp_path / "out").advice() == [
+        "1 edges from a node to itself were left out",
+        "1 edges were given more than once",
+    ]
+    assert output(*line) == f"{tmp_path / 'out'}: up to date\n"
+    assert "already exists" in refusal(*line, "--seed", 2)
+    shutil.rmtree(tmp_path / "out")
+    output(*line, "--held-out", 0.2)
+    held_out = Corpus.open(tmp_path / "out").manifest["held_out_tokens"]
+    assert 0 < held_out <= 42
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--walks 10", "`walks` must be numbers of walks and of their nodes"),
+        ("--walks 5x6 --p 0", "--p must be above 0, got 0.0"),
+        ("--walks 5x6 --q nan", "--q must be above 0, got nan"),
+        ("--directed", "--directed: there is no graph without --walks; leave it out"),
+        ("--walks 5x6 --segmenter jieba", "--segmenter jieba: does nothing for the walks"),
+        ("--walks 5x6 --documents line", "--documents line: does nothing for the walks"),
+        ("--walks 5x6 --phrases npmi", "--phrases npmi: does nothing for the walks"),
+        ("--walks 5x6 --keep date", "does nothing for the walks"),
+        ("--walks 5x6 --max-types 9", "--max-types 9: does nothing for the walks"),
+        ("--walks 5x6 --keep-text", "--keep-text: does nothing for the walks"),
+        ("--walks 5x6 --cluster local:2", "--cluster does nothing for the walks"),
+        ("{graph} --walks 5x6", "--walks reads the file of one graph, not 2 files"),
+    ],
+)
+def test_refuses(tmp_path, graph, options, message):
+    line = options.format(graph=graph).split()
+    error = refusal("build-corpus", graph, *line, "--out", tmp_path / "out")
+
+    assert message.replace("`walks`", "--walks") in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_refuses_text(tmp_path):
+    with pytest.raises(Exception, match="is text; pass the path of a graph, or drop `walks`"):
+        walks(tmp_path, ["a b", "b c"])
+    (tmp_path / "story.txt").write_text("Call me Ishmael. Some years ago, never mind.\n")
+    error = refusal(
+        "build-corpus", tmp_path / "story.txt", "--walks", "5x6", "--out", tmp_path / "out"
+    )
+    assert error.startswith(f"{tmp_path / 'story.txt'}:1: ")
