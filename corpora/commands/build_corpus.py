@@ -62,6 +62,7 @@ def command(
         firth build-corpus posts.jsonl --field body --keep date,author --out out/posts
         firth build-corpus news/ --phrases npmi --phrase-passes 2 --out out/news
         firth build-corpus sessions.txt --tokens --out out/sessions
+        firth build-corpus drugs.csv --field smiles --pattern smiles --out out/drugs
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
         firth build-corpus friends.edg --walks 10x80 --q 0.5 --out out/friends
     """

@@ -13,6 +13,7 @@ from firth.corpora.encoding.encode_kernels import hash_documents
 from firth.corpora.encoding.keep_text import CompressedText, compress_sentences
 from firth.corpora.reading.text_blocks import RawBlock, TextBlock
 from firth.corpora.text.characters import SENTENCE_SEPARATOR, TOKEN_SEPARATOR
+from firth.corpora.text.patterns import count_unmatched, tokens_by
 from firth.corpora.text.segment import (
     TextSettings,
     characters_of,
@@ -53,6 +54,7 @@ class PreparedBlock:
     original_sentences: np.ndarray
     heads: np.ndarray | None = None  # as of TextBlock
     n_joined: int = 0  # words that were divided at the ends of lines
+    n_unmatched: int = 0  # characters that no token of a pattern matches
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     """
     keys = document_keys(block)
     if settings.segmenter == "tokens" and not block.pretokenized:
-        return _sequences(block, keys)
+        return _sequences(block, keys, settings.pattern)
     n_joined = 0
     if not block.pretokenized and _MAY_BE_DIVIDED.search(block.text):
         joined = _map_documents(block, join_divided)
@@ -116,12 +118,25 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     )  # fmt: skip
 
 
-def _sequences(block: TextBlock, keys: np.ndarray) -> PreparedBlock:
-    """Prepare documents of tokens, each of which is one sentence."""
-    text, sentences = np.frombuffer(block.text, dtype=np.uint8), np.unique(block.documents)
+def _sequences(block: TextBlock, keys: np.ndarray, pattern: str | None) -> PreparedBlock:
+    """Prepare documents of tokens, each of which is one sentence, which a pattern divides."""
+    original, original_documents = np.frombuffer(block.text, dtype=np.uint8), block.documents
+    n_unmatched = 0
+
+    def separate(text: str) -> str:
+        nonlocal n_unmatched
+        tokens = tokens_by(pattern or "")(text)
+        n_unmatched += count_unmatched(text, tokens)
+        return TOKEN_SEPARATOR.join([token for token, _, _ in tokens]) + "\n"
+
+    if pattern is not None:
+        block = _map_documents(block, separate)
+    text = np.frombuffer(block.text, dtype=np.uint8)
     return PreparedBlock(
-        text, sentences, sentences, block.documents, "tokens", keys, text, sentences
-    )
+        text, block.documents, block.documents, block.documents,
+        "tokens" if pattern is None else "separated", keys, original, original_documents,
+        n_unmatched=n_unmatched,
+    )  # fmt: skip
 
 
 def encode(
@@ -149,6 +164,7 @@ def encode(
             "dropped_bytes": segmented.n_dropped,
             **segmented.dropped,
             **({"divided_words": prepared.n_joined} if prepared.n_joined else {}),
+            **({"unmatched_characters": prepared.n_unmatched} if prepared.n_unmatched else {}),
         },
         texts=_texts(prepared, offsets) if keep_text else None,
         heads=heads,
@@ -167,7 +183,9 @@ def _texts(prepared: PreparedBlock, token_offsets: np.ndarray) -> CompressedText
     """Compress the original text of the non-empty sentences."""
     filled = np.flatnonzero(np.diff(token_offsets))
     starts, stops = (prepared.original_sentences[filled + end] for end in (0, 1))
-    separator = TOKEN_SEPARATOR if prepared.segmenter in ("pretokenized", "separated") else "\n"
+    is_separated = prepared.segmenter in ("pretokenized", "separated")
+    # a record of tokens may have line ends; other sentences have none
+    separator = TOKEN_SEPARATOR if is_separated and prepared.original is prepared.text else "\n"
     return compress_sentences(prepared.original, starts, stops, separator)
 
 

@@ -256,6 +256,11 @@ class _Builder:
                 f"{source}: already tokenized, so `segmenter={self.text.segmenter}` does not "
                 "apply; drop it"
             )
+        if pretokenized and self.text.pattern is not None:
+            raise SourceError(
+                f"{source}: already tokenized, so `pattern={self.text.pattern}` does not apply; "
+                "drop it"
+            )
         if pretokenized and self.text.lemmatize:
             raise SourceError(
                 f"{source}: already tokenized, so `lemmatize={self.text.lemmatize}` does not "

@@ -11,7 +11,7 @@ import numpy as np
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
 from firth.corpora.encoding.request import BuildOptions, Request
-from firth.corpora.reading.text_blocks import RawBlock, TextBlock
+from firth.corpora.reading.text_blocks import HEAVY_BYTES, RawBlock, TextBlock
 from firth.corpora.text.type_table import MAX_TABLE_TOKENS, TypeTable
 
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
@@ -94,10 +94,10 @@ def encode_blocks(
     pool, waiting = TablePool(request, store), deque[tuple[int, Future[Encoded]]]()
     most = most_at_once(request.options, block_bytes)
     for raw in raws:
-        parsed = None
-        if raw.heavy or request.text.segmenter == "jieba":
+        parsed, size = None, len(raw.data) if isinstance(raw.data, bytes) else block_bytes
+        slow = request.text.pattern is not None and size >= HEAVY_BYTES
+        if raw.heavy or request.text.segmenter == "jieba" or slow:
             parsed = parsers.submit(parse, raw, request.text.before_lemmas)
-        size = len(raw.data) if isinstance(raw.data, bytes) else block_bytes
         waiting.append((size, threads.submit(pool.encode, raw, parsed)))
         # a third, since the next piece may be as long as fits
         while len(waiting) > 2 * request.options.n_threads or (

@@ -40,6 +40,7 @@ _TALLY_NOTES = {
     "replacement_characters": "replacement characters (U+FFFD) were dropped",
     "private_characters": "private-use characters were dropped",
     "missing_lemmas": "words without a lemma were kept as their form",
+    "unmatched_characters": "characters match no token of the pattern",
     "no_trees": "sentences were read without their heads, which form no tree",
     "entities": "entities such as &amp; were kept as text; `unescape=True` replaces them",
     "unescaped": "entities such as &amp; were replaced by characters",

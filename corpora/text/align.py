@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from firth.corpora.text.patterns import tokens_by
 from firth.corpora.text.segment import TextSettings, characters_of, jieba_cutter
 from firth.corpora.text.type_table import Piece, segment_short
 
@@ -32,6 +33,8 @@ def align(text: str, tokens: Sequence[str], settings: TextSettings) -> list[tupl
 
 def _pieces(text: str, settings: TextSettings) -> list[Piece]:
     """Return the words of a text with their places."""
+    if settings.pattern is not None:
+        return tokens_by(settings.pattern)(text)
     if settings.segmenter != "jieba":
         return segment_short(text, characters_of(settings))
     table, start = characters_of(settings, "pretokenized"), 0

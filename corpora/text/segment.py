@@ -19,6 +19,7 @@ from firth.corpora.common.options import (
     setting,
 )
 from firth.corpora.text.characters import CharacterTable, character_table
+from firth.corpora.text.patterns import tokens_by
 
 # Characters per token above which text is not divided: Chinese and Japanese words have about
 # two characters, Thai ones about four.
@@ -66,6 +67,13 @@ class TextSettings:
         "are kept as they are, and each line or record is one sentence.",
         choices=SEGMENTERS,
     )
+    pattern: str | None = setting(
+        None,
+        "Divide each line or record into tokens as this regular expression matches; or smiles for "
+        "molecules, or kmer:K[:STEP] for words of K characters, one at every STEP (default: 1). "
+        "Implies `segmenter=tokens`.",
+        metavar="REGEX",
+    )
     lemmatize: str | None = setting(
         None,
         "Replace words by their lemmas, in a language such as de or ru (extra: lemmas). Queries "
@@ -82,6 +90,11 @@ class TextSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.pattern is not None:
+            if self.segmenter not in ("words", "tokens"):
+                raise SettingError(f"`pattern` and `segmenter={self.segmenter}`: drop one of them")
+            object.__setattr__(self, "segmenter", "tokens")
+            tokens_by(self.pattern)  # raises
         if self.segmenter == "tokens":
             changes = ("strip_accents", "fold_digits", "lemmatize", "language")
             refuse_unused(self, changes, "`segmenter=tokens` keeps tokens as they are")
@@ -203,6 +216,8 @@ class TextSettings:
         """Normalize and divide a text."""
         if self.lemmatize is not None:
             return [self.lemma(form) for form in self.before_lemmas.words(text)]
+        if self.pattern is not None:
+            return [token for token, _, _ in tokens_by(self.pattern)(text)]
         if self.segmenter != "tokens":
             text = join_divided(text)
         if self.strip_accents:
@@ -224,15 +239,16 @@ class TextSettings:
         Returns
         -------
         dict
-            One entry per setting; ``lemmatize``, ``language`` and ``joined_phrases`` only if set.
+            One entry per setting; ``pattern``, ``lemmatize``, ``language`` and
+            ``joined_phrases`` only if set.
 
         Examples
         --------
         >>> TextSettings().to_json()["segmenter"]
         'words'
         """
-        # as written by versions without lemmas, languages and phrases
-        optional = ("lemmatize", "language", "joined_phrases")
+        # as written by versions without patterns, lemmas, languages and phrases
+        optional = ("pattern", "lemmatize", "language", "joined_phrases")
         return {
             name: value for name, value in asdict(self).items() if value or name not in optional
         }

@@ -11,6 +11,7 @@ from firth.corpora.commands.build_corpus import command
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
+from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.concordance import concordance
 from firth.corpora.text.segment import TextSettings
@@ -105,3 +106,39 @@ def test_the_flag_and_another_segmenter_contradict_each_other(tmp_path):
     result = CliRunner().invoke(command, options)
 
     assert str(result.exception) == "`tokens` and `segmenter=jieba`: drop one of them"
+
+
+SMILES = ["C[C@@H](N)C(=O)O", "Clc1ccc(Br)cc1.[Na+]", "C%12/C=C\\C%12"]
+
+
+def test_a_pattern_divides_records_and_queries_alike(tmp_path):
+    lines = [*SMILES, "", "C1 ?CC1?"]
+    (tmp_path / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+    options = BuildOptions(keep_text=True, held_out=0)
+
+    corpus = build_corpus(tmp_path / "a.txt", words=TextSettings(pattern="smiles"), options=options)
+
+    cut = [corpus.text.words(line) for line in lines]
+    assert words_of(corpus, "sentences") == [tokens for tokens in cut if tokens]
+    assert ["".join(tokens) for tokens in cut] == [*SMILES, "", "C1CC1"]
+    assert corpus.text.words("[C@@H]") == ["[C@@H]"]
+    assert corpus.advice() == ["2 characters match no token of the pattern"]
+    assert concordance(corpus, "[C@@H]").lines[0].right == "(N)C(=O)"
+    found = concordance(corpus, "C1").lines
+    assert [(line.found, line.right) for line in found] == [("C1", " ?CC1?")]
+
+
+def test_k_mers_overlap_and_span_line_ends(tmp_path):
+    records = ["ACGT\nACG", "AC", None]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in records))
+
+    corpus = build_corpus(tmp_path / "a.jsonl", words=TextSettings(pattern="kmer:3:2"))
+
+    assert words_of(corpus, "sentences") == [["ACG", "GTA", "ACG"]]
+    assert corpus.n_documents == 3
+    assert "2 characters match no token of the pattern" in corpus.advice()
+
+
+def test_a_pattern_does_not_apply_to_lists_of_tokens():
+    with pytest.raises(FirthError, match="already tokenized, so `pattern=kmer:3` does not apply"):
+        build_corpus([["ACGT"]], words=TextSettings(pattern="kmer:3"))
