@@ -91,7 +91,9 @@ def _settings(vectors: WordVectors) -> tuple[Run, SvdConfig]:
     run = Run.open(vectors.path)
     config = run.settings(SvdConfig)
     plain = SvdConfig(dim=config.dim)
-    for name in ("weighting", "context_side", "add_contexts", "side_means", "best", "pieces"):
+    for name in (
+        "weighting", "context_side", "add_contexts", "side_means", "best", "pieces", "exact_walks",
+    ):  # fmt: skip
         if (value := getattr(config, name)) != getattr(plain, name):
             raise SettingError(
                 f"{vectors.name}: `{name}={value}` has no intervals; train a run without it"

@@ -10,6 +10,7 @@ import numpy as np
 
 from firth.corpora.common.console import human
 from firth.corpora.common.device import choose_device
+from firth.corpora.common.errors import SettingError
 from firth.corpora.common.estimate import Estimate, extrapolated
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.common.peak_memory import anonymous_bytes
@@ -57,6 +58,10 @@ def estimate_svd(
 
     Raises what the training would raise before it counts.
     """
+    if config.exact_walks:
+        raise SettingError(
+            "`exact_walks=True` has no `dry_run=True`; what exceeds `memory` is refused in seconds"
+        )
     config = with_width(config, corpus)
     choose_device(config.device)
     started = time.perf_counter()

@@ -50,7 +50,7 @@ from firth.embed.svd.cooccurrence import (
 )
 from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.window_weights import WEIGHTINGS
+from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
 from firth.embed.vectors.ngram_means import with_ngram_means
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
 from firth.embed.vectors.training import (
@@ -62,13 +62,16 @@ from firth.embed.vectors.training import (
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
+    from firth.corpora.graphs.graph import NodeGraph
     from firth.corpora.reading.in_memory import TextSource
     from firth.corpora.store.corpus import Corpus, View
     from firth.corpora.tokenizer.pieces import Pieces
 
 METHOD = "svd"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
+_ENTRY_BYTES = 8  # of a matrix
 _SIDE_MEANS = 100  # dimensions of each side with `best`
+_COUNTED = ("weighting", "context_side", "side_means", "best", "pieces", "boundary")
 _UNORDERED = "there is no order with `window=all`"
 _NEGLIGIBLE = 1e-6  # share of the largest singular value below which a value is rounding error
 
@@ -154,6 +157,11 @@ class SvdConfig:
         at_least=100,
         at_most=1_000_000,
     )
+    exact_walks: bool = rare_setting(
+        False,
+        "For a corpus of walks on an undirected graph: factor what is expected of an endless walk "
+        "on it, with p = q = 1, instead of counting the walks (Qiu et al. 2018).",
+    )
     min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
     max_vocabulary: int = setting(
         50_000,
@@ -195,6 +203,10 @@ class SvdConfig:
                 refuse_unused(self, ("window_weighting",), _UNORDERED)
             refuse_unused(self, ("context_side", "side_means", "best"), _UNORDERED)
             object.__setattr__(self, "window_weighting", "flat")
+        if self.exact_walks:
+            refuse_unused(self, _COUNTED, "not with `exact_walks=True`")
+            if self.window == ALL:
+                raise SettingError("`window=all`: not with `exact_walks=True`; pass a number")
         if self.best and self.pieces is not None:
             raise SettingError("`best`: appends n-grams of whole words; drop `pieces`")
 
@@ -282,7 +294,7 @@ def make_svd_run(
         if config.pieces is None:
             vectors, n_alone = text_vectors(
                 view, config, n_words, name=str(corpus.path), directory=run.path,
-                metrics=run.path / METRICS, tasks=tasks,
+                metrics=run.path / METRICS, tasks=tasks, graph=_graph(corpus, config),
             )  # fmt: skip
         else:
             vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], run.path)
@@ -354,14 +366,22 @@ def text_vectors(
     directory: Path | None = None,
     metrics: Path | None = None,
     tasks: TaskFolder | None = None,
+    graph: "NodeGraph | None" = None,
 ) -> tuple[np.ndarray, int]:
     """Count, weight and factor the first ``n_words`` words of a text.
 
     Returns float32 (V, dim) and how many words never occur with another. Counts that exceed the
     memory go to files in ``directory``; seconds and sizes to ``metrics``. With ``tasks``, which
-    need the view of a corpus, they are counted on a cluster.
+    need the view of a corpus, they are counted on a cluster. With a ``graph``, nothing is counted.
     """
     log = _Metrics(metrics)
+    if graph is not None:
+        with log.step("walk") as about:
+            matrix = _walked(graph, cast("View", view), n_words, config, directory)
+            about["nonzeros"] = int(matrix.nnz)
+        n_alone = int((np.diff(matrix.indptr) == 0).sum())
+        limit = scratch_limit(_ENTRY_BYTES * matrix.nnz, n_words, config)
+        return _factor(matrix, config, Scratch(limit, directory), log), n_alone
     with log.step("count") as about:
         counts = count_words(view, n_words, config, name=name, directory=directory, tasks=tasks)
         nonzeros = int(counts.starts[-1])
@@ -406,6 +426,8 @@ def weighted_matrix(
     """
     config = with_width(config, corpus)
     view, n_words = _view(corpus, config)
+    if graph := _graph(corpus, config):
+        return view.words[:n_words], _walked(graph, view, n_words, config, directory)
     counts = count_words(view, n_words, config, name=str(corpus.path), directory=directory)
     return view.words[:n_words], weigh(view, counts, config)
 
@@ -510,14 +532,18 @@ def _count(
 
 def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
     """Return the matrix to factor; overwrites the counts."""
-    matrix = ppmi.weigh(
+    return _checked(config, ppmi.weigh(
         counts,
         weighting=config.weighting,
         keep=ppmi.keep_probabilities(view.counts, config.subsample)[: len(counts.starts) - 1],
         context_smoothing=config.context_smoothing,
         shift=config.shift,
         threads=config.threads,
-    )
+    ))  # fmt: skip
+
+
+def _checked(config: SvdConfig, matrix: Any) -> Any:
+    """Return a matrix to factor; raise if it is empty."""
     if not matrix.nnz and config.shift > 1:
         raise SettingError(
             f"`shift={config.shift:g}` leaves no positive PMI; pass a smaller `shift`"
@@ -527,6 +553,32 @@ def weigh(view: CountableView, counts: Cooccurrences, config: SvdConfig) -> Any:
             "no PMI is positive: no words occur together more often than by chance; pass more text"
         )
     return matrix
+
+
+def _graph(corpus: "Corpus", config: SvdConfig) -> "NodeGraph | None":
+    """Return the graph of a corpus if it is to be factored; raise if it has none."""
+    if not config.exact_walks:
+        return None
+    if (graph := corpus.graph) is None:
+        raise SettingError(f"{corpus.path}: `exact_walks=True` needs a corpus of walks on a graph")
+    return graph
+
+
+def _walked(
+    graph: "NodeGraph", view: "View", n_words: int, config: SvdConfig, directory: Path | None
+) -> Any:
+    """Return the matrix to factor of a graph."""
+    from firth.embed.svd.exact_walks import walk_matrix
+
+    rows = view.rows_of_types()
+    nodes = np.argsort(np.where(rows < 0, len(rows), rows), kind="stable")[:n_words]
+    with progress("walking", "nodes") as show:
+        return _checked(config, walk_matrix(
+            graph, nodes, window_weights(config.window, config.window_weighting)[0],
+            subsample=config.subsample, context_smoothing=config.context_smoothing,
+            shift=config.shift, threads=config.threads,
+            memory=scratch_limit(0, n_words, config), directory=directory, progress=show,
+        ))  # fmt: skip
 
 
 def _require_memory(n_words: int, config: SvdConfig) -> None:
@@ -569,6 +621,8 @@ def _check_fits_cluster(corpus: "Corpus", config: SvdConfig) -> None:
         raise SettingError(
             f"`pieces={config.pieces}`: pieces are counted on one machine; drop `cluster`"
         )
+    if config.exact_walks:
+        raise SettingError("`exact_walks=True`: one machine computes them; drop `cluster`")
     if corpus.sampled is not None:
         raise SettingError(f"{corpus.path}: a sample; a cluster trains on whole corpora")
 

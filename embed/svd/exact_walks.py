@@ -1,0 +1,127 @@
+"""The PPMI matrix of an endless random walk on a graph, without walks.
+
+Qiu, Dong, Ma, Li, Wang and Tang 2018, "Network embedding as matrix factorization: unifying
+DeepWalk, LINE, PTE, and node2vec" (WSDM; arXiv:1710.02971). With A the adjacency matrix, D the
+degrees and P = D^-1 A, a pair of nodes at distance r of the walk is expected D P^r times. Each row
+of the sum over r is dense, but sums of rows and columns are known before, so that only positive
+PMI is kept.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from firth.corpora.common.console import human
+from firth.corpora.common.errors import SettingError
+from firth.corpora.common.reporting import Progress
+from firth.corpora.graphs.graph import NodeGraph
+from firth.embed.svd.product_kernels import WIDTH
+from firth.embed.svd.row_writer import RowWriter
+from firth.embed.svd.sparse_products import CpuOperations, cpu_operations
+
+_ENTRY = 8  # bytes
+_SAMPLE = 8 * WIDTH  # rows from which the number of entries is estimated
+
+
+def walk_matrix(
+    graph: NodeGraph,
+    nodes: np.ndarray,
+    weights: Sequence[int],
+    *,
+    subsample: float,
+    context_smoothing: float,
+    shift: float,
+    threads: int | None,
+    memory: int,
+    directory: Path | None,
+    progress: Progress,
+) -> Any:
+    """Return the shifted positive PMI of some nodes, as :func:`firth.embed.svd.ppmi.weigh` does.
+
+    Raise SettingError if it exceeds ``memory`` (bytes), by an estimate from some of its rows.
+    """
+    # nodes: int64 (V,), of the rows; weights: (window + 1,), by distance
+    # returns scipy.sparse.csr_matrix, float32 (V, V), columns ascending
+    edges = _adjacency(graph)
+    degrees = np.asarray(edges.sum(axis=1))
+    with np.errstate(divide="ignore"):  # nodes without edges
+        shares = degrees[nodes] / degrees.sum()
+        keep = np.minimum(1.0, np.sqrt(subsample / shares)) if subsample else np.ones(len(nodes))
+        edges.data /= np.repeat(degrees, np.diff(edges.indptr))
+        start = np.zeros(len(degrees))
+        start[nodes] = keep
+        totals = keep * degrees[nodes] * _expected(edges.dot, start, weights)[nodes]
+        smoothed = np.where(totals > 0, totals, np.inf) ** -context_smoothing
+        by_context = degrees[nodes] * keep * smoothed * (1 / smoothed[totals > 0]).sum()
+        by_row = np.where(totals > 0, keep / totals, 0.0) / shift
+    factors = by_context.astype(np.float32), by_row.astype(np.float32)
+    with cpu_operations(edges.astype(np.float32), threads) as operations:
+
+        def blocks(rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+            for first in range(0, len(rows), WIDTH):
+                yield _block(operations, nodes, rows[first : first + WIDTH], weights, factors)
+
+        sample = np.unique(np.linspace(0, len(nodes) - 1, _SAMPLE).astype(np.int64))
+        sampled = sum(len(columns) for columns, _, _ in blocks(sample))
+        _require(sampled * len(nodes) // len(sample), memory)
+        writer = RowWriter(np.float32, len(nodes) ** 2, memory // _ENTRY, directory)
+        done = 0
+        for columns, values, lengths in blocks(np.arange(len(nodes))):
+            writer.append(columns, values, lengths)
+            done += len(lengths)
+            progress(done, len(nodes))
+    starts, columns, values = writer.finish()
+    return sp.csr_matrix((values, columns, starts), shape=(len(nodes), len(nodes)), copy=False)
+
+
+def _adjacency(graph: NodeGraph) -> Any:
+    """Return the weights of the edges, float64 CSR; raise if some go one way only."""
+    values = np.ones(len(graph.neighbors)) if graph.weights is None else graph.weights
+    n = graph.n_nodes
+    edges = sp.csr_array((values.astype(np.float64), graph.neighbors, graph.offsets), shape=(n, n))
+    if (edges != edges.T).nnz:
+        raise SettingError(
+            "`exact_walks=True`: the graph has edges that go one way; pass a corpus of an "
+            "undirected graph, or leave it out"
+        )
+    return edges
+
+
+def _expected(step: Callable[[Any], Any], start: np.ndarray, weights: Sequence[int]) -> Any:
+    """Return the sum of weight r times P^r times the start, by Horner's rule."""
+    total = np.zeros_like(start)
+    for weight in reversed(weights[1:]):
+        total = step(total + start.dtype.type(weight) * start)
+    return total
+
+
+def _block(
+    operations: CpuOperations,
+    nodes: np.ndarray,
+    rows: np.ndarray,
+    weights: Sequence[int],
+    factors: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns, values and lengths of some rows, at most WIDTH."""
+    start = np.zeros((operations.shape[0], WIDTH), np.float32)
+    start[nodes[rows], np.arange(len(rows))] = 1
+    # columns of the sum of P^r: times the degrees it is symmetric, so they are rows, too
+    reached = _expected(operations.multiply, start, weights)[nodes, : len(rows)]
+    by_context, by_row = factors
+    ratios = np.ascontiguousarray((reached * by_context[:, None]).T) * by_row[rows, None]
+    of_row, columns = np.nonzero(ratios > 1)
+    lengths = np.bincount(of_row, minlength=len(rows))
+    return columns.astype(np.int32), np.log(ratios[of_row, columns]), lengths
+
+
+def _require(entries: int, memory: int) -> None:
+    """Raise if a matrix of so many entries exceeds the memory."""
+    if entries * _ENTRY > memory:
+        raise SettingError(
+            f"`exact_walks=True`: the matrix has about {human(entries)} entries, which take "
+            f"{human(entries * _ENTRY)}B of the {human(memory)}B there are; pass a smaller "
+            "`window` or more `memory`, or leave it out to count the walks"
+        )
