@@ -19,6 +19,7 @@ from firth.embed.compare.datasets.fields import (
 )
 from firth.embed.compare.datasets.head import Head
 
+SEQUENCE_NAMES = ("token", "sequence", "smiles", "sentence", "text")
 _MEAN = re.compile(r"mean|average|[._ ]m$", re.IGNORECASE)  # how norms name a column of means
 _CHANGE = re.compile("score|chang|grade", re.IGNORECASE)  # a single such number is of a change
 _MISSING = {".", "na", "n/a", "#n/a", "nan", "null", "none"}
@@ -26,12 +27,13 @@ _MISSING = {".", "na", "n/a", "#n/a", "nan", "null", "none"}
 
 @dataclass(frozen=True)
 class WordTable:
-    """Words with the cells of each column, which are empty where nothing is given."""
+    """Words or sequences with the cells of each column, empty where nothing is given."""
 
     rows: Sequence[Row]  # below the header
     words: list[str]
     groups: list[str]  # of words that are held out together; the words, if there is no such column
     columns: dict[str, list[str]]  # the others by name
+    of_sequences: bool = False  # whether the column of words is named as one of sequences
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> "WordTable | None":
@@ -40,7 +42,9 @@ class WordTable:
             # unlike split, keeps what is empty between tabs
             cut = [row.text.split("\t") if mark == "\t" else split(row.text, mark) for row in rows]
             names = [name.strip() for name in cut[0]]
-            word = only_column([name.lower() for name in names], WORD_NAMES)
+            lower = [name.lower() for name in names]
+            found = (only_column(lower, known) for known in (WORD_NAMES, SEQUENCE_NAMES))
+            word = next((place for place in found if place is not None), None)
             if word is not None and len(names) > 1 and not any(map(is_number, names)):
                 pairs = zip(rows[1:], cut[1:], strict=True)
                 below = [r._replace(fields=f, between=DELIMITERS[mark]) for r, f in pairs]
@@ -73,7 +77,8 @@ class WordTable:
             if name and n != word
         }
         group = next((name for name in others if name.lower() == "group" and len(others) > 1), "")
-        return cls(rows, words, [each.casefold() for each in others.pop(group, words)], others)
+        groups = [each.casefold() for each in others.pop(group, words)]
+        return cls(rows, words, groups, others, names[word].lower() in SEQUENCE_NAMES)
 
     def named(self, path: Path, found: Sequence[str]) -> list[str]:
         """Return the column of ``FILE:COLUMN``, else those that were found."""
@@ -122,7 +127,11 @@ def looks_rated(head: Head) -> bool:
 def looks_labeled(head: Head) -> bool:
     """Return whether a header names words and labels, or others whose values recur."""
     table = WordTable.of(head.rows) if head.is_list else None
-    if table is None or any(len(cell.split()) > 3 for row in table.rows for cell in row.fields):
+    if table is None or any(
+        len(cell.split()) > 3 for cells in table.columns.values() for cell in cells
+    ):
+        return False
+    if not table.of_sequences and any(len(word.split()) > 3 for word in table.words):
         return False
     labels = list(filter(None, (cell for name in table.labels for cell in table.columns[name])))
     others = table.ratings or {name.lower() for name in table.columns} & {*CATEGORY_NAMES}

@@ -62,8 +62,8 @@ def make_baselines(
     random = random_vectors(words, _DIM, seed, text=segmentation)
     counts = _counts_of(runs, vocabulary)
     return {
-        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts),
-        RANDOM: _RandomBaseline(random, counts),
+        ONE_HOT: _Baseline(one_hot(words, text=segmentation), counts, runs),
+        RANDOM: _RandomBaseline(random, counts, runs),
     }
 
 
@@ -79,10 +79,13 @@ def _counts_of(runs: Sequence[StaticVectors], words: Sequence[str]) -> np.ndarra
 class _Baseline(WordVectors):
     """Vectors whose first words are the vocabulary; the others have vectors but no rows."""
 
-    def __init__(self, every: WordVectors, counts: np.ndarray) -> None:
+    def __init__(
+        self, every: WordVectors, counts: np.ndarray, runs: Sequence[StaticVectors]
+    ) -> None:
         words, matrix = every.vocabulary[: len(counts)], every.matrix[: len(counts)]
         super().__init__(words, matrix, text=every.text, name=every.name)
         self._every, self.text_counts = every, counts
+        self.cut = next((run.words for run in runs), self.words)  # sequences into tokens
 
     def vector(self, word: str) -> np.ndarray | None:
         return self._every.vector(word)

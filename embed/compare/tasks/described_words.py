@@ -1,4 +1,4 @@
-"""Labels and ratings of words: how well a linear probe predicts them, cross-validated."""
+"""Labels and ratings of words or sequences, predicted by linear probes and cross-validated."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,15 @@ from firth.corpora.common.errors import SourceError, require_torch
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import file_and_column
 from firth.embed.compare.datasets.head import Head, Match
-from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
+from firth.embed.compare.datasets.labeled_sentences import (
+    LabeledSentences,
+    recognize_sentences,
+)
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.datasets.word_tables import WordTable, looks_labeled, looks_rated
+from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.inputs.lookup import finite_units
+from firth.embed.compare.inputs.sequence_sums import SequenceTokens
 from firth.embed.compare.probes.vector_probes import (
     label_scores,
     likeliest,
@@ -29,11 +34,14 @@ from firth.embed.compare.statistics.roc import RocArea
 from firth.embed.compare.statistics.span_f1 import Ratios
 from firth.embed.compare.task import Measurement
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
+from firth.embed.compare.tasks.sentences.inputs import state_means, words_read
 from firth.embed.compare.tasks.similarity import DIGITS, METRICS, why_undefined
 from firth.embed.compare.tasks.word_task import WordTask
+from firth.embed.compare.tasks.words_in_context import pooled_layers
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
 
+_MOST_COLUMNS = 2_000  # of one-hot sums: the tokens of most sequences; ridge takes their cube
 _Metrics = Iterator[tuple[str, Statistic, str | None, float | None]]  # with reason and chance
 
 
@@ -46,19 +54,28 @@ class _DescribedWords(WordTask):
     groups: Sequence[str]
     folds: int
     seed: int
+    of_sequences: bool = False  # each word is a sequence of tokens, cut as a run's corpus is
     bounded = False
     probe: ClassVar[Any]  # of training rows, what they have and new rows, to what these have
+
+    @classmethod
+    def recognize(cls, head: Head) -> Match:
+        """Recognize a header that names words and labels or numbers, but not labeled sentences."""
+        certain = cls.looks(head) and recognize_sentences(head) is not Match.CERTAIN
+        return Match.CERTAIN if certain else Match.NO
 
     @classmethod
     def read(cls, path: Path, config: CompareConfig) -> Self:
         """Read a table, or a column of it."""
         file, column = file_and_column(path)
         require_torch(f"{path}: a probe")
-        words, values, groups = cls._read(path, WordTable.read(file))
+        table = WordTable.read(file)
+        words, values, groups = cls._read(path, table)
         if (n_groups := len(set(groups))) < 2:
             raise SourceError(f"{path}: has {n_groups} words or groups; pass at least two")
         name = f"{set_name(file)}:{column}" if column else set_name(file)
-        return cls(name, words, values, groups, min(config.folds, n_groups), config.seed)
+        folds = min(config.folds, n_groups)
+        return cls(name, words, values, groups, folds, config.seed, table.of_sequences)
 
     def items(self) -> Sequence[Sequence[str]]:
         """Return the words, one per item."""
@@ -74,19 +91,47 @@ class _DescribedWords(WordTask):
         self, vectors: StaticVectors, items: np.ndarray, unknown: str = "skip"
     ) -> list[Measurement]:
         """Predict the words of each fold from the others."""
-        found = self._look_up(vectors, items, unknown)
-        gold, numbers = self._gold(found.items.tolist()), self.numbers[found.items]
-        table = dense(finite_units(vectors, found.places[:, 0], found.composed))
+        chosen = np.flatnonzero(items)
+        table, counts = self._table(vectors, items, unknown)
+        gold, numbers = self._gold(chosen.tolist()), self.numbers[chosen]
         with ONE_THREAD:
             predicted, usual = out_of_fold(self.probe, table, gold, numbers)
         groups = np.unique(np.array(self.groups), return_inverse=True)[1]
         return [
             self._measurement(
-                metric, found.items, statistic, reason, chance=chance,
-                units=groups[found.items][:, None], **found.counts,
+                metric, chosen, statistic, reason, chance=chance,
+                units=groups[chosen][:, None], **counts,
             )
             for metric, statistic, reason, chance in self._metrics(gold, predicted, usual, numbers)
         ]  # fmt: skip
+
+    def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
+        """Return the words that have a vector, or the sequences with a token that has one."""
+        if not self.of_sequences:
+            return super().known(vectors, unknown)
+        return SequenceTokens(vectors, self.words, unknown).known
+
+    def _table(
+        self, vectors: StaticVectors, items: np.ndarray, unknown: str
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return a row for each word or sequence, and what its measurement tells of them."""
+        # items: bool (n_items,); returns float64 (n, D)
+        if not self.of_sequences:
+            found = self._look_up(vectors, items, unknown)
+            return dense(finite_units(vectors, found.places[:, 0], found.composed)), found.counts
+        texts = [self.words[item] for item in np.flatnonzero(items).tolist()]
+        encoder = encoder_of(vectors)
+        if encoder is None:
+            tokens = SequenceTokens(vectors, texts, unknown)
+            n_composed = int(tokens.composed.sum())
+            return dense(tokens.sums(), _MOST_COLUMNS), {"items_composed": n_composed}
+        read, layers = (
+            [words_read(encoder, text) for text in texts],
+            pooled_layers(vectors, encoder),
+        )
+        lengths = np.array([len(words) for words in read])
+        note = f"sums of states of layers {', '.join(map(str, layers))}"
+        return state_means(encoder, read, layers) * lengths[:, None], {"note": note}
 
     @classmethod
     @abstractmethod
@@ -106,6 +151,7 @@ class LabelsTask(_DescribedWords):
     """Words with labels, predicted by logistic regression; as many for a word as it has."""
 
     key = "labels"
+    looks = staticmethod(looks_labeled)
     skill = "labels of words"
     probe = staticmethod(label_scores)
     metrics: ClassVar = {
@@ -114,11 +160,6 @@ class LabelsTask(_DescribedWords):
         "macro_f1": "mean over labels of F1",
         "auc": "mean over labels of the area under the ROC curve",
     }
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize a header that names words and labels."""
-        return Match.CERTAIN if looks_labeled(head) else Match.NO
 
     @classmethod
     def _read(cls, path: Path, table: WordTable) -> tuple[list[str], list[Any], list[str]]:
@@ -150,7 +191,7 @@ class LabelsTask(_DescribedWords):
         for name, statistic in _label_statistics(gold, predicted, several).items():
             chance = None if reason else float(by_chance[name].evaluate(once)[0])
             yield name, statistic, reason, chance
-        if several:
+        if several or gold.shape[1] == 2:
             predicted = ranks_within(folds, predicted)
             yield "auc", RocArea(gold, predicted), reason, None if reason else 0.5
 
@@ -171,6 +212,7 @@ class RatingsTask(_DescribedWords):
     """Words with a number each, predicted by ridge regression."""
 
     key = "ratings"
+    looks = staticmethod(looks_rated)
     skill = "ratings of words"
     probe = staticmethod(ridge)
     metrics: ClassVar = {
@@ -178,11 +220,6 @@ class RatingsTask(_DescribedWords):
         "pearson": "linear correlation of predicted and given ratings",
         "r2": "share of the squared error of the mean rating that predictions save",
     }
-
-    @classmethod
-    def recognize(cls, head: Head) -> Match:
-        """Recognize a header that names words and numbers."""
-        return Match.CERTAIN if looks_rated(head) else Match.NO
 
     @classmethod
     def split(cls, path: Path) -> list[Path]:
@@ -215,11 +252,15 @@ class RatingsTask(_DescribedWords):
         yield "r2", saved, None if errors.any() else reason, None
 
 
-def dense(units: Any) -> np.ndarray:
-    """Return rows; of sparse ones the columns of several rows, since one tells of no other."""
+def dense(units: Any, most: int | None = None) -> np.ndarray:
+    """Return rows; of sparse ones the columns of several rows, since one tells of no other.
+
+    With ``most``, only so many columns, those of most rows.
+    """
     if isinstance(units, np.ndarray):
         return units
-    columns = np.flatnonzero(np.bincount(units.indices, minlength=units.shape[1]) > 1)
+    n_rows = np.bincount(units.indices, minlength=units.shape[1])
+    columns = np.argsort(-n_rows, kind="stable")[: min(most or len(n_rows), (n_rows > 1).sum())]
     return np.asarray(
-        units[:, columns].toarray() if len(columns) else np.zeros((units.shape[0], 1))
+        units[:, np.sort(columns)].toarray() if len(columns) else np.zeros((units.shape[0], 1))
     )
