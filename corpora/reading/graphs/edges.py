@@ -11,7 +11,7 @@ from firth.corpora.artifacts.arrays import offsets_of
 from firth.corpora.common.errors import SourceError
 from firth.corpora.graphs.graph import NodeGraph
 
-_LEAST, _MOST = 1e-30, 1e30  # weights, so that sums are in the range of float32
+LEAST, MOST = 1e-30, 1e30  # weights, so that sums are in the range of float32
 
 
 class _Numbers(dict[str, int]):
@@ -49,12 +49,17 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         raise ValueError(f"the weight {text!r} is not a number; correct it") from None
-    if not _LEAST <= weight <= _MOST:  # nor NaN
-        raise ValueError(
-            f"the weight {text} is not between {_LEAST:g} and {_MOST:g}; correct it, or leave the "
-            "edge out"
-        )
+    if not LEAST <= weight <= MOST:  # nor NaN
+        raise ValueError(out_of_range(text))
     return weight
+
+
+def out_of_range(weight: str | float) -> str:
+    """Return what is wrong with a weight, and the remedy."""
+    return (
+        f"the weight {weight} is not between {LEAST:g} and {MOST:g}; correct it, or leave the edge "
+        "out"
+    )
 
 
 def connected_nodes(

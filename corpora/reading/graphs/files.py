@@ -1,17 +1,22 @@
 """Reads a graph from a file, whose format is recognized by content."""
 
-from collections.abc import Iterator
+import itertools
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from firth.corpora.graphs.graph import NodeGraph
 from firth.corpora.reading.decoding import checked_utf8
 from firth.corpora.reading.graphs.edge_lists import read_edge_list
 from firth.corpora.reading.graphs.edges import connected_nodes
+from firth.corpora.reading.graphs.graphml import read_graphml
+from firth.corpora.reading.graphs.matrices import NPZ_HEAD, read_matrix
 from firth.corpora.reading.line_ends import after_line_end, cut_blocks
 from firth.corpora.reading.sources import SourceFile, Stream
 from firth.corpora.reading.text_blocks import ReadOptions
 
 _BLOCK_BYTES = 1 << 20
+_XML = re.compile(r"\s*<(?:[?!]|graphml\b)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +37,21 @@ def read_graph(
     Of the options only the encoding and its errors count.
     """
     options = options or ReadOptions()
-    texts = _texts(Stream(file, options, _BLOCK_BYTES), options)
-    edges = read_edge_list(texts, file.name, weighted)
-    names = list(edges.numbers)
+    stream = Stream(file, options, _BLOCK_BYTES)
+    names: Sequence[str | int]
+    if stream.head.startswith(NPZ_HEAD):
+        edges, names = read_matrix(stream, weighted)
+    else:
+        texts = _texts(stream, options)
+        first = next(texts, (1, ""))
+        texts = itertools.chain((first,), texts)
+        if _XML.match(first[1]):
+            edges = read_graphml(texts, file.name, directed=directed, weighted=weighted)
+        else:
+            edges = read_edge_list(texts, file.name, weighted)
+        names = list(edges.numbers)
     nodes, graph, tally = connected_nodes(edges, len(names), directed, file.name)
-    return GraphFile([names[node] for node in nodes.tolist()], graph, tally)
+    return GraphFile([str(names[node]) for node in nodes.tolist()], graph, tally)
 
 
 def _texts(stream: Stream, options: ReadOptions) -> Iterator[tuple[int, str]]:

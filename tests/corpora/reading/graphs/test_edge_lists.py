@@ -7,37 +7,7 @@ import numpy as np
 import pytest
 
 from firth.corpora.common.errors import SourceError
-from firth.corpora.reading.graphs.files import read_graph
-from firth.corpora.reading.sources import source_files
-from firth.corpora.reading.text_blocks import ReadOptions
-
-
-@pytest.fixture
-def read(tmp_path, monkeypatch):
-    """Read a graph from the text of a file."""
-    monkeypatch.chdir(tmp_path)
-
-    def read(text, name="graph.edg", directed=False, weighted=False, **options):
-        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        (file,) = source_files([name])
-        return read_graph(
-            file, directed=directed, weighted=weighted, options=ReadOptions(**options)
-        )
-
-    return read
-
-
-def edges_of(found):
-    """The weight of each stored edge, by the names of its nodes."""
-    offsets, weights = found.graph.offsets, found.graph.weights
-    assert found.graph.neighbors.dtype == np.int32
-    edges = {}
-    for node, name in enumerate(found.names):
-        neighbors = found.graph.neighbors[offsets[node] : offsets[node + 1]]
-        assert (np.diff(neighbors) > 0).all()
-        for at, neighbor in enumerate(neighbors, offsets[node]):
-            edges[name, found.names[neighbor]] = 1 if weights is None else float(weights[at])
-    return edges
+from firth.corpora.reading.graphs.edge_lists import read_edge_list
 
 
 def naive_edges(lines, directed):
@@ -54,7 +24,7 @@ def naive_edges(lines, directed):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_graphs_match_the_definition(read, directed, weighted):
+def test_graphs_match_the_definition(read, edges_of, directed, weighted):
     rng = np.random.default_rng(3)
     lines = [(f"n{a}", f"n{b}", w) for a, b, w in rng.integers(1, 40, size=(600, 3)).tolist()]
     text = "".join(f"{a} {b}" + f" {w / 2}" * weighted + "\n" for a, b, w in lines)
@@ -91,7 +61,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("way", WRITTEN)
-def test_each_way_to_write_a_path(read, way):
+def test_each_way_to_write_a_path(read, edges_of, way):
     found = read(*WRITTEN[way])
     assert edges_of(found) == PATH
     assert found.names == ["a", "b", "01"]
@@ -102,7 +72,7 @@ def test_names_are_kept_as_they_are(read):
     assert found.names == ["1", "01", "A", "a", "'q'"]
 
 
-def test_nodes_without_edges_are_counted_and_left_out(read):
+def test_nodes_without_edges_are_counted_and_left_out(read, edges_of):
     found = read("lone\na a\nc b\nb\n", "g.adjlist", directed=True)
     assert (found.names, found.tally) == (["c", "b"], {"isolated_nodes": 2, "self_loops": 1})
     assert edges_of(found) == {("c", "b"): 1}
@@ -113,12 +83,28 @@ def test_a_list_with_all_edges_from_both_sides_repeats_none(read):
     assert read("a b\nb a\nb c\n").tally == {"repeated_edges": 1}
 
 
-def test_weights_of_one_direction_add_up_and_both_directions_are_one_edge(read):
+def test_weights_of_one_direction_add_up_and_both_directions_are_one_edge(read, edges_of):
     text = "source,target,weight\na,b,1\na,b,2.5\nb,a,3.5\nb,c,1e0\nc,b,4\n"
     found = read(text, weighted=True)
     both = [("a", "b", 3.5), ("b", "a", 3.5), ("b", "c", 4), ("c", "b", 4)]
     assert edges_of(found) == {(source, target): weight for source, target, weight in both}
     assert found.tally == {"repeated_edges": 1}  # a,b
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ","])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pieces_of_a_file_are_read_as_its_lines(separator, weighted):
+    pairs = ["a b", "b a", "a c", "#a d", "d e", "", "e f", "f a"]
+    lines = [separator.join(pair.split() + ["0.5"] * (weighted and pair != "")) for pair in pairs]
+    lines[4] = f" {lines[4]} "
+    pieces = [(first + 1, "\n".join(lines[first : first + 2]) + "\n") for first in range(0, 8, 2)]
+
+    edges = read_edge_list(pieces, "graph.edg", weighted)
+
+    whole = read_edge_list([(1, "\n".join(lines))], "graph.edg", weighted)
+    assert list(edges.numbers.items()) == [(name, n) for n, name in enumerate("abcdef")]
+    assert edges.ends.tolist() == whole.ends.tolist() == [0, 1, 1, 0, 0, 2, 3, 4, 4, 5, 5, 0]
+    assert edges.weights.tolist() == whole.weights.tolist() == [0.5] * 6 * weighted
 
 
 def test_the_encoding_can_be_given(read):
@@ -169,6 +155,20 @@ def test_bad_lists_are_refused(read, weighted, case):
     with pytest.raises(SourceError) as caught:
         read(text, weighted=weighted)
     assert str(caught.value) == f"graph.edg{message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("b c 1\nc d -1\n", f"the weight -1 {RANGE}"),
+        ("b c 1\nc d\n", f"has 2 columns; {WIDTH}"),
+        ("b c 1\nc d 1 1\n", f"has 4 columns; {WIDTH}"),
+    ],
+)
+def test_errors_in_a_later_piece_name_the_line(text, error):
+    with pytest.raises(SourceError) as caught:
+        read_edge_list([(1, "a b 1\n"), (2, text)], "graph.edg", True)
+    assert str(caught.value) == f"graph.edg:3: {error}"
 
 
 def test_an_adjacency_list_has_no_weights(read):
