@@ -85,9 +85,12 @@ def connected_nodes(
         keys, weights = _merged(keys, weights, np.maximum)
         if n_edges != len(keys):  # else each is given from both sides
             n_edges = len(keys) // 2
-    sources, targets = np.divmod(keys, n_nodes)
-    nodes = _distinct(np.sort(np.concatenate((sources, targets))))
-    sources, targets = (np.searchsorted(nodes, ends) for ends in (sources, targets))
+    sources, targets = (ends.astype(np.int32) for ends in np.divmod(keys, n_nodes))
+    del keys
+    nodes = np.sort(np.concatenate((sources, targets))) if directed else sources
+    nodes = nodes[_is_first(nodes)]
+    if len(nodes) < n_nodes:
+        sources, targets = (np.searchsorted(nodes, ends) for ends in (sources, targets))
     graph = NodeGraph(
         offsets_of(np.bincount(sources, minlength=len(nodes))), targets.astype(np.int32), weights
     )
@@ -103,15 +106,19 @@ def _merged(
     keys: np.ndarray, weights: np.ndarray | None, together: np.ufunc
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the distinct keys, ascending, and the weights of each taken together."""
-    # keys: int64 (n,); weights: float64 or float32 (n,); returns float32
+    # keys: int64 (n,), whose order may change; weights: float64 or float32 (n,); returns float32
     if weights is None:
-        return _distinct(np.sort(keys)), None
+        keys.sort()
+        return keys[_is_first(keys)], None  # np.unique takes many times as long
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[starts], together.reduceat(weights[order], starts).astype(np.float32)
+    first = _is_first(keys)
+    weights = together.reduceat(weights[order], np.flatnonzero(first))
+    return keys[first], weights.astype(np.float32)
 
 
-def _distinct(ascending: np.ndarray) -> np.ndarray:
-    """Return each number once; np.unique takes many times as long."""
-    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
+def _is_first(ascending: np.ndarray) -> np.ndarray:
+    """Return which numbers differ from the one before, bool (n,)."""
+    first = np.ones(len(ascending), bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return first
