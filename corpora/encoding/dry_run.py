@@ -16,13 +16,16 @@ from firth.corpora.encoding.readable import check_readable
 from firth.corpora.encoding.request import BuildOptions, Request
 from firth.corpora.encoding.table_pool import most_at_once
 from firth.corpora.encoding.up_to_date import up_to_date
+from firth.corpora.encoding.walks import WalkedGraph
 from firth.corpora.reading.sample import sample_blocks, stored_bytes
+from firth.corpora.reading.sources import SourceFile
 from firth.corpora.reading.text_blocks import BLOCK_BYTES, RawBlock
 from firth.corpora.store.corpus import Corpus
 from firth.corpora.store.statistics import type_token_curve
 
 _SAMPLE_BYTES = 64 << 20  # of text
 _BLOCKS_PER_THREAD = 4  # at least, so that all threads work
+_WALK_BLOCKS = 16  # at least
 _CURVE_POINTS = 4  # of the growth of types, each at twice the text of the one before
 _NOTHING = Estimate(
     disk=0, memory=0, seconds=0.0, sizes={"bytes": 0}, reckoned_from="a corpus that is up to date"
@@ -48,6 +51,8 @@ def estimate_corpus(
         if not force and up_to_date(out, request):
             return _NOTHING
         refuse_existing(out, force)
+    if request.walks:
+        return _estimate_walks(request, files[0])
     n_bytes, options = stored_bytes(files), request.options
     longest = most_at_once(options, block_bytes)
     unreadable = check_readable(files, request.read, most_bytes=longest, whole=False)
@@ -87,6 +92,45 @@ def estimate_corpus(
                 f"{human(consumed)}B of {human(n_bytes)}B, built on {options.n_threads} "
                 f"threads in {seconds:.2f} s: {human(sample.n_tokens)} tokens; types by their "
                 "growth in it"
+            ),
+        )
+        del sample  # or Windows would not remove its files
+    return estimate
+
+
+def _estimate_walks(request: Request, file: SourceFile) -> Estimate:
+    """Estimate the cost of walks from two samples, of one block and of several.
+
+    Their difference is the time of walks, since both have the whole graph and its vocabulary.
+    """
+    assert request.walks is not None
+    n_threads, seconds = request.options.n_threads, []
+    with temporary_folder() as folder, peak_memory() as peak:
+        started = time.perf_counter()
+        graph = WalkedGraph(file, request.walks, request.read)
+        seconds.append(time.perf_counter() - started)
+        n_tokens, n_blocks = graph.n_tokens, graph.n_blocks
+        most = max(_WALK_BLOCKS, _BLOCKS_PER_THREAD * n_threads)
+        for name, most_blocks in (("loads-kernels", 1), ("one", 1), ("several", most)):
+            started = time.perf_counter()
+            graph.n_blocks = min(most_blocks, n_blocks)
+            sample = build_sample(request, folder / name, graph=graph)
+            sample.advice()
+            seconds.append(time.perf_counter() - started)
+        reading, first, one, several = seconds
+        scale = n_tokens / graph.n_tokens
+        n_types = sample.manifest["types"]
+        walking = max(0.0, several - one) * (n_blocks - 1) / max(1, graph.n_blocks - 1)
+        estimate = Estimate(
+            disk=_disk(sample, scale, n_types, 1),
+            memory=peak.bytes,
+            seconds=reading + first + walking,
+            temporary=round(n_types * (40 + 2 * _word_bytes(sample))),
+            sizes={"tokens": round(scale * sample.n_tokens), "types": n_types},
+            reckoned_from=(
+                f"{human(sample.n_tokens)} of {human(scale * sample.n_tokens)} tokens of walks, "
+                f"made on {n_threads} threads in {several:.2f} s after {reading:.2f} s for the "
+                "graph"
             ),
         )
         del sample  # or Windows would not remove its files

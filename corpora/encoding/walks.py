@@ -14,6 +14,7 @@ from firth.corpora.common.threads import map_ahead
 from firth.corpora.encoding.encode import HELD_OUT_KEY, EncodedBlock
 from firth.corpora.encoding.encode_kernels import count_tokens
 from firth.corpora.encoding.table_pool import Encoded, TableStore
+from firth.corpora.graphs.links import hold_out_links, write_links
 from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.graphs.walker import Walker
 from firth.corpora.reading.graphs.files import read_graph
@@ -25,18 +26,16 @@ _TABLE = 0  # the one table of types, whose ids are the numbers of nodes
 
 
 class WalkedGraph:
-    """The graph of a file without the links to hold out, and its walks.
+    """The graph of a file without the links to hold out, and ``n_blocks`` blocks of its walks."""
 
-    Of the walks ``n_blocks`` are made, by default all.
-    """
-
-    def __init__(
-        self, file: SourceFile, options: WalkOptions, read: ReadOptions, n_blocks: int | None = None
-    ) -> None:
-        graph = read_graph(file, directed=options.directed, weighted=options.weighted, options=read)
-        self.file = file
-        self.names, self.tally = graph.names, dict(graph.tally)
-        self.walker = Walker(graph.graph, options)
+    def __init__(self, file: SourceFile, options: WalkOptions, read: ReadOptions) -> None:
+        found = read_graph(file, directed=options.directed, weighted=options.weighted, options=read)
+        self.file, self.names, graph = file, found.names, found.graph
+        self.tally, self._links = dict(found.tally), list[np.ndarray]()  # as of hold_out_links
+        if share := options.hold_out_links:
+            graph, *self._links = hold_out_links(graph, share, options.seed, options.directed)
+            self.tally["held_out_links"] = len(self._links[0])
+        self.walker = Walker(graph, options)
         self.n_blocks = math.ceil(self.walker.n_walks / self.walker.walks_at_once)
 
     @property
@@ -68,6 +67,8 @@ class WalkedGraph:
     def save(self, corpus: Path, ids_of_table: Mapping[Hashable, np.ndarray]) -> None:
         """Write the graph into a corpus, given the ids of its types, and the held-out links."""
         self.walker.graph.renumbered(ids_of_table[_TABLE]).save(corpus)
+        if self._links:
+            write_links(corpus / LINKS, self.names, *self._links)
 
     def _block(self, first: int, starts: np.ndarray) -> Encoded:
         """Make the walks of a block, each of which is a document of one sentence."""

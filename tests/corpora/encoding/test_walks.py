@@ -1,6 +1,7 @@
 """Corpora of random walks over a graph."""
 
 import itertools
+import json
 import shutil
 
 import numpy as np
@@ -157,3 +158,41 @@ def test_refuses_text(tmp_path):
         "build-corpus", tmp_path / "story.txt", "--walks", "5x6", "--out", tmp_path / "out"
     )
     assert error.startswith(f"{tmp_path / 'story.txt'}:1: ")
+
+
+def test_held_out_links_are_taken_by_no_walk(tmp_path):
+    nodes = range(12)  # a ring with chords
+    edges = {frozenset((n, (n + step) % 12)) for n in nodes for step in (1, 3)}
+    path = tmp_path / "ring.edg"
+    path.write_text("".join("n{} n{}\n".format(*sorted(edge)) for edge in edges))
+    out = tmp_path / "out"
+    printed = output("build-corpus", path, "--walks", "9x9", "--hold-out-links", 0.25, "--out", out)
+    lines = (out / "links.tsv").read_text().splitlines()[1:]
+    held_out = {frozenset(line.split()[:2]) for line in lines if line.endswith("1")}
+    corpus = Corpus.open(out)
+    steps = {
+        frozenset(pair)
+        for words in words_of(corpus, "sentences")
+        for pair in itertools.pairwise(words)
+    }
+
+    assert len(held_out) == 6
+    assert len(lines) == 12
+    assert not steps & held_out
+    assert steps | held_out == {frozenset(f"n{n}" for n in edge) for edge in edges}
+    assert printed.splitlines()[-1] == f"{out}: 6 links held out, in {out / 'links.tsv'}"
+    assert len(corpus.graph.neighbors) == 2 * (len(edges) - 6)
+    corpus.verify()
+
+
+def test_a_dry_run_makes_nothing_and_knows_the_sizes(tmp_path, graph):
+    out = tmp_path / "out"
+    line = ("build-corpus", graph, "--walks", "5x6", "--threads", 1, "--out", out)
+    estimate = json.loads(output(*line, "--dry-run", "--json"))
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.edg"]
+    output(*line)
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    assert (estimate["tokens"], estimate["types"]) == (210, 7)
+    assert estimate["disk"] == pytest.approx(size, rel=0.1)
+    assert "a corpus that is up to date" in output(*line, "--dry-run")
