@@ -30,13 +30,14 @@ class Walker:
         has_edge[graph.neighbors] = True
         self.nodes = np.flatnonzero(has_edge)  # int64: those that walks reach
         self.n_walks = options.rounds * len(self.nodes)
-        self._alias = np.empty(0), np.empty(0, np.uint32), np.empty(0, np.int32)
-        if graph.weights is not None:
-            sizes = graph.n_nodes, len(graph.neighbors), len(graph.neighbors)
-            self._alias = tuple(  # type: ignore[assignment]
-                np.empty(n, like.dtype) for n, like in zip(sizes, self._alias, strict=True)
+        weighted = graph.weights is not None  # else the tables are empty
+        n_nodes, n_edges = (graph.n_nodes, len(graph.neighbors)) if weighted else (0, 0)
+        self._totals, self._limits = np.empty(n_nodes), np.empty(n_edges, np.uint32)
+        self._others = np.empty(n_edges, np.int32)
+        if weighted:
+            fill_alias_tables(
+                graph.offsets, graph.weights, self._totals, self._limits, self._others
             )
-            fill_alias_tables(graph.offsets, graph.weights, *self._alias)
 
     def starts(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield for each block the number of its first walk, and the nodes where walks start.
@@ -61,7 +62,7 @@ class Walker:
         ends = np.zeros(len(starts) + 1, np.int64)
         weights = np.empty(0, np.float32) if graph.weights is None else graph.weights
         walk(
-            graph.offsets, graph.neighbors, weights, *self._alias, starts, first,
-            self._key[0], options.p, options.q, options.length, ids, ends,
+            graph.offsets, graph.neighbors, weights, self._totals, self._limits, self._others,
+            starts, first, self._key[0], options.p, options.q, options.length, ids, ends,
         )  # fmt: skip
         return ids[: ends[-1]], ends
