@@ -12,6 +12,11 @@ from typing import Any
 
 from firth.corpora.common.errors import SettingError, needed_packages
 
+MIN_COUNT_HELP = (
+    "Drop words with fewer tokens; by default 5, but 1 of less than a million tokens of "
+    "`segmenter=tokens`."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:

@@ -14,7 +14,7 @@ from firth.corpora.common.options import (
     setting,
     split_list,
 )
-from firth.embed.registry import Chosen
+from firth.embed.registry import MIN_COUNT_HELP, Chosen
 from firth.pretrain.attention_scores import SCORES
 from firth.pretrain.mixers import ATTENTION, MIXERS
 from firth.pretrain.shape import NORMS, POSITIONS, TREE, EncoderConfig, is_number
@@ -170,9 +170,7 @@ class MlmConfig:
         above=0,
     )
 
-    min_count: int = rare_setting(
-        5, "Words with fewer tokens get no vector.", at_least=1, heading="Word vectors"
-    )
+    min_count: int | None = rare_setting(None, MIN_COUNT_HELP, at_least=1, heading="Word vectors")
 
     max_vocabulary: int | None = rare_setting(
         None, "Make vectors of at most this many words; all by default.", at_least=1

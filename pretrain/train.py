@@ -22,7 +22,7 @@ from firth.corpora.encoding.build import open_or_build
 from firth.corpora.tokenizer.json_format import open_pieces, save_pieces
 from firth.corpora.tokenizer.pieces import Pieces
 from firth.embed.contextual.pooling import PoolConfig, Pooled, pool_words
-from firth.embed.runs.writer import CONFIG, RunWriter, new_run, training_maker
+from firth.embed.runs.writer import CONFIG, RunWriter, new_run, settings_for, training_maker
 from firth.embed.vectors.piece_table import FIRST_VECTORS, TOKENIZER
 from firth.embed.vectors.training import run_folder, torch_threads, warn_of_little_text
 from firth.embed.vectors.word_vectors import UNTRAINED, open_start
@@ -216,7 +216,7 @@ def _describe(
     torch.set_num_threads(tuned.threads)
     pieces = open_pieces(partial / TOKENIZER)
     options = {
-        **dataclasses.asdict(config),
+        **settings_for(config, corpus),
         "encoder": config.shape(n_pieces=len(pieces)).to_json(),
         "decided": dataclasses.asdict(tuned),
         "pooling": (

@@ -206,7 +206,7 @@ def _refuse_artifacts(sources: Sequence[str | os.PathLike[str] | SourceFile]) ->
 
 def _of_sequences(read: ReadOptions) -> ReadOptions:
     """Return the options by which a line or record is one sequence; raise if others were chosen."""
-    given = {"wrapped": read.wrapped, "unescape": read.unescape}
+    given: dict[str, Any] = {"wrapped": read.wrapped, "unescape": read.unescape}
     if read.documents in ("block", "div"):
         given["documents"] = read.documents
     for option, value in given.items():

@@ -57,6 +57,8 @@ _TALLY_NOTES = {
     "repeated_edges": "edges were given more than once",
 }
 
+FEW_TOKENS = 1_000_000  # of sequences, of which every token gets a vector
+
 # Notes on files, by an entry of their records in the manifest.
 _FILE_NOTES = {
     ("empty", True): "empty, skipped",
@@ -205,6 +207,15 @@ class Corpus:
     def training_tokens(self) -> int:
         """Number of tokens in the training documents."""
         return self.n_tokens - int(self.manifest["held_out_tokens"])
+
+    @property
+    def default_min_count(self) -> int:
+        """Tokens that a word needs for a vector: 5, but 1 in few sequences of tokens.
+
+        What is rare there, such as an item or an atom, is asked for, and no error of spelling.
+        """
+        few = self.text.segmenter == "tokens" and self.training_tokens < FEW_TOKENS
+        return 1 if few else 5
 
     @property
     def training_documents(self) -> int:
@@ -440,7 +451,7 @@ class Corpus:
     def view(
         self,
         *,
-        min_count: int = 1,
+        min_count: int | None = 1,
         max_vocabulary: int | None = None,
         punctuation: Literal["keep", "drop"] = "keep",
         boundary: Boundary = "sentence",
@@ -451,8 +462,9 @@ class Corpus:
 
         Parameters
         ----------
-        min_count : int
-            Words with fewer tokens in the selected documents are dropped.
+        min_count : int, optional
+            Words with fewer tokens in the selected documents are dropped; None for the default of
+            trainings, :attr:`default_min_count`.
         max_vocabulary : int, optional
             Keep at most this many words, the most frequent; words of ``keep`` count too.
         punctuation : {"keep", "drop"}
@@ -475,6 +487,7 @@ class Corpus:
         SettingError
             No word is left.
         """
+        min_count = self.default_min_count if min_count is None else min_count
         types, missing, counts = choose_words(
             self.stored, min_count=min_count, max_vocabulary=max_vocabulary,
             punctuation=punctuation, documents=documents, keep=keep,

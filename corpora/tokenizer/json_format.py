@@ -55,6 +55,11 @@ def why_not_exportable(text: TextSettings) -> str | None:
             "the corpus was divided into words by jieba, which tokenizer.json cannot represent; "
             "build it with `segmenter=characters` or words instead"
         )
+    if text.pattern is not None:
+        return (
+            f"the corpus was divided by `pattern={text.pattern}`, which tokenizer.json cannot "
+            "represent; build it of tokens with spaces between them, with `segmenter=tokens`"
+        )
     if text.lemmatize is not None:
         return (
             "the words of the corpus are lemmas, which tokenizer.json cannot represent; build it "
@@ -120,17 +125,17 @@ def normalizer_of(text: TextSettings) -> Any:
         decomposed = [_replaced("I\u0307", "i")] if text.dotless else []
         accents = _replaced(f"(?<=[{ACCENTED}])[{ACCENTS}]+", "")
         steps[1:1] = [normalizers.NFD(), *decomposed, accents, normalizers.NFC()]
-    steps.append(
-        normalizers.BertNormalizer(
-            clean_text=False,
-            handle_chinese_chars=text.segmenter == "words",
-            strip_accents=False,
-            lowercase=not text.keep_case,
-        )
+    bert = normalizers.BertNormalizer(
+        clean_text=False,
+        handle_chinese_chars=text.segmenter == "words",
+        strip_accents=False,
+        lowercase=not text.keep_case,
     )
+    steps += [] if text.segmenter == "tokens" else [bert]
     if text.fold_digits:
         steps.append(_replaced(r"\p{Nd}", "0"))
-    if text.segmenter == "whitespace":  # a word that begins with ## would be a continuation
+    # a word that begins with ## would be a continuation
+    if text.segmenter in ("whitespace", "tokens"):
         unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
         steps.append(_replaced(unknown, _UNKNOWN_CHARACTER))
     return normalizers.Sequence(steps)
@@ -147,6 +152,9 @@ def _replacements(text: TextSettings) -> Iterator[tuple[str, str]]:
     """Yield patterns and what replaces them, in the order in which the corpus does so."""
     table, by_words = characters_of(text), text.segmenter == "words"
     kinds = table.entries >> CLASS_SHIFT & CLASS_MASK
+    if text.segmenter == "tokens":
+        yield f"[{_ranges(kinds == SPACE)}]", " "
+        return
     yield DIVIDED.replace(r"[^\W\d_]", r"\p{L}"), ""  # \w has marks, other than in Python
     yield f"[{_ranges(kinds == SPACE)}]", " "
     dropped = kinds == DROP
@@ -182,7 +190,7 @@ def pre_tokenizer_of(text: TextSettings) -> Any:
         isolated = pre_tokenizers.Split(Regex(pattern), "isolated")
         return pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), isolated])
     spaces = pre_tokenizers.Split(" ", "removed")
-    if text.segmenter == "whitespace":
+    if text.segmenter in ("whitespace", "tokens"):
         return spaces
     pattern = f"[^ ][{_ranges(characters_of(text).neighbors & MARK)}{_UNKNOWN_CHARACTER}]*"
     characters = pre_tokenizers.Split(Regex(pattern), "isolated")

@@ -63,7 +63,7 @@ class AutoencoderConfig:
     batch: int = rare_setting(512, "Words per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(20, "Passes over the rows.", at_least=1)
     window: int = _counting_setting("window", "Text")
-    min_count: int = _counting_setting("min_count")
+    min_count: int | None = _counting_setting("min_count")
     max_vocabulary: int = _counting_setting("max_vocabulary")
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
     device: str = rare_setting("auto", f"Where the network runs; {WHICH}", choices=DEVICES)

@@ -62,6 +62,7 @@ class TrainingRequest(Generic[ConfigT]):
 
         Runs that are trained already, with these settings or the values ``chosen`` for them, stay.
         """
+        from firth.embed.runs.writer import settings_for
         from firth.embed.vectors.training import warn_of_little_text
 
         if self.resamples:
@@ -70,6 +71,7 @@ class TrainingRequest(Generic[ConfigT]):
 
             text_of_units(corpus)  # raises before a run is trained
         runs = self.runs
+        chosen["min_count"] = settings_for(self.config, corpus)["min_count"]
         finished = runs.finished(corpus.fingerprint, chosen)
         for run, config in runs.configs().items():
             if run in finished:

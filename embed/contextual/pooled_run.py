@@ -1,6 +1,5 @@
 """``firth pool``: static vectors from a trained encoder, saved as a run."""
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from firth.embed.contextual.pooling import PoolConfig, pool_words
 from firth.embed.formats.huggingface import is_huggingface
 from firth.embed.protocols import ContextualEncoder
 from firth.embed.runs.run import Run
-from firth.embed.runs.writer import new_run
+from firth.embed.runs.writer import new_run, settings_for
 
 if TYPE_CHECKING:
     from firth.corpora.store.corpus import Corpus
@@ -87,7 +86,7 @@ def pool_run(
 
         corpus = Corpus.open(corpus)
     _refuse_other_text(corpus, source)
-    options, mark = dataclasses.asdict(config), encoder_fingerprint(source)
+    options, mark = settings_for(config, corpus), encoder_fingerprint(source)
     maker = {"command": "pool", ENCODER: mark, "corpus": corpus.fingerprint, **options}
     with new_run(out, maker, force=force) as writer:
         encoder = open_encoder(source, device)

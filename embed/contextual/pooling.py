@@ -24,6 +24,7 @@ from firth.embed.protocols import (
     StaticLayers,
     needs_trees,
 )
+from firth.embed.registry import MIN_COUNT_HELP
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # numba comes with it
@@ -72,7 +73,7 @@ class PoolConfig:
         at_most=1_000_000,
         metavar="N",
     )
-    min_count: int = setting(5, "Words with fewer tokens get no vector.", at_least=1)
+    min_count: int | None = setting(None, MIN_COUNT_HELP, at_least=1)
     max_vocabulary: int | None = setting(
         None, "Make vectors of at most this many words; all by default.", at_least=1
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from firth.corpora.common.device import DEVICES, WHICH
 from firth.corpora.common.options import check, describe_settings, rare_setting, setting
-from firth.embed.registry import Chosen
+from firth.embed.registry import MIN_COUNT_HELP, Chosen
 from firth.embed.word2vec.config import Tuning
 
 _FULL_WORDS = 4_096  # vocabularies up to this size have a full softmax by default
@@ -42,7 +42,7 @@ class NplmConfig:
     )
     batch: int = rare_setting(1_024, "Words predicted per step.", at_least=1, at_most=1_000_000)
     epochs: int = setting(3, "Passes over the text.", at_least=1)
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
+    min_count: int | None = setting(None, MIN_COUNT_HELP, at_least=1, heading="Text")
     seed: int = setting(1, "Seed of all random numbers.", at_least=0, heading="Seeds and machine")
     device: str = rare_setting("auto", f"Where the network runs; {WHICH}", choices=DEVICES)
     threads: int | None = setting(None, "Threads; all cores by default.", at_least=1)

@@ -41,7 +41,7 @@ class RunWriter:
     def describe_training(self, method: str, config: Any, corpus: "Corpus", /, **made: Any) -> None:
         """Write the settings of a training on a corpus, which has the text, and how it was made."""
         made = {"seeds": [config.seed], **made, **corpus.trained_on}
-        self.describe(method, dataclasses.asdict(config), corpus.text, **made)
+        self.describe(method, settings_for(config, corpus), corpus.text, **made)
 
 
 @contextlib.contextmanager
@@ -66,6 +66,14 @@ def training_maker(method: str, config: Any, corpus: "Corpus", **resolved: Any) 
 
     ``resolved`` are settings whose value differs from that of the config.
     """
-    options = {**dataclasses.asdict(config), **resolved}
+    options = {**settings_for(config, corpus), **resolved}
     fixed = {name: value for name, value in options.items() if name not in CHANGEABLE}
     return {"command": f"train-{method}", "corpus": corpus.fingerprint, **fixed}
+
+
+def settings_for(config: Any, corpus: "Corpus") -> dict[str, Any]:
+    """Return the settings of a training, with the default of what depends on the corpus."""
+    options = dataclasses.asdict(config)
+    if "min_count" in options and options["min_count"] is None:
+        options["min_count"] = corpus.default_min_count
+    return options

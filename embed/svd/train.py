@@ -39,7 +39,7 @@ from firth.corpora.common.options import (
 )
 from firth.corpora.common.reporting import note, progress
 from firth.corpora.common.threads import thread_count
-from firth.embed.registry import METHODS, Chosen
+from firth.embed.registry import METHODS, MIN_COUNT_HELP, Chosen
 from firth.embed.runs.writer import new_run, training_maker
 from firth.embed.svd import ppmi
 from firth.embed.svd.cooccurrence import (
@@ -162,7 +162,7 @@ class SvdConfig:
         "For a corpus of walks on an undirected graph: factor what is expected of an endless walk "
         "on it, with p = q = 1, instead of counting the walks (Qiu et al. 2018).",
     )
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
+    min_count: int | None = setting(None, MIN_COUNT_HELP, at_least=1, heading="Text")
     max_vocabulary: int = setting(
         50_000,
         "Make vectors of at most this many words, the most frequent; windows contain all words.",
@@ -260,8 +260,11 @@ def train_svd(
 
 
 def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:
-    """Return a config whose width is chosen."""
+    """Return a config whose width is chosen: of few tokens of sequences, as many as there are."""
     dim = config.dim or METHODS[METHOD].width_for(corpus.training_tokens)
+    if config.dim is None and corpus.text.segmenter == "tokens":
+        words = corpus.view(min_count=config.min_count, punctuation=config.punctuation)  # type: ignore[arg-type]
+        dim = min(dim, config.max_vocabulary, len(words.counts))
     return dataclasses.replace(config, dim=dim)
 
 
@@ -464,11 +467,17 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
         boundary=config.boundary,  # type: ignore[arg-type]
     )
     n_words = min(config.max_vocabulary, len(view.counts))
+    if n_words < len(view.counts) and corpus.text.segmenter == "tokens":
+        note(
+            f"{corpus.path}: vectors of {n_words:,} of {len(view.counts):,} tokens, the most "
+            f"frequent; `max_vocabulary={len(view.counts)}` makes those of all"
+        )
     assert config.dim is not None
     if config.dim > n_words:
+        min_count = config.min_count or corpus.default_min_count
         raise SettingError(
             f"`dim={config.dim}` is larger than the vocabulary ({n_words} words after "
-            f"`min_count={config.min_count}`); pass `dim={n_words}` or less"
+            f"`min_count={min_count}`); pass `dim={n_words}` or less"
         )
     return view, n_words
 

@@ -15,7 +15,7 @@ from firth.corpora.common.options import (
     refuse_unused,
     setting,
 )
-from firth.embed.registry import Chosen
+from firth.embed.registry import MIN_COUNT_HELP, Chosen
 
 _MAX_WINDOW = 1000
 _WINDOW_HELP = (
@@ -84,7 +84,7 @@ class _Word2VecConfig:
         "Passes over the text; by default 20 up to 4 million tokens, 10 for 16, 5 from 64 on.",
         at_least=1,
     )
-    min_count: int = setting(5, "Drop words with fewer tokens.", at_least=1, heading="Text")
+    min_count: int | None = setting(None, MIN_COUNT_HELP, at_least=1, heading="Text")
     max_vocabulary: int | None = rare_setting(
         None, "Keep at most this many words; all by default.", at_least=1
     )

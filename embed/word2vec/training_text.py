@@ -60,8 +60,9 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
     """
     if init is not None:
         _note_text_differences(init, corpus)
+    min_count = config.min_count or corpus.default_min_count
     view = corpus.view(
-        min_count=config.min_count,
+        min_count=min_count,
         max_vocabulary=config.max_vocabulary,
         punctuation=config.punctuation,  # type: ignore[arg-type]
         boundary=config.boundary,  # type: ignore[arg-type]
@@ -71,10 +72,10 @@ def open_text(corpus: "Corpus", config: Word2VecConfig, init: WordVectors | None
         return TrainingText(view, view.words, view.counts)
     if not view.n_tokens:
         raise SettingError(
-            f"{corpus.path}: has no word of {init.name}, and no word occurs {config.min_count} "
+            f"{corpus.path}: has no word of {init.name}, and no word occurs {min_count} "
             "times or more; pass a smaller `min_count`"
         )
-    return _grow_vocabulary(view, init, config.min_count)
+    return _grow_vocabulary(view, init, min_count)
 
 
 def _grow_vocabulary(view: "View", init: WordVectors, min_count: int) -> TrainingText:

@@ -82,6 +82,7 @@ def _train(request: TrainingRequest[MlmConfig]) -> None:
     import torch
 
     from firth.corpora.common.reporting import note
+    from firth.embed.runs.writer import settings_for
     from firth.embed.vectors.training import warn_of_little_text
     from firth.pretrain.device import choose_device
     from firth.pretrain.train import make_mlm_run
@@ -94,7 +95,8 @@ def _train(request: TrainingRequest[MlmConfig]) -> None:
         with group.first_ahead():
             corpus, finished = request.open_corpus(config.device), frozenset[Path]()
             if group.is_first:
-                chosen = {"batch": batch_rows(config, device, group)}
+                least = settings_for(config, corpus)["min_count"]
+                chosen = {"batch": batch_rows(config, device, group), "min_count": least}
                 finished = runs.finished(corpus.fingerprint, chosen)
         for run, seeded in runs.configs().items():
             kept = bool(group.broadcast(run in finished))

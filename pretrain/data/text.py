@@ -64,10 +64,11 @@ def open_text(corpus: "Corpus", config: MlmConfig) -> TextSplits:
 
 def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     """Learn pieces from the training documents; with ``auto``, fewer if the text has no more."""
-    words, counts = text.train.words, text.train.counts
-    if config.pieces != "auto":
-        return learn_pieces(words, counts, size=int(config.pieces))
-    return learn_pieces(words, counts, size=auto_vocabulary_size(text.train.n_tokens), exact=False)
+    words, counts, auto = text.train.words, text.train.counts, config.pieces == "auto"
+    size = auto_vocabulary_size(text.train.n_tokens) if auto else int(config.pieces)
+    # a rare character may be that of a token, such as [Zn]
+    coverage = {"coverage": 1.0} if text.settings.segmenter == "tokens" else {}
+    return learn_pieces(words, counts, size=size, exact=not auto, **coverage)
 
 
 def pack_text(

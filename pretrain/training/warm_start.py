@@ -97,12 +97,13 @@ def count_words(
 
 def start_config(corpus: "Corpus", config: MlmConfig, threads: int | None = None) -> SvdConfig:
     """Return how words are counted: the defaults of ``train-svd``, as wide as the words allow."""
+    min_count = config.min_count or corpus.default_min_count
     svd = with_width(
-        SvdConfig(min_count=config.min_count, seed=config.seed, threads=threads, device="cpu"),
+        SvdConfig(min_count=min_count, seed=config.seed, threads=threads, device="cpu"),
         corpus,
     )
     assert svd.dim is not None
-    n_words = len(corpus.view(min_count=config.min_count, punctuation="drop").counts)
+    n_words = len(corpus.view(min_count=min_count, punctuation="drop").counts)
     return dataclasses.replace(svd, dim=min(svd.dim, n_words))
 
 
