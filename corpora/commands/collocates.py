@@ -78,7 +78,7 @@ def command(
         other = versus or ("other documents" if versus_documents else "elsewhere")
         side = ", ".join(filter(None, [query and f"near {query}", versus_documents]))
         other = f"near {versus}" if versus else other
-        columns = ["word", side, other, found.measure, *_ratio(found), "95 %"]
+        columns = [text.text.noun, side, other, found.measure, *_ratio(found), "95 %"]
         _print(columns, found.rows)
         if found.lowest:
             _print(columns, found.lowest)

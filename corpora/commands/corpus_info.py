@@ -45,7 +45,7 @@ def command(corpus: Path, top: int | None, as_csv: bool, as_json: bool) -> None:
     if as_json:
         print_json(stats)
     else:
-        _print_tables(stats)
+        _print_tables(stats, opened.text.noun)
 
 
 def held_out_text(stats: Mapping[str, Any]) -> str:
@@ -54,7 +54,7 @@ def held_out_text(stats: Mapping[str, Any]) -> str:
     return f"{units:,} {unit}{'s' * (units != 1)}, {stats['held_out_tokens']:,} tokens"
 
 
-def _print_tables(stats: dict[str, Any]) -> None:
+def _print_tables(stats: dict[str, Any], noun: str) -> None:
     """Print the statistics as tables."""
     from firth.corpora.common.console import human, print_table
 
@@ -85,6 +85,6 @@ def _print_tables(stats: dict[str, Any]) -> None:
         (entry["word"], f"{entry['count']:,}", f"{entry['documents']:,}")
         for entry in stats["most_frequent"]
     ]
-    print_table(("word", "tokens", "documents"), frequent)
+    print_table((noun, "tokens", "documents"), frequent)
     curve = [(f"{point['tokens']:,}", f"{point['types']:,}") for point in stats["type_token_curve"]]
     print_table(("after tokens", "types"), curve)

@@ -115,6 +115,11 @@ class TextSettings:
         language = DOTLESS_LANGUAGE.match(self.language or self.lemmatize or "")
         return language is not None and not self.keep_case
 
+    @property
+    def noun(self) -> str:
+        """What output calls a type: word, or token in sequences of tokens."""
+        return "token" if self.segmenter == "tokens" else "word"
+
     @cached_property
     def _after_lemmas(self) -> "TextSettings":
         """Settings by which lemmas are normalized."""

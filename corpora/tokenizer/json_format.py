@@ -137,7 +137,9 @@ def normalizer_of(text: TextSettings) -> Any:
     # a word that begins with ## would be a continuation
     if text.segmenter in ("whitespace", "tokens"):
         unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
-        steps.append(_replaced(unknown, _UNKNOWN_CHARACTER))
+        # which tokens may have, but no line end
+        character = "\n" if text.segmenter == "tokens" else _UNKNOWN_CHARACTER
+        steps.append(_replaced(unknown, character))
     return normalizers.Sequence(steps)
 
 

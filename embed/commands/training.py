@@ -147,7 +147,8 @@ def size(run: Path) -> str:
     from firth.embed.vectors.word_vectors import WordVectors
 
     vectors = WordVectors.open(run)
-    return f"{run}: {len(vectors.vocabulary):,} words, {vectors.matrix.shape[1]} dimensions"
+    noun = vectors.text.noun if vectors.text else "word"
+    return f"{run}: {len(vectors.vocabulary):,} {noun}s, {vectors.matrix.shape[1]} dimensions"
 
 
 def print_losses(run: Path, more: str = "") -> None:

@@ -25,10 +25,11 @@ def find_word(vectors: WordVectors, query: str) -> str:
         raise UnknownWordError(f"{vectors.name}: {query!r} is not UTF-8; pass UTF-8")
     words = vectors.words(query)
     if len(words) != 1:
-        apart = f"{len(words)} words ({' '.join(words)})" if words else "no word"
+        noun = vectors.text.noun if vectors.text else "word"
+        apart = f"{len(words)} {noun}s ({' '.join(words)})" if words else f"no {noun}"
         raise UnknownWordError(
             f"{vectors.name}: {query!r} is {apart} under this run's text settings; "
-            f"{did_you_mean(query, vectors.vocabulary, 'pass single words')}"
+            f"{did_you_mean(query, vectors.vocabulary, f'pass single {noun}s')}"
         )
     row = vectors.row(words[0])
     if row is None:

@@ -302,7 +302,8 @@ def make_svd_run(
         else:
             vectors, n_alone = _vectors_of_pieces(corpus, config, view.words[:n_words], run.path)
         if n_alone:
-            have = "1 word has" if n_alone == 1 else f"{n_alone} words have"
+            noun = corpus.text.noun
+            have = f"1 {noun} has" if n_alone == 1 else f"{n_alone} {noun}s have"
             lacks = "context words" if config.pieces is None else "pieces with contexts"
             note(f"{corpus.path}: {have} no {lacks} and a zero vector")
         words, tokens = view.words[:n_words], view.counts[:n_words]

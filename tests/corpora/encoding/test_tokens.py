@@ -1,13 +1,17 @@
 """Corpora of sequences of tokens, which are kept as they are."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from firth.corpora.commands.build_corpus import command
+from firth.corpora.commands.corpus_info import command as corpus_info
 from firth.corpora.common.errors import FirthError, SettingError
 from firth.corpora.encoding.build import build_corpus
 from firth.corpora.encoding.phrase_options import PhraseOptions
@@ -15,6 +19,8 @@ from firth.corpora.encoding.request import BuildOptions
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.store.concordance import concordance
 from firth.corpora.text.segment import TextSettings
+from firth.corpora.tokenizer.json_format import save_pieces
+from firth.corpora.tokenizer.pieces import learn_pieces
 from tests.corpora.small_corpora import words_of
 
 TOKENS = TextSettings(segmenter="tokens")
@@ -142,3 +148,23 @@ def test_k_mers_overlap_and_span_line_ends(tmp_path):
 def test_a_pattern_does_not_apply_to_lists_of_tokens():
     with pytest.raises(FirthError, match="already tokenized, so `pattern=kmer:3` does not apply"):
         build_corpus([["ACGT"]], words=TextSettings(pattern="kmer:3"))
+
+
+def test_tokenizer_json_separates_tokens_as_the_corpus_does(tmp_path):
+    lines = [*LINES, ODD.replace(" ", "\u3000"), "##k #k k##"]
+    words = TOKENS.words("\n".join(lines))
+    pieces = learn_pieces(sorted(set(words)), np.ones(len(set(words))), size=1000, exact=False)
+    save_pieces(pieces, tmp_path / "tokenizer.json", TOKENS)
+
+    library = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+
+    for line in lines:
+        ids = pieces.split(TOKENS.words(line))[0].tolist()
+        assert library.encode(line, add_special_tokens=False).ids == ids
+
+
+def test_output_calls_types_of_sequences_tokens(tmp_path):
+    corpus = build_corpus(["a = b", "c a"], tmp_path / "corpus", words=TOKENS)
+    result = CliRunner().invoke(corpus_info, [str(corpus.path)])
+    assert re.search(r"^ *token +tokens +documents", result.output, re.MULTILINE)
+    assert (TOKENS.noun, TextSettings().noun) == ("token", "word")
