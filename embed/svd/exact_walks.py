@@ -51,9 +51,8 @@ def walk_matrix(
         shares = degrees[nodes] / degrees.sum()
         keep = np.minimum(1.0, np.sqrt(subsample / shares)) if subsample else np.ones(len(nodes))
         edges.data /= np.repeat(degrees, np.diff(edges.indptr))
-        start = np.zeros(len(degrees))
-        start[nodes] = keep
-        totals = keep * degrees[nodes] * _expected(edges.dot, start, weights)[nodes]
+        totals = np.zeros(len(degrees))
+        totals = keep * degrees[nodes] * _expected(edges.dot, totals, nodes, keep, weights)[nodes]
         smoothed = np.where(totals > 0, totals, np.inf) ** -context_smoothing
         by_context = degrees[nodes] * keep * smoothed * (1 / smoothed[totals > 0]).sum()
         by_row = np.where(totals > 0, keep / totals, 0.0) / shift
@@ -90,11 +89,13 @@ def _adjacency(graph: NodeGraph) -> Any:
     return edges
 
 
-def _expected(step: Callable[[Any], Any], start: np.ndarray, weights: Sequence[int]) -> Any:
-    """Return the sum of weight r times P^r times the start, by Horner's rule."""
-    total = np.zeros_like(start)
+def _expected(
+    step: Callable[[Any], Any], total: Any, places: Any, values: Any, weights: Sequence[int]
+) -> Any:
+    """Return the sum of weight r times P^r times values at places, from zeros, by Horner's rule."""
     for weight in reversed(weights[1:]):
-        total = step(total + start.dtype.type(weight) * start)
+        total[places] += weight * values
+        total = step(total)
     return total
 
 
@@ -106,15 +107,16 @@ def _block(
     factors: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the columns, values and lengths of some rows, at most WIDTH."""
-    start = np.zeros((operations.shape[0], WIDTH), np.float32)
-    start[nodes[rows], np.arange(len(rows))] = 1
+    zeros = np.zeros((operations.shape[0], WIDTH), np.float32)
+    places = nodes[rows], np.arange(len(rows))
     # columns of the sum of P^r: times the degrees it is symmetric, so they are rows, too
-    reached = _expected(operations.multiply, start, weights)[nodes, : len(rows)]
+    ratios = _expected(operations.multiply, zeros, places, 1.0, weights)[nodes, : len(rows)]
     by_context, by_row = factors
-    ratios = np.ascontiguousarray((reached * by_context[:, None]).T) * by_row[rows, None]
-    of_row, columns = np.nonzero(ratios > 1)
+    ratios *= by_context[:, None]
+    ratios *= by_row[rows]
+    of_row, columns = np.nonzero((ratios > 1).T)
     lengths = np.bincount(of_row, minlength=len(rows))
-    return columns.astype(np.int32), np.log(ratios[of_row, columns]), lengths
+    return columns.astype(np.int32), np.log(ratios[columns, of_row]), lengths
 
 
 def _require(entries: int, memory: int) -> None:
