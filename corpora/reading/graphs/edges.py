@@ -90,10 +90,9 @@ def connected_nodes(
     nodes = np.sort(np.concatenate((sources, targets))) if directed else sources
     nodes = nodes[_is_first(nodes)]
     if len(nodes) < n_nodes:
-        sources, targets = (np.searchsorted(nodes, ends) for ends in (sources, targets))
-    graph = NodeGraph(
-        offsets_of(np.bincount(sources, minlength=len(nodes))), targets.astype(np.int32), weights
-    )
+        numbers = (np.searchsorted(nodes, ends) for ends in (sources, targets))
+        sources, targets = (ends.astype(np.int32) for ends in numbers)
+    graph = NodeGraph(offsets_of(np.bincount(sources, minlength=len(nodes))), targets, weights)
     tally = {
         "isolated_nodes": n_nodes - len(nodes),
         "self_loops": len(proper) - n_given,
