@@ -167,6 +167,31 @@ class MaskFiller(Protocol):
 
 
 @runtime_checkable
+class NextWordPredictor(Protocol):
+    """An encoder that predicts the word after a text."""
+
+    def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
+        """Score some words as what follows each sentence, by their first pieces.
+
+        Parameters
+        ----------
+        sentences : sequence of sequence of str
+            Sentences as words.
+        words : sequence of str
+            The words to score, at least one.
+
+        Returns
+        -------
+        ndarray
+            float32 (n_sentences, n_words), logarithms of probabilities up to a constant for each
+            sentence.
+        """
+
+    def words(self, text: str) -> list[str]:
+        """Split text into words, as :meth:`ContextualEncoder.words` does."""
+
+
+@runtime_checkable
 class SentenceScorer(Protocol):
     """A model that gives each sentence a (pseudo) log-likelihood."""
 

@@ -17,6 +17,7 @@ KINDS = {
     "labels": Kind("described_words:LabelsTask", "words with labels to predict"),
     "ratings": Kind("described_words:RatingsTask", "words with ratings to predict: FILE[:COLUMN]"),
     "links": Kind("links:LinksTask", "pairs of nodes, linked or not"),
+    "next-item": Kind("next_item:NextItemTask", "sessions of items, one a line"),
     "odd-one-out": Kind("odd_one_out:OddOneOutTask", "groups of words with outliers"),
     "contexts": Kind("words_in_context:ContextsTask", "SCWS, CoSimLex or WiC: [DEV,]TEST"),
     "tagging": Kind("tagging.task:TaggingTask", "tagged words: TRAIN[,DEV],TEST"),

@@ -12,7 +12,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.keywords import suggesting
 from firth.corpora.text.segment import TextSettings
 from firth.corpora.tokenizer.pieces import CLS, MASK, PAD, SEP, SPECIAL, Pieces
-from firth.embed.protocols import AttentionReader
+from firth.embed.protocols import AttentionReader, MaskedEncoder, NextWordPredictor
 from firth.embed.vectors.word_vectors import WordVectors
 from firth.pretrain.data.batches import Rows
 from firth.pretrain.inference.piece_encoder import PieceEncoder
@@ -30,7 +30,7 @@ class Prediction(NamedTuple):
 
 
 @suggesting
-class TrainedEncoder(PieceEncoder, AttentionReader):
+class TrainedEncoder(PieceEncoder, AttentionReader, NextWordPredictor):
     """A trained encoder with its pieces.
 
     Parameters
@@ -126,6 +126,17 @@ class TrainedEncoder(PieceEncoder, AttentionReader):
         training started at random.
         """
         return self.input_embeddings(words) if self._start is None else self._start.rows(words)
+
+    @torch.inference_mode()
+    def predict_next(self, sentences: Sequence[Sequence[str]], words: Sequence[str]) -> np.ndarray:
+        """Score words after sentences: in the place of a mask, or of the next piece."""
+        assert isinstance(self, MaskedEncoder)
+        followed = [[*sentence, words[0]] for sentence in sentences]
+        ends = np.cumsum([len(each) for each in followed]) - 1
+        states = torch.from_numpy(self.encode_masked(followed, ends, [self.n_layers]))
+        ids, bounds = self.pieces.split(words)
+        logits = self.model.logits(states.to(self._device)).cpu().numpy()
+        return np.asarray(logits[:, ids[bounds[:-1]]])
 
     @property
     def _table(self) -> torch.Tensor:

@@ -12,7 +12,7 @@ from firth.corpora.text.segment import TextSettings
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.int8_rows import is_dense
 from firth.embed.vectors.run_files import not_finite
-from firth.embed.vectors.search import nonzero_rows, unit_length, unit_rows
+from firth.embed.vectors.search import nonzero_rows, unit_length
 
 
 @dataclass(frozen=True)
@@ -95,20 +95,25 @@ def has_zero(vectors: StaticVectors, places: np.ndarray) -> np.ndarray:
 
 
 def finite_units(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
-    """Return rows at unit length, from V on of ``composed``; raise ArtifactError for NaN."""
+    """Return :func:`raw_rows` at unit length."""
+    return unit_length(raw_rows(vectors, rows, composed))
+
+
+def raw_rows(vectors: StaticVectors, rows: np.ndarray, composed: Any = None) -> Any:
+    """Return rows, from V on of ``composed``; raise ArtifactError for NaN."""
     # rows: int64 (n,); composed: float32 (m, D); returns float64 (n, D); CSR if the matrix is
     n_words = vectors.matrix.shape[0]
     inside = rows < n_words
     if composed is not None and not inside.all():
-        known = finite_units(vectors, rows[inside])
-        others = unit_length(composed[rows[~inside] - n_words].astype(np.float64))
+        known = raw_rows(vectors, rows[inside])
+        others = composed[rows[~inside] - n_words].astype(np.float64)
         order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
         return stacked([known, others])[np.argsort(order)]
-    taken = vectors.matrix[rows]
-    sums = np.asarray(taken.sum(axis=1, dtype=np.float64)).ravel()
+    taken = vectors.matrix[rows].astype(np.float64)
+    sums = np.asarray(taken.sum(axis=1)).ravel()
     if not np.isfinite(sums).all():
         raise not_finite(_name(vectors), vectors.vocabulary[int(rows[~np.isfinite(sums)][0])])
-    return unit_rows(vectors.matrix, rows)
+    return taken
 
 
 def _name(vectors: StaticVectors) -> str:

@@ -14,7 +14,7 @@ from firth.embed.compare.datasets.head import Head, Match
 from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.node_pairs import NodePair, looks_like_links, read_node_pairs
 from firth.embed.compare.datasets.parts import set_name
-from firth.embed.compare.inputs.lookup import finite_units, stacked
+from firth.embed.compare.inputs.lookup import raw_rows
 from firth.embed.compare.probes.vector_probes import label_scores, out_of_fold, ranks_within
 from firth.embed.compare.statistics.roc import AveragePrecision, RocArea
 from firth.embed.compare.task import Measurement
@@ -24,6 +24,7 @@ from firth.embed.compare.tasks.similarity import pair_cosines
 from firth.embed.compare.tasks.word_task import ItemRows, WordTask
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
+from firth.embed.vectors.search import unit_length
 
 _AREAS = {"auc": RocArea, "ap": AveragePrecision}
 _LEARNING = 20_000  # most pairs that the probe learns from, which bounds its time
@@ -109,10 +110,8 @@ class LinksTask(WordTask):
         # linked: bool (P,); returns float64 (P,) of each
         rows, at = np.unique(found.places, return_inverse=True)
         a, b = at.reshape(-1, 2).T
-        units: Any = finite_units(vectors, rows, found.composed)
-        n_words = vectors.matrix.shape[0]
-        inside, beyond = rows[rows < n_words], rows[rows >= n_words] - n_words
-        raw = stacked([vectors.matrix[inside], found.composed[beyond]])
+        raw: Any = raw_rows(vectors, rows, found.composed)
+        units = unit_length(raw)
         lengths = np.asarray(_products(raw, units).sum(axis=1)).ravel()
         cosines = pair_cosines(vectors, found.places, found.composed)
         products = dense(_products(units[a], units[b]))
