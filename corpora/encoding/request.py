@@ -26,7 +26,7 @@ from firth.corpora.reading.sources import SourceFile, source_files
 from firth.corpora.reading.text_blocks import ReadOptions
 from firth.corpora.text.segment import TextSettings, lemmatizer
 
-_NODE_NAMES = TextSettings(segmenter="whitespace", keep_case=True)  # tokens are names as they are
+_NODE_NAMES = TextSettings(segmenter="tokens")
 
 
 @describe_settings

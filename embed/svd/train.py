@@ -59,6 +59,7 @@ from firth.embed.vectors.training import (
     open_trained,
     run_folder,
 )
+from firth.embed.vectors.word_vectors import CONTEXTS as CONTEXT_VECTORS
 from firth.embed.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:  # it imports numba, and --help needs only the config
@@ -385,7 +386,7 @@ def text_vectors(
             about["nonzeros"] = int(matrix.nnz)
         n_alone = int((np.diff(matrix.indptr) == 0).sum())
         limit = scratch_limit(_ENTRY_BYTES * matrix.nnz, n_words, config)
-        return _factor(matrix, config, Scratch(limit, directory), log), n_alone
+        return _factor(matrix, config, Scratch(limit, directory), log, directory), n_alone
     with log.step("count") as about:
         counts = count_words(view, n_words, config, name=name, directory=directory, tasks=tasks)
         nonzeros = int(counts.starts[-1])
@@ -396,7 +397,7 @@ def text_vectors(
     with log.step("weigh") as about:
         matrix = weigh(view, counts, config)
         about["nonzeros"] = int(matrix.nnz)
-    vectors = _factor(matrix, config, scratch, log)
+    vectors = _factor(matrix, config, scratch, log, directory)
     del matrix  # the rest may need its memory
     if side_width(config):
         from firth.embed.svd.side_means import with_side_means
@@ -637,8 +638,10 @@ def _check_fits_cluster(corpus: "Corpus", config: SvdConfig) -> None:
         raise SettingError(f"{corpus.path}: a sample; a cluster trains on whole corpora")
 
 
-def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics) -> np.ndarray:
-    """Return the word vectors U S^p, float32 (V, dim)."""
+def _factor(
+    matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics, directory: Path | None
+) -> np.ndarray:
+    """Return the word vectors U S^p, float32 (V, dim); of unordered items, write V S^p beside."""
     from firth.embed.svd.truncated_svd import truncated_svd
 
     assert config.dim is not None
@@ -662,6 +665,8 @@ def _factor(matrix: Any, config: SvdConfig, scratch: Scratch, metrics: _Metrics)
             right = found.right
             right *= powers
             vectors += right
+        elif config.window == ALL and directory and full_width(config) == config.dim:
+            save_array(directory / CONTEXT_VECTORS, found.right * powers)
     if not np.isfinite(vectors).all():
         raise SettingError(
             f"`singular_power={config.singular_power:g}` overflows float32; pass a smaller one"

@@ -26,7 +26,7 @@ _BLOCK = 512  # sessions ranked at once
 _REPEATING = 0.01  # from this share of last items that stood before, seen items may be answers
 _TIE = 1e-12  # of cosines: rounding
 _TOP = (10, 20)
-_LM = "lm_"
+_CONTEXT, _LM = "context_", "lm_"
 
 _Scores = Callable[[slice], np.ndarray]  # of some sessions: float64 (b, N), of every item
 
@@ -41,7 +41,11 @@ class NextItemTask(Task):
     skill = "next items"
     metrics: ClassVar = {
         f"{prefix}{measure}_{top}": f"{what} {top}{by}"
-        for prefix, by in (("", ""), (_LM, ", by the language model's own prediction"))
+        for prefix, by in (
+            ("", ", by cosine"),
+            (_CONTEXT, ", by the product with context vectors"),
+            (_LM, ", by the language model's own prediction"),
+        )
         for measure, what in (
             ("hits", "share of last items among the first"),
             ("mrr", "mean of 1 / rank of the last item, 0 beyond rank"),
@@ -94,6 +98,8 @@ class NextItemTask(Task):
             return others
 
         scores = {"": self._cosines(vectors, before, unknown)}
+        if getattr(vectors, "contexts", None) is not None:
+            scores[_CONTEXT] = self._products(vectors, before)
         encoder = encoder_of(vectors)
         if isinstance(encoder, NextWordPredictor):
             scores[_LM] = self._predictions(encoder, sessions)
@@ -111,7 +117,9 @@ class NextItemTask(Task):
                 chosen,
                 Means(of_metric),
                 reason,
-                chance=None if reason else float(by_chance[metric.removeprefix(_LM)].mean()),
+                chance=None
+                if reason
+                else float(by_chance["_".join(metric.split("_")[-2:])].mean()),
             )
             for metric, of_metric in values.items()
         ]
@@ -154,6 +162,16 @@ class NextItemTask(Task):
             return products if isinstance(products, np.ndarray) else products.toarray()
 
         return cosines
+
+    def _products(self, vectors: Any, before: Any) -> _Scores:
+        """Return products of sessions' mean vectors with context vectors; -inf without one."""
+        places = find_words(vectors, self.candidates, "skip").places(self.candidates)
+        has = (places >= 0) & (places < len(vectors.contexts))
+        rows = np.where(has, places, 0)
+        words = np.where(has[:, None], raw_rows(vectors, rows), 0)
+        contexts = vectors.contexts[rows].astype(np.float64)
+        means = before @ words / np.maximum(before @ has[:, None].astype(np.float64), 1)
+        return lambda part: np.where(has, means[part] @ contexts.T, -np.inf)
 
     def _predictions(
         self, encoder: NextWordPredictor, sessions: Sequence[Sequence[str]]
