@@ -7,6 +7,7 @@ import numpy as np
 
 from firth.embed.compare.probes.examples import scales
 from firth.embed.compare.probes.progress import steps
+from firth.embed.compare.probes.several_labels import label_chances
 
 _COSTS = (0.01, 0.1)  # of errors beside the squared weights of standardized dimensions
 _DEV = 10  # every so many training examples one is held out to choose the cost
@@ -62,18 +63,18 @@ def likeliest(scores: np.ndarray, n_labels: np.ndarray) -> np.ndarray:
 
 def _logistic(rows: np.ndarray, labels: np.ndarray, new: np.ndarray, cost: float) -> np.ndarray:
     """Train logistic regression, multinomial or one for each label; return probabilities."""
+    if (labels.sum(axis=1) > 1).any():
+        return label_chances(rows, labels, new, cost)
     from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
 
     found = np.zeros((len(new), labels.shape[1]))
-    model = LogisticRegression(C=cost, max_iter=_ITERATIONS)
-    several = (labels.sum(axis=1) > 1).any()
-    classes = labels if several else labels.argmax(axis=1)
-    if len(np.unique(classes, axis=0)) < 2:  # nothing to tell apart
+    classes = labels.argmax(axis=1)
+    if len(np.unique(classes)) < 2:  # nothing to tell apart
         return found + labels[:1]
+    model = LogisticRegression(C=cost, max_iter=_ITERATIONS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # precise enough; a label that no word or every word has
-        model = (OneVsRestClassifier(model) if several else model).fit(rows, classes)
+        warnings.simplefilter("ignore")  # precise enough
+        model.fit(rows, classes)
     found[:, model.classes_] = model.predict_proba(new)
     return found
 

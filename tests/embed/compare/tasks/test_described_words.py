@@ -6,6 +6,7 @@ import scipy.sparse
 
 from firth.corpora.common.errors import SourceError
 from firth.embed.compare.config import CompareConfig
+from firth.embed.compare.probes.several_labels import label_chances
 from firth.embed.compare.probes.vector_probes import label_scores, likeliest, ridge
 from firth.embed.compare.scoring.sets import read_tasks, split_arguments
 from firth.embed.compare.tasks.described_words import LabelsTask, RatingsTask, dense
@@ -167,6 +168,19 @@ def test_metrics_of_labels_match_scikit_learn(vectors):
         [roc_auc_score(gold[task.numbers == f], predicted[task.numbers == f]) for f in (0, 1)]
     )
     assert found["auc"] == pytest.approx(within, abs=0.03)  # of both folds together
+
+
+def test_labels_are_learned_together_as_by_scikit_learn_one_by_one(vectors):
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(7)
+    rows, new = vectors.matrix[:100].astype(float), vectors.matrix[100:].astype(float)
+    labels = rows[:, :4] + rng.normal(size=(100, 4)) > [0, 0.5, 1, 9]  # the last is of no row
+    found = label_chances(rows, labels, new, 0.1)
+    for label in range(3):
+        one = LogisticRegression(C=0.1, tol=1e-8, max_iter=1000).fit(rows, labels[:, label])
+        assert found[:, label] == pytest.approx(one.predict_proba(new)[:, 1], abs=2e-3)
+    assert found[:, 3].max() < 0.01
 
 
 def test_sparse_rows_have_the_columns_that_rows_share():
