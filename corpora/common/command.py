@@ -18,8 +18,8 @@ class NumberOrAll(click.types.IntParamType):
     name = "integer|all"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return "all" as it is, and anything else as a number."""
-        return value if value == "all" else super().convert(value, param, ctx)
+        """Return "all" in small letters, and anything else as a number."""
+        return "all" if str(value).lower() == "all" else super().convert(value, param, ctx)
 
 
 class Option(click.Option):

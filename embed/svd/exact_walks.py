@@ -80,7 +80,9 @@ def _adjacency(graph: NodeGraph) -> Any:
     """Return the weights of the edges, float64 CSR; raise if some go one way only."""
     values = np.ones(len(graph.neighbors)) if graph.weights is None else graph.weights
     n = graph.n_nodes
-    edges = sp.csr_array((values.astype(np.float64), graph.neighbors, graph.offsets), shape=(n, n))
+    edges: Any = sp.csr_array(
+        (values.astype(np.float64), graph.neighbors, graph.offsets), shape=(n, n)
+    )
     if (edges != edges.T).nnz:
         raise SettingError(
             "`exact_walks=True`: the graph has edges that go one way; pass a corpus of an "

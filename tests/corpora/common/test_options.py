@@ -148,12 +148,23 @@ def brew(**options):
             BrewConfig(keep_case=True, extras=("milk", "sugar")),
         ),
         (["--reach", "all"], BrewConfig(reach="all")),
+        (["--reach", "ALL"], BrewConfig(reach="all")),
         (["--reach", "3"], BrewConfig(reach=3)),
         (["--hot"], BrewConfig(hot=True)),
         (["--iced"], BrewConfig(hot=False)),
         (["--hot", "--iced"], BrewConfig(hot=False)),
     ],
-    ids=["defaults", "values", "flag and list", "all", "number", "hot", "iced", "the last counts"],
+    ids=[
+        "defaults",
+        "values",
+        "flag and list",
+        "all",
+        "ALL",
+        "number",
+        "hot",
+        "iced",
+        "the last counts",
+    ],
 )
 def test_the_command_line_gives_the_config(words, config):
     assert CliRunner().invoke(brew, words).stdout == f"{config}\n"
