@@ -28,7 +28,7 @@ def read_edge_list(texts: Iterable[tuple[int, str]], name: str, weighted: bool) 
     head = list(itertools.islice(_rows(*first, separator, name), _HEAD_ROWS))
     adjacency = _has_neighbors([fields for _, fields in head], name)
     if adjacency and weighted:
-        raise SourceError(f"{name}: an adjacency list has no weights; pass `weighted=False`")
+        raise SourceError(f"{name}: an adjacency list has no weights; leave out `weighted=True`")
     header = bool(head) and not adjacency and tuple(map(str.lower, head[0][1][:2])) in _HEADERS
     for first_line, text in itertools.chain((first,), texts):
         if first_line > 1 and _add_plain(edges, text, separator or " ", width):

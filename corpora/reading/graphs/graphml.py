@@ -75,7 +75,7 @@ class _Reader:
         tag = tag.rpartition(":")[2]
         if tag == "edge":
             if self._weighted and not self._weight:
-                raise ValueError("the edge has no weight; add it, or pass `weighted=False`")
+                raise ValueError("the edge has no weight; add it, or leave out `weighted=True`")
             weights = [self._weight] if self._weighted else []
             self.edges.add(self._ends, weights)
             if self._both_ways:

@@ -49,7 +49,7 @@ WEIGHT = '<edge source="a"\ntarget="b"><data key="k2">{}</data></edge>'
 RANGE = "is not between 1e-30 and 1e+30; correct it, or leave the edge out"
 GEXF = "is XML of gexf; convert it to GraphML or an edge list"
 NO_TARGET = "an element has no attribute 'target'; fix the file"
-NO_WEIGHT = "the edge has no weight; add it, or pass `weighted=False`"
+NO_WEIGHT = "the edge has no weight; add it, or leave out `weighted=True`"
 REFUSED = {
     "entities": (BOMB, ":1: has a DOCTYPE, which GraphML does not need; remove it"),
     "cut": ("<graphml>\n<graph", ":2: malformed XML (unclosed token); fix the file"),
