@@ -21,43 +21,36 @@ from firth.corpora.graphs.graph import NodeGraph
 from firth.embed.svd.product_kernels import WIDTH
 from firth.embed.svd.row_writer import RowWriter
 from firth.embed.svd.sparse_products import CpuOperations, cpu_operations
+from firth.embed.svd.window_weights import window_weights
 
-_ENTRY = 8  # bytes
+ENTRY_BYTES = 8
 _SAMPLE = 8 * WIDTH  # rows from which the number of entries is estimated
 
 
 def walk_matrix(
-    graph: NodeGraph,
-    nodes: np.ndarray,
-    weights: Sequence[int],
-    *,
-    subsample: float,
-    context_smoothing: float,
-    shift: float,
-    threads: int | None,
-    memory: int,
-    directory: Path | None,
-    progress: Progress,
-) -> Any:
+    graph: NodeGraph, nodes: np.ndarray, config: Any, *,
+    memory: int, directory: Path | None, progress: Progress,
+) -> Any:  # fmt: skip
     """Return the shifted positive PMI of some nodes, as :func:`firth.embed.svd.ppmi.weigh` does.
 
     Raise SettingError if it exceeds ``memory`` (bytes), by an estimate from some of its rows.
     """
-    # nodes: int64 (V,), of the rows; weights: (window + 1,), by distance
+    # nodes: int64 (V,), of the rows; config: an SvdConfig
     # returns scipy.sparse.csr_matrix, float32 (V, V), columns ascending
     edges = _adjacency(graph)
     degrees = np.asarray(edges.sum(axis=1))
+    weights, _ = window_weights(config.window, config.window_weighting)
     with np.errstate(divide="ignore"):  # nodes without edges
         shares = degrees[nodes] / degrees.sum()
-        keep = np.minimum(1.0, np.sqrt(subsample / shares)) if subsample else np.ones(len(nodes))
+        keep = np.minimum(1.0, np.sqrt(config.subsample / shares)) if config.subsample else 1.0
         edges.data /= np.repeat(degrees, np.diff(edges.indptr))
-        totals = np.zeros(len(degrees))
-        totals = keep * degrees[nodes] * _expected(edges.dot, totals, nodes, keep, weights)[nodes]
-        smoothed = np.where(totals > 0, totals, np.inf) ** -context_smoothing
+        zeros = np.zeros(len(degrees))
+        totals = keep * degrees[nodes] * _expected(edges.dot, zeros, nodes, keep, weights)[nodes]
+        smoothed = np.where(totals > 0, totals, np.inf) ** -config.context_smoothing
         by_context = degrees[nodes] * keep * smoothed * (1 / smoothed[totals > 0]).sum()
-        by_row = np.where(totals > 0, keep / totals, 0.0) / shift
+        by_row = np.where(totals > 0, keep / totals, 0.0) / config.shift
     factors = by_context.astype(np.float32), by_row.astype(np.float32)
-    with cpu_operations(edges.astype(np.float32), threads) as operations:
+    with cpu_operations(edges.astype(np.float32), config.threads) as operations:
 
         def blocks(rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
             for first in range(0, len(rows), WIDTH):
@@ -65,8 +58,8 @@ def walk_matrix(
 
         sample = np.unique(np.linspace(0, len(nodes) - 1, _SAMPLE).astype(np.int64))
         sampled = sum(len(columns) for columns, _, _ in blocks(sample))
-        _require(sampled * len(nodes) // len(sample), memory)
-        writer = RowWriter(np.float32, len(nodes) ** 2, memory // _ENTRY, directory)
+        require_memory(sampled * len(nodes) // len(sample), memory)
+        writer = RowWriter(np.float32, len(nodes) ** 2, memory // ENTRY_BYTES, directory)
         done = 0
         for columns, values, lengths in blocks(np.arange(len(nodes))):
             writer.append(columns, values, lengths)
@@ -121,11 +114,11 @@ def _block(
     return columns.astype(np.int32), np.log(ratios[columns, of_row]), lengths
 
 
-def _require(entries: int, memory: int) -> None:
+def require_memory(entries: int, memory: int) -> None:
     """Raise if a matrix of so many entries exceeds the memory."""
-    if entries * _ENTRY > memory:
+    if entries * ENTRY_BYTES > memory:
         raise SettingError(
             f"`exact_walks=True`: the matrix has about {human(entries)} entries, which take "
-            f"{human(entries * _ENTRY)}B of the {human(memory)}B there are; pass a smaller "
+            f"{human(entries * ENTRY_BYTES)}B of the {human(memory)}B there are; pass a smaller "
             "`window` or more `memory`, or leave it out to count the walks"
         )

@@ -50,7 +50,7 @@ from firth.embed.svd.cooccurrence import (
 )
 from firth.embed.svd.inverted_text import CountableView
 from firth.embed.svd.scratch import Scratch
-from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
+from firth.embed.svd.window_weights import WEIGHTINGS
 from firth.embed.vectors.ngram_means import with_ngram_means
 from firth.embed.vectors.piece_table import PIECE_VECTORS, TOKENIZER, PieceTable
 from firth.embed.vectors.training import (
@@ -70,7 +70,6 @@ if TYPE_CHECKING:  # it imports numba, and --help needs only the config
 
 METHOD = "svd"
 _PROGRAM_BYTES = 300 << 20  # of Python and its libraries
-_ENTRY_BYTES = 8  # of a matrix
 _SIDE_MEANS = 100  # dimensions of each side with `best`
 _COUNTED = ("weighting", "context_side", "side_means", "best", "pieces", "boundary")
 _UNORDERED = "there is no order with `window=all`"
@@ -385,7 +384,7 @@ def text_vectors(
             matrix = _walked(graph, cast("View", view), n_words, config, directory)
             about["nonzeros"] = int(matrix.nnz)
         n_alone = int((np.diff(matrix.indptr) == 0).sum())
-        limit = scratch_limit(_ENTRY_BYTES * matrix.nnz, n_words, config)
+        limit = scratch_limit(matrix.data.nbytes + matrix.indices.nbytes, n_words, config)
         return _factor(matrix, config, Scratch(limit, directory), log, directory), n_alone
     with log.step("count") as about:
         counts = count_words(view, n_words, config, name=name, directory=directory, tasks=tasks)
@@ -584,12 +583,9 @@ def _walked(
     rows = view.rows_of_types()
     nodes = np.argsort(np.where(rows < 0, len(rows), rows), kind="stable")[:n_words]
     with progress("walking", "nodes") as show:
-        return _checked(config, walk_matrix(
-            graph, nodes, window_weights(config.window, config.window_weighting)[0],
-            subsample=config.subsample, context_smoothing=config.context_smoothing,
-            shift=config.shift, threads=config.threads,
-            memory=scratch_limit(0, n_words, config), directory=directory, progress=show,
-        ))  # fmt: skip
+        limit = scratch_limit(0, n_words, config)
+        matrix = walk_matrix(graph, nodes, config, memory=limit, directory=directory, progress=show)
+    return _checked(config, matrix)
 
 
 def _require_memory(n_words: int, config: SvdConfig) -> None:

@@ -7,7 +7,7 @@ from firth.corpora.common.errors import SettingError
 from firth.corpora.common.options import take
 from firth.embed.resampling.prepared import prepare
 from firth.embed.svd.dry_run import estimate_svd
-from firth.embed.svd.exact_walks import _require
+from firth.embed.svd.exact_walks import require_memory
 from firth.embed.svd.train import SvdConfig, make_svd_run, weighted_matrix
 from firth.embed.svd.window_weights import WEIGHTINGS, window_weights
 from firth.embed.vectors.word_vectors import WordVectors
@@ -162,7 +162,7 @@ def test_what_cannot_be_computed_is_refused_in_one_line(graph, tmp_path, monkeyp
          "`exact_walks=True`: one machine computes them; drop `cluster`"),
         (lambda: estimate_svd(corpus, config()),
          "`exact_walks=True` has no `dry_run=True`; what exceeds `memory` is refused in seconds"),
-        (lambda: _require(3_000_000_000, 10**9),
+        (lambda: require_memory(3_000_000_000, 10**9),
          "`exact_walks=True`: the matrix has about 3G entries, which take 24GB of the 1GB there "),
     ):  # fmt: skip
         with pytest.raises(SettingError) as caught:
