@@ -43,6 +43,11 @@ class ReadOptions:
 
     ``keep`` also takes comma-separated names; it is split on construction.
 
+    Attributes
+    ----------
+    sequences : bool
+        Each line of plain text is a document, as each record is; set by the settings of the text.
+
     Examples
     --------
     >>> ReadOptions(format="jsonl", keep=("date,author",)).keep
@@ -93,7 +98,6 @@ class ReadOptions:
     skip_unreadable: bool = rare_setting(
         False, "Leave out files that cannot be read, such as PDF files, and list them."
     )
-    # each line of plain text is a document, as each record is; set by the settings of the text
     sequences: bool = dataclasses.field(default=False, repr=False)
 
     def __post_init__(self) -> None:
