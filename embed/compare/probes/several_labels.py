@@ -26,9 +26,11 @@ def label_chances(rows: np.ndarray, labels: np.ndarray, new: np.ndarray, cost: f
         gradient[:-1] += weights[:-1]
         return float((weights[:-1] ** 2).sum() / 2 + cost * errors), gradient.ravel()
 
-    options = {"maxiter": _ITERATIONS, "ftol": _PRECISION}
     zero = np.zeros(inputs.shape[1] * labels.shape[1])
-    found = minimize(loss, zero, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss, zero, jac=True, method="L-BFGS-B",
+        options={"maxiter": _ITERATIONS, "ftol": _PRECISION},
+    )  # fmt: skip
     weights = found.x.reshape(inputs.shape[1], -1)
     return _sigmoid(new @ weights[:-1] + weights[-1])
 

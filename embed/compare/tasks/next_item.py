@@ -100,7 +100,7 @@ class NextItemTask(Task):
         scores = {"": self._cosines(vectors, before, unknown)}
         if getattr(vectors, "contexts", None) is not None:
             scores[_CONTEXT] = self._products(vectors, before)
-        encoder = encoder_of(vectors)
+        encoder: object = encoder_of(vectors)
         if isinstance(encoder, NextWordPredictor):
             scores[_LM] = self._predictions(encoder, sessions)
         reason = None if sessions else "no session is known"
