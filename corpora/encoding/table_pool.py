@@ -11,7 +11,7 @@ import numpy as np
 from firth.corpora.common.memory import parse_memory
 from firth.corpora.encoding.encode import EncodedBlock, PreparedBlock, encode, parse
 from firth.corpora.encoding.request import BuildOptions, Request
-from firth.corpora.reading.text_blocks import HEAVY_BYTES, RawBlock, TextBlock
+from firth.corpora.reading.text_blocks import RawBlock, TextBlock
 from firth.corpora.text.type_table import MAX_TABLE_TOKENS, TypeTable
 
 _PROGRAM_BYTES = 100 << 20  # Python, NumPy, numba and compiled kernels
@@ -95,7 +95,8 @@ def encode_blocks(
     most = most_at_once(request.options, block_bytes)
     for raw in raws:
         parsed, size = None, len(raw.data) if isinstance(raw.data, bytes) else block_bytes
-        slow = request.text.pattern is not None and size >= HEAVY_BYTES
+        # after a block that is nearly full come others, for which it is worth to start processes
+        slow = request.text.pattern is not None and 4 * size >= 3 * block_bytes
         if raw.heavy or request.text.segmenter == "jieba" or slow:
             parsed = parsers.submit(parse, raw, request.text.before_lemmas)
         waiting.append((size, threads.submit(pool.encode, raw, parsed)))
