@@ -299,3 +299,16 @@ def test_a_killed_training_leaves_a_complete_run_or_none(run, corpus, tmp_path, 
         make_svd_run(corpus, config(), out)
     assert (out / "vectors.npy").read_bytes() == (run / "vectors.npy").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_vectors_of_unordered_items_have_context_vectors_whose_products_are_the_matrix(
+    corpus, tmp_path, run
+):
+    unordered = config(window="all", dim=31, singular_power=0.5, subsample=0)
+    vectors = WordVectors.open(make_svd_run(corpus, unordered, tmp_path / "all"))
+    view = corpus.view(min_count=1, punctuation="drop", boundary="paragraph")
+    counts = train_module.count_words(view, len(view.words), unordered, name="text")
+    matrix = train_module.weigh(view, counts, unordered).toarray()
+    assert len(matrix) == 31
+    assert vectors.matrix @ vectors.contexts.T == pytest.approx(matrix, abs=1e-4)
+    assert WordVectors.open(run).contexts is None
