@@ -306,8 +306,8 @@ def test_vectors_of_unordered_items_have_context_vectors_whose_products_are_the_
 ):
     unordered = config(window="all", dim=31, singular_power=0.5, subsample=0)
     vectors = WordVectors.open(make_svd_run(corpus, unordered, tmp_path / "all"))
-    view = corpus.view(min_count=1, punctuation="drop", boundary="paragraph")
-    counts = train_module.count_words(view, len(view.words), unordered, name="text")
+    view = corpus.view(min_count=1, max_vocabulary=None, punctuation="drop", boundary="paragraph")
+    counts = train_module.count_words(view, 31, unordered, name="text", directory=None)
     matrix = train_module.weigh(view, counts, unordered).toarray()
     assert len(matrix) == 31
     assert vectors.matrix @ vectors.contexts.T == pytest.approx(matrix, abs=1e-4)
