@@ -449,7 +449,8 @@ class WordVectors:
 
         The whole text is one word if the vocabulary has it, "new york" also as ``new_york``.
         Otherwise it is split, without text settings at white space. A word that the vocabulary
-        lacks is spelled as one that it has, if they differ in case or Unicode normal form only.
+        lacks is spelled as one that it has, if they differ in case or Unicode normal form only;
+        but tokens (``segmenter="tokens"``) are looked up as they are.
 
         Parameters
         ----------
@@ -607,6 +608,8 @@ class WordVectors:
         for form in (text, text.lower()):
             if self.row(form) is not None:
                 return form
+            if self.text is not None and self.text.segmenter == "tokens":
+                return None  # a token of other case is another token
         row = self._folded.row(text)
         return None if row is None else self.vocabulary[row]
 

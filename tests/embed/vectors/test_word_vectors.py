@@ -521,3 +521,12 @@ def test_words_are_found_exactly_first_then_as_they_are_read():
     assert [vectors.row(word) for word in ("US", "Virus")] == [1, None]
     assert vectors.vector("Virus") is None
     assert "Virus" not in vectors.vocabulary
+
+
+def test_tokens_are_looked_up_in_their_own_case():
+    def spelled(segmenter):
+        text = TextSettings(segmenter=segmenter, keep_case=True)
+        return WordVectors(["c", "new_york"], np.eye(2, dtype=np.float32), text=text).words
+
+    assert (spelled("words")("C"), spelled("tokens")("C")) == (["c"], ["C"])
+    assert spelled("tokens")("new york") == ["new_york"]
