@@ -171,6 +171,11 @@ class LabelsTask(_DescribedWords):
         words = [word for word, given in labels.items() if given]
         groups = dict(zip(table.words, table.groups, strict=True))
         values = [tuple(dict.fromkeys(labels[word])) for word in words]
+        if (n_labels := len(set().union(*values))) > len(words):
+            raise SourceError(
+                f"{path}: has {n_labels:,} labels of {len(words):,} words; name the column of "
+                f"labels, as FILE:COLUMN ({', '.join(table.columns)})"
+            )
         return words, values, [groups[word] for word in words]
 
     def _gold(self, items: list[int]) -> np.ndarray:

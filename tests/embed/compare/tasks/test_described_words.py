@@ -198,6 +198,7 @@ def test_sparse_rows_have_the_columns_that_rows_share():
         ("labels", "word,label\na,x\n", "", "has 1 words or groups; pass at least two"),
         ("labels", "word,label\na,x\n,y\n", "", "norms.txt:3: ',y' is not a word and its labels"),
         ("labels", "", "", "contains no words; expected a header"),
+        ("labels", "word,id,pos\na,1,x\nb,2,x\n", "", "has 3 labels of 2 words; name the column"),
     ],
 )  # fmt: skip
 def test_wrong_files_are_refused(tmp_path, kind, text, column, message):
