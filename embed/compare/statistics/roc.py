@@ -25,7 +25,10 @@ class RocArea(Statistic):
         """Return the areas; NaN if a replicate has only one class."""
         if self.positive.ndim > 1:
             classes = zip(self.positive.T, self.values.T, strict=True)
-            return np.nanmean([type(self)(*each).evaluate(counts) for each in classes], axis=0)
+            areas = np.array([type(self)(*each).evaluate(counts) for each in classes])
+            defined = ~np.isnan(areas)
+            with np.errstate(invalid="ignore"):  # NaN if no class has an area
+                return np.asarray(np.where(defined, areas, 0).sum(axis=0) / defined.sum(axis=0))
         return in_blocks(counts, self._areas)
 
     @cached_property

@@ -239,3 +239,12 @@ def test_take_equals_zero_counts_for_the_other_items(chosen):
         np.testing.assert_allclose(
             part.evaluate(counts[:, inside]), statistic.evaluate(counts), atol=1e-12
         )
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_mean_area_leaves_out_classes_without_one():
+    positive = np.array([[True, True], [False, True]])  # all items are of the second class
+    area = RocArea(positive, np.array([[1.0, 0], [0, 1]]))
+    assert area.evaluate(np.array([[1, 1], [1, 0]])).tolist() == pytest.approx(
+        [1, np.nan], nan_ok=True
+    )
