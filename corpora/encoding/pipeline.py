@@ -171,9 +171,10 @@ class _Builder:
                 self._close_shard()
                 if not any(shard.n_tokens for shard in self.shards):
                     names = ", ".join(map(str, self.request.sources))
-                    raise SourceError(
-                        f"{names}: contains no words; pass a source that contains text"
-                    )
+                    reason = "contains no words; pass a source that contains text"
+                    if pattern := self.request.text.pattern:
+                        reason = f"contains no token that `pattern={pattern}` matches; correct it"
+                    raise SourceError(f"{names}: {reason}")
                 ids_of_table, lemma_of_form = self._merge()
                 self._renumber(threads, ids_of_table, lemma_of_form)
                 if self.graph:

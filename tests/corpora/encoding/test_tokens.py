@@ -145,6 +145,13 @@ def test_k_mers_overlap_and_span_line_ends(tmp_path):
     assert "2 characters match no token of the pattern" in corpus.advice()
 
 
+def test_a_pattern_that_matches_nothing_is_named(tmp_path):
+    (tmp_path / "a.txt").write_text("CCO\n")
+    message = "contains no token that `pattern=smile` matches; correct it"
+    with pytest.raises(FirthError, match=message):
+        build_corpus(tmp_path / "a.txt", words=TextSettings(pattern="smile"))
+
+
 def test_a_pattern_does_not_apply_to_lists_of_tokens():
     with pytest.raises(FirthError, match="already tokenized, so `pattern=kmer:3` does not apply"):
         build_corpus([["ACGT"]], words=TextSettings(pattern="kmer:3"))
