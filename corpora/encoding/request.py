@@ -186,6 +186,7 @@ def _refuse_text(
         raise SourceError(f"{of_text}: is text; pass the path of a graph, or drop `walks`")
     reason = "does nothing for the walks over a graph"
     refuse_unused(options, ("max_types", "keep_text"), reason)
+    refuse_unused(text, ("pattern", "segmenter"), reason)  # first, since they imply others
     for config, used in ((read, ("encoding", "errors")), (text, ()), (phrases, ())):
         names = [field.name for field in dataclasses.fields(config) if field.name not in used]
         refuse_unused(config, names, reason)
