@@ -99,6 +99,7 @@ def _has_neighbors(rows: Sequence[Sequence[str]], name: str) -> bool:
     """Return whether a file is an adjacency list: one line for each node, of any width."""
     widths, nodes = {len(row) for row in rows}, {row[0] for row in rows}
     varied = len(widths) > 1 and max(widths) > 3 and len(nodes) == len(rows)
+    varied = varied and not any(row[2:] and row[2].startswith("{") for row in rows)  # NetworkX
     return varied or bool(_ADJACENCY.fullmatch(name))
 
 

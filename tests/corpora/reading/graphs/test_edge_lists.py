@@ -126,6 +126,7 @@ REFUSED = {
     "four columns": ("a b\n\n#\na b 1 2", f":4: has 4 columns; {KEEP}"),
     "towns": ("San Luis X a\na b\nSan Luis Y b\n", f":1: has 4 columns; {KEEP}"),
     "networkx": ("a b {}\n", NETWORKX),
+    "networkx, some with data": ("a b {}\nb c {'weight': 2}\n", NETWORKX),
     "one column": ("a b\nc\n", f":2: {ONE}"),
     "semicolon": ("a;b\n", f":1: {ONE}"),
     "space": ("a,b\nNew York,Boston\n", f":2: the name 'New York' {SPACE}"),
@@ -172,5 +173,5 @@ def test_errors_in_a_later_piece_name_the_line(text, error):
 
 
 def test_an_adjacency_list_has_no_weights(read):
-    with pytest.raises(SourceError, match=r"^g\.adjlist: an adjacency list has no weights; pass `"):
+    with pytest.raises(SourceError, match=r"^g\.adjlist: an adjacency list has no weights; leave"):
         read("a b c\n", "g.adjlist", weighted=True)
