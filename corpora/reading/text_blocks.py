@@ -85,7 +85,7 @@ class ReadOptions:
         "name of its file, by a field that is kept, or else in order.",
         metavar="FILE",
     )
-    unescape: bool = setting(
+    unescape: bool = rare_setting(
         False, "Replace entities such as &amp; in plain text and records by characters."
     )
     encoding: str = setting("utf-8", "Encoding of the sources.", metavar="NAME")

@@ -98,9 +98,9 @@ def test_options_become_command_line_arguments(tmp_path):
             'sources = ["a"]\n[train-svd]\nwidth = 3',
             (
                 "[train-svd] width: cannot be set in a study; expected one of add-contexts, "
-                "best, boundary, context-side, context-smoothing, device, dim, max-vocabulary, "
-                "memory, min-count, pieces, punctuation, seed, shift, side-means, singular-power, "
-                "subsample, threads, weighting, window, window-weighting"
+                "best, boundary, context-side, context-smoothing, device, dim, exact-walks, "
+                "max-vocabulary, memory, min-count, pieces, punctuation, seed, shift, side-means, "
+                "singular-power, subsample, threads, weighting, window, window-weighting"
             ),
         ),
         ('sources = ["a"]\n[train-svd]\ndim = 0', "[train-svd] `dim` must be at least 1, got 0"),

@@ -47,6 +47,7 @@ class ViewedCorpus:
 
     path, fingerprint = Path("small"), "0123456789abcdef"
     trained_on: ClassVar = {"corpus": fingerprint}
+    default_min_count = 5
 
     def __init__(self, view):
         self._view = view
