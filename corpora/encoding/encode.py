@@ -183,9 +183,9 @@ def _texts(prepared: PreparedBlock, token_offsets: np.ndarray) -> CompressedText
     """Compress the original text of the non-empty sentences."""
     filled = np.flatnonzero(np.diff(token_offsets))
     starts, stops = (prepared.original_sentences[filled + end] for end in (0, 1))
-    is_separated = prepared.segmenter in ("pretokenized", "separated")
+    is_text = prepared.segmenter == "separated" and prepared.original is prepared.text
     # a record of tokens may have line ends; other sentences have none
-    separator = TOKEN_SEPARATOR if is_separated and prepared.original is prepared.text else "\n"
+    separator = TOKEN_SEPARATOR if prepared.segmenter == "pretokenized" or is_text else "\n"
     return compress_sentences(prepared.original, starts, stops, separator)
 
 
