@@ -661,7 +661,7 @@ def _factor(
             right = found.right
             right *= powers
             vectors += right
-        elif config.window == ALL and directory and full_width(config) == config.dim:
+        elif config.window == ALL and config.pieces is None and directory:
             save_array(directory / CONTEXT_VECTORS, found.right * powers)
     if not np.isfinite(vectors).all():
         raise SettingError(

@@ -105,3 +105,10 @@ def test_the_command_trains_and_queries_unseen_words(corpus, tmp_path):
     assert "its vector is composed of its pieces" in result.stderr
     assert len(result.stdout.splitlines()) == 2
     assert WordVectors.open(out).pieces is not None
+
+
+def test_words_of_unordered_items_that_are_means_of_pieces_have_no_context_vectors(
+    corpus, tmp_path
+):
+    vectors = train_svd(corpus, config(window="all"), tmp_path / "all")
+    assert vectors.contexts is None
