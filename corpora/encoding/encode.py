@@ -83,7 +83,7 @@ def prepare(block: TextBlock, settings: TextSettings) -> PreparedBlock:
     The result is picklable: for jieba this runs in another process.
     """
     keys = document_keys(block)
-    if settings.segmenter == "tokens" and not block.pretokenized:
+    if settings.of_tokens and not block.pretokenized:
         return _sequences(block, keys, settings.pattern)
     n_joined = 0
     if not block.pretokenized and _MAY_BE_DIVIDED.search(block.text):

@@ -336,11 +336,11 @@ class _Builder:
         """Replace phrases by words of their own; the ``last`` pass prunes the vocabulary."""
         rules, words = self.request.phrases, self.directory / "vocabulary"
         assert rules is not None
-        divides = self.pretokenized and self.text.segmenter != "tokens"
+        divides = self.pretokenized and not self.text.of_tokens
         text = replace(self.text, segmenter="whitespace") if divides else self.text
         directories = [shard.directory for shard in self.shards]
         n_threads, memory = self.options.n_threads, parse_memory(self.options.memory) // 4
-        vocabulary = Vocabulary(words, of_tokens=self.text.segmenter == "tokens")
+        vocabulary = Vocabulary(words, of_tokens=self.text.of_tokens)
         trie = find_phrases(directories, vocabulary, rules, text, threads, n_threads, memory)
         sizes, n_joined = join_phrases(directories, trie, len(vocabulary), threads)
         del vocabulary  # or Windows would not remove its files
@@ -357,7 +357,7 @@ class _Builder:
     def _manifest(self) -> dict[str, Any]:
         """Return the manifest: settings, sizes, sources and arrays."""
         text = replace(self.text, joined_phrases=tuple(self.joined_phrases)).to_json()
-        if self.pretokenized and self.text.segmenter != "tokens":
+        if self.pretokenized and not self.text.of_tokens:
             text["segmenter"] = "whitespace"  # segments queries the way the tokens are separated
         settings = self.request.settings()
         # name, size, time, digest and findings of every file read

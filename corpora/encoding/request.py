@@ -157,7 +157,7 @@ def make_request(
         options = dataclasses.replace(options, held_out=options.held_out or 0.0)
     if text.lemmatize is not None:
         lemmatizer(text.lemmatize)  # refuses a language before any work
-    if text.segmenter == "tokens":
+    if text.of_tokens:
         read = _of_sequences(read)
     rules = read_rules(phrases or PhraseOptions())
     if rules and text.lemmatize is not None:

@@ -214,7 +214,7 @@ class Corpus:
 
         What is rare there, such as an item or an atom, is asked for, and no error of spelling.
         """
-        few = self.text.segmenter == "tokens" and self.training_tokens < FEW_TOKENS
+        few = self.text.of_tokens and self.training_tokens < FEW_TOKENS
         return 1 if few else 5
 
     @property
@@ -249,7 +249,7 @@ class Corpus:
 
     def _vocabulary(self, name: str) -> Vocabulary:
         """Open a vocabulary and check its ranges."""
-        vocabulary = Vocabulary(self.path / name, of_tokens=self.text.segmenter == "tokens")
+        vocabulary = Vocabulary(self.path / name, of_tokens=self.text.of_tokens)
         check_vocabulary(vocabulary)
         return vocabulary
 
@@ -312,7 +312,7 @@ class Corpus:
 
     def advice(self) -> list[str]:
         """Return a line for each problem, such as what was replaced, or a better segmenter."""
-        tally, of_tokens = self.manifest["tally"], self.text.segmenter == "tokens"
+        tally, of_tokens = self.manifest["tally"], self.text.of_tokens
         lines = (
             self._notes_on_metadata()
             + self._notes_on_files()

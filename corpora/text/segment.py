@@ -95,7 +95,7 @@ class TextSettings:
                 raise SettingError(f"`pattern` and `segmenter={self.segmenter}`: drop one of them")
             object.__setattr__(self, "segmenter", "tokens")
             tokens_by(self.pattern)  # raises
-        if self.segmenter == "tokens":
+        if self.of_tokens:
             changes = ("strip_accents", "fold_digits", "lemmatize", "language")
             refuse_unused(self, changes, "`segmenter=tokens` keeps tokens as they are")
             object.__setattr__(self, "keep_case", True)
@@ -116,9 +116,14 @@ class TextSettings:
         return language is not None and not self.keep_case
 
     @property
+    def of_tokens(self) -> bool:
+        """Whether the text is sequences of tokens, which are kept as they are."""
+        return self.segmenter == "tokens"
+
+    @property
     def noun(self) -> str:
         """What output calls a type: word, or token in sequences of tokens."""
-        return "token" if self.segmenter == "tokens" else "word"
+        return "token" if self.of_tokens else "word"
 
     @cached_property
     def _after_lemmas(self) -> "TextSettings":
@@ -223,7 +228,7 @@ class TextSettings:
             return [self.lemma(form) for form in self.before_lemmas.words(text)]
         if self.pattern is not None:
             return [token for token, _, _ in tokens_by(self.pattern)(text)]
-        if self.segmenter != "tokens":
+        if not self.of_tokens:
             text = join_divided(text)
         if self.strip_accents:
             text = strip_accents(text, self.dotless)

@@ -131,14 +131,14 @@ def normalizer_of(text: TextSettings) -> Any:
         strip_accents=False,
         lowercase=not text.keep_case,
     )
-    steps += [] if text.segmenter == "tokens" else [bert]
+    steps += [] if text.of_tokens else [bert]
     if text.fold_digits:
         steps.append(_replaced(r"\p{Nd}", "0"))
     # a word that begins with ## would be a continuation
     if text.segmenter in ("whitespace", "tokens"):
         unknown = f"(?<![^ ])(?={CONTINUATION})[^ ]+"
         # which tokens may have, but no line end
-        character = "\n" if text.segmenter == "tokens" else _UNKNOWN_CHARACTER
+        character = "\n" if text.of_tokens else _UNKNOWN_CHARACTER
         steps.append(_replaced(unknown, character))
     return normalizers.Sequence(steps)
 
@@ -154,7 +154,7 @@ def _replacements(text: TextSettings) -> Iterator[tuple[str, str]]:
     """Yield patterns and what replaces them, in the order in which the corpus does so."""
     table, by_words = characters_of(text), text.segmenter == "words"
     kinds = table.entries >> CLASS_SHIFT & CLASS_MASK
-    if text.segmenter == "tokens":
+    if text.of_tokens:
         yield f"[{_ranges(kinds == SPACE)}]", " "
         return
     yield DIVIDED.replace(r"[^\W\d_]", r"\p{L}"), ""  # \w has marks, other than in Python

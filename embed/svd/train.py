@@ -262,7 +262,7 @@ def train_svd(
 def with_width(config: SvdConfig, corpus: "Corpus") -> SvdConfig:
     """Return a config whose width is chosen: of few tokens of sequences, as many as there are."""
     dim = config.dim or METHODS[METHOD].width_for(corpus.training_tokens)
-    if config.dim is None and corpus.text.segmenter == "tokens":
+    if config.dim is None and corpus.text.of_tokens:
         words = corpus.view(min_count=config.min_count, punctuation=config.punctuation)  # type: ignore[arg-type]
         dim = min(dim, config.max_vocabulary, len(words.counts))
     return dataclasses.replace(config, dim=dim)
@@ -468,7 +468,7 @@ def _view(corpus: "Corpus", config: SvdConfig) -> tuple["View", int]:
         boundary=config.boundary,  # type: ignore[arg-type]
     )
     n_words = min(config.max_vocabulary, len(view.counts))
-    if n_words < len(view.counts) and corpus.text.segmenter == "tokens":
+    if n_words < len(view.counts) and corpus.text.of_tokens:
         note(
             f"{corpus.path}: vectors of {n_words:,} of {len(view.counts):,} tokens, the most "
             f"frequent; `max_vocabulary={len(view.counts)}` makes those of all"

@@ -608,7 +608,7 @@ class WordVectors:
         for form in (text, text.lower()):
             if self.row(form) is not None:
                 return form
-            if getattr(self.text, "segmenter", None) == "tokens":
+            if self.text is not None and self.text.of_tokens:
                 return None  # a token of other case is another token
         row = self._folded.row(text)
         return None if row is None else self.vocabulary[row]

@@ -67,7 +67,7 @@ def learn_text_pieces(text: TextSplits, config: MlmConfig) -> Pieces:
     words, counts, auto = text.train.words, text.train.counts, config.pieces == "auto"
     size = auto_vocabulary_size(text.train.n_tokens) if auto else int(config.pieces)
     # a rare character may be that of a token, such as [Zn]
-    coverage = {"coverage": 1.0} if text.settings.segmenter == "tokens" else {}
+    coverage = {"coverage": 1.0} if text.settings.of_tokens else {}
     return learn_pieces(words, counts, size=size, exact=not auto, **coverage)
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 
@@ -105,6 +106,7 @@ class _RunSegmentation:
     """Text settings that map words of evaluation sets to those of the first run with a vector."""
 
     known: Mapping[str, str]
+    of_tokens: ClassVar = False  # texts are already spelled as the run spells them
 
     def words(self, text: str) -> list[str]:
         """Return the run's word; empty if no run has a vector for the text."""
