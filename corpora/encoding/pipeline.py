@@ -222,7 +222,7 @@ class _Builder:
         """Return the walks over the graph as blocks."""
         if self.graph is None:
             self.graph = WalkedGraph(self.files[0], options, self.request.read)
-            self.records.append({"sha256": self.graph.digest()})
+            self.records.append({"sha256": self.graph.sha256})
         self.n_bytes = self.graph.n_tokens  # so that the progress is that of tokens
         return self.graph.encoded(self.runs, threads, self.options.n_threads)
 

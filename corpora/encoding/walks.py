@@ -18,8 +18,8 @@ from firth.corpora.graphs.links import hold_out_links, write_links
 from firth.corpora.graphs.walk_options import WalkOptions
 from firth.corpora.graphs.walker import Walker
 from firth.corpora.reading.graphs.files import read_graph
-from firth.corpora.reading.sources import SourceFile, Stream
-from firth.corpora.reading.text_blocks import BLOCK_BYTES, ReadOptions, TextBlock
+from firth.corpora.reading.sources import SourceFile
+from firth.corpora.reading.text_blocks import ReadOptions, TextBlock
 
 LINKS = "links.tsv"  # in a corpus: pairs of nodes with and without a held-out edge
 _TABLE = 0  # the one table of types, whose ids are the numbers of nodes
@@ -30,7 +30,8 @@ class WalkedGraph:
 
     def __init__(self, file: SourceFile, options: WalkOptions, read: ReadOptions) -> None:
         found = read_graph(file, directed=options.directed, weighted=options.weighted, options=read)
-        self.file, self.names, graph = file, found.names, found.graph
+        self.names, graph = found.names, found.graph
+        self._source, self.sha256 = file.name, found.sha256  # of the file
         self.tally, self._links = dict(found.tally), list[np.ndarray]()  # as of hold_out_links
         if share := options.hold_out_links:
             graph, *self._links = hold_out_links(graph, share, options.seed, options.directed)
@@ -43,12 +44,6 @@ class WalkedGraph:
         """Tokens of all walks that are to be made, if none ends early."""
         n_walks = min(self.walker.n_walks, self.n_blocks * self.walker.walks_at_once)
         return n_walks * self.walker.options.length
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the file."""
-        stream = Stream(self.file, ReadOptions(), BLOCK_BYTES)
-        stream.drain()
-        return stream.digest()
 
     def encoded(self, store: TableStore, threads: Executor, n_threads: int) -> Iterator[Encoded]:
         """Make the walks on threads and yield them in order; the nodes are in the store after."""
@@ -76,7 +71,7 @@ class WalkedGraph:
         numbers = np.arange(first + 1, first + len(starts) + 1)
         keys = mix(np.uint64(HELD_OUT_KEY) + numbers.astype(np.uint64) * STRIDE)
         block = EncodedBlock(ids, ends[:-1], ends[:-1], ends[:-1], keys, {}, None)
-        text = TextBlock(b"", ends, numbers, self.file.name, {}, pretokenized=None)
+        text = TextBlock(b"", ends, numbers, self._source, {}, pretokenized=None)
         return Encoded(block, text, _TABLE, len(starts) * self.walker.options.length)
 
     def _tally(self, counts: np.ndarray) -> dict[str, int]:

@@ -27,6 +27,7 @@ class GraphFile:
     graph: NodeGraph
     # what was left out or merged: isolated_nodes, self_loops, repeated_edges, if above 0
     tally: dict[str, int]
+    sha256: str  # of the file
 
 
 def read_graph(
@@ -51,7 +52,8 @@ def read_graph(
             edges = read_edge_list(texts, file.name, weighted)
         names = list(edges.numbers)
     nodes, graph, tally = connected_nodes(edges, len(names), directed, file.name)
-    return GraphFile([str(names[node]) for node in nodes.tolist()], graph, tally)
+    connected = [str(names[node]) for node in nodes.tolist()]
+    return GraphFile(connected, graph, tally, stream.digest())
 
 
 def _texts(stream: Stream, options: ReadOptions) -> Iterator[tuple[int, str]]:
