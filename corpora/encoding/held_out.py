@@ -32,6 +32,12 @@ class _Slice(NamedTuple):
     n_distinct: int  # units with distinct keys
 
 
+def unit_keys(numbers: np.ndarray) -> np.ndarray:
+    """Return a key for each unit, uint64 (n,), by its number in the text."""
+    # numbers: int64 (n,)
+    return np.asarray(mix(np.uint64(HELD_OUT_KEY) + (numbers + 1).astype(np.uint64) * STRIDE))
+
+
 def hold_out(shards: Sequence[Shard], share: float | None) -> dict[str, Any]:
     """Write ``held_out`` of every shard; return the manifest's entries about the slice.
 
@@ -106,7 +112,7 @@ def _candidates(shards: Sequence[Shard], unit: str, share: float) -> Sequence[np
         if unit == "document":
             keys = open_array(shard.directory, DOCUMENT_KEYS)  # not kept: it is removed
         else:
-            keys = mix(np.uint64(HELD_OUT_KEY) + (numbers + 1).astype(np.uint64) * STRIDE)
+            keys = unit_keys(numbers)
         some = keys <= limit
         parts.append((numbers[some], keys[some], sizes[some]))
         first += len(sizes)

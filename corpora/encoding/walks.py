@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from firth.corpora.artifacts.arrays import offsets_of
-from firth.corpora.common.hashing import STRIDE, mix
 from firth.corpora.common.threads import map_ahead
-from firth.corpora.encoding.encode import HELD_OUT_KEY, EncodedBlock
+from firth.corpora.encoding.encode import EncodedBlock
 from firth.corpora.encoding.encode_kernels import count_tokens
+from firth.corpora.encoding.held_out import unit_keys
 from firth.corpora.encoding.table_pool import Encoded, TableStore
 from firth.corpora.graphs.links import hold_out_links, write_links
 from firth.corpora.graphs.walk_options import WalkOptions
@@ -68,10 +68,9 @@ class WalkedGraph:
     def _block(self, first: int, starts: np.ndarray) -> Encoded:
         """Make the walks of a block, each of which is a document of one sentence."""
         ids, ends = self.walker.block(first, starts)
-        numbers = np.arange(first + 1, first + len(starts) + 1)
-        keys = mix(np.uint64(HELD_OUT_KEY) + numbers.astype(np.uint64) * STRIDE)
-        block = EncodedBlock(ids, ends[:-1], ends[:-1], ends[:-1], keys, {}, None)
-        text = TextBlock(b"", ends, numbers, self._source, {}, pretokenized=None)
+        numbers = np.arange(first, first + len(starts))
+        block = EncodedBlock(ids, ends[:-1], ends[:-1], ends[:-1], unit_keys(numbers), {}, None)
+        text = TextBlock(b"", ends, numbers + 1, self._source, {}, pretokenized=None)
         return Encoded(block, text, _TABLE, len(starts) * self.walker.options.length)
 
     def _tally(self, counts: np.ndarray) -> dict[str, int]:
