@@ -18,6 +18,7 @@ from firth.corpora.common.console import human
 from firth.corpora.common.errors import SettingError
 from firth.corpora.common.reporting import Progress
 from firth.corpora.graphs.graph import NodeGraph
+from firth.embed.svd.ppmi import keep_of_shares
 from firth.embed.svd.product_kernels import WIDTH
 from firth.embed.svd.row_writer import RowWriter
 from firth.embed.svd.sparse_products import CpuOperations, cpu_operations
@@ -42,7 +43,7 @@ def walk_matrix(
     weights, _ = window_weights(config.window, config.window_weighting)
     with np.errstate(divide="ignore"):  # nodes without edges
         shares = degrees[nodes] / degrees.sum()
-        keep = np.minimum(1.0, np.sqrt(config.subsample / shares)) if config.subsample else 1.0
+        keep = keep_of_shares(shares, config.subsample)
         edges.data /= np.repeat(degrees, np.diff(edges.indptr))
         zeros = np.zeros(len(degrees))
         totals = keep * degrees[nodes] * _expected(edges.dot, zeros, nodes, keep, weights)[nodes]

@@ -28,10 +28,13 @@ def keep_probabilities(counts: np.ndarray, subsample: float) -> np.ndarray:
     probability 0.1.
     """
     # counts: int64 (V,); returns float64 (V,), above 0 and at most 1
-    if subsample == 0 or not len(counts):
-        return np.ones(len(counts))
-    share = np.maximum(counts, 1) / max(1, int(counts.sum()))
-    return np.minimum(1.0, np.sqrt(subsample / share))
+    return keep_of_shares(np.maximum(counts, 1) / max(1, int(counts.sum())), subsample)
+
+
+def keep_of_shares(shares: np.ndarray, subsample: float) -> np.ndarray:
+    """Return the probability that subsampling keeps a word with a share of all tokens."""
+    # shares: float64 (V,); returns float64 (V,); 1 without subsampling
+    return np.minimum(1.0, np.sqrt(subsample / shares)) if subsample else np.ones(len(shares))
 
 
 def weigh(
