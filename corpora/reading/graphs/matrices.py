@@ -1,23 +1,20 @@
 """Adjacency matrices written by scipy.sparse.save_npz, whose nodes are the numbers of the rows."""
 
 import io
-import zipfile
 import zlib
 from typing import Any
 
 import numpy as np
 
-from firth.corpora.artifacts.arrays import load_arrays
+from firth.corpora.artifacts.arrays import UNREADABLE, load_arrays
 from firth.corpora.common.errors import SourceError, one_line
 from firth.corpora.reading.graphs.edges import LEAST, MOST, Edges, out_of_range
 from firth.corpora.reading.sources import Stream
 
 NPZ_HEAD = b"PK\x03\x04"
 _MOST_NODES = 2**31 - 1
-_ERRORS = (
-    *(OSError, ValueError, KeyError, TypeError, AttributeError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error),
-)
+# of archives and matrices; NotImplementedError: of a way of compression that zipfile lacks
+_ERRORS = (*UNREADABLE, KeyError, AttributeError, NotImplementedError, zlib.error)
 
 
 def read_matrix(stream: Stream, weighted: bool) -> tuple[Edges, range]:
