@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -99,3 +100,17 @@ def ridge(rows: np.ndarray, values: np.ndarray, new: np.ndarray) -> np.ndarray:
         tried.append(((errors**2).mean(), axes @ (shrunk * products)))
     weights = min(tried, key=lambda each: each[0])[1]
     return np.asarray(mean + (new - center) @ weights)
+
+
+def dense(units: Any, most: int | None = None) -> np.ndarray:
+    """Return rows; of sparse ones the columns of several rows, since one tells of no other.
+
+    With ``most``, only so many columns, those of most rows.
+    """
+    if isinstance(units, np.ndarray):
+        return units
+    n_rows = np.bincount(units.indices, minlength=units.shape[1])
+    columns = np.argsort(-n_rows, kind="stable")[: min(most or len(n_rows), (n_rows > 1).sum())]
+    return np.asarray(
+        units[:, np.sort(columns)].toarray() if len(columns) else np.zeros((units.shape[0], 1))
+    )

@@ -23,6 +23,7 @@ from firth.embed.compare.inputs.encoder_access import encoder_of
 from firth.embed.compare.inputs.lookup import finite_units
 from firth.embed.compare.inputs.sequence_sums import SequenceTokens
 from firth.embed.compare.probes.vector_probes import (
+    dense,
     label_scores,
     likeliest,
     out_of_fold,
@@ -255,17 +256,3 @@ class RatingsTask(_DescribedWords):
         errors = (gold - usual) ** 2
         saved = Ratios(errors - (gold - predicted) ** 2, errors)
         yield "r2", saved, None if errors.any() else reason, None
-
-
-def dense(units: Any, most: int | None = None) -> np.ndarray:
-    """Return rows; of sparse ones the columns of several rows, since one tells of no other.
-
-    With ``most``, only so many columns, those of most rows.
-    """
-    if isinstance(units, np.ndarray):
-        return units
-    n_rows = np.bincount(units.indices, minlength=units.shape[1])
-    columns = np.argsort(-n_rows, kind="stable")[: min(most or len(n_rows), (n_rows > 1).sum())]
-    return np.asarray(
-        units[:, np.sort(columns)].toarray() if len(columns) else np.zeros((units.shape[0], 1))
-    )

@@ -15,12 +15,11 @@ from firth.embed.compare.datasets.labeled_sentences import LabeledSentences
 from firth.embed.compare.datasets.node_pairs import NodePair, looks_like_links, read_node_pairs
 from firth.embed.compare.datasets.parts import set_name
 from firth.embed.compare.inputs.lookup import raw_rows
-from firth.embed.compare.probes.vector_probes import label_scores, out_of_fold, ranks_within
+from firth.embed.compare.probes.vector_probes import dense, label_scores, out_of_fold, ranks_within
 from firth.embed.compare.statistics.roc import AveragePrecision, RocArea
 from firth.embed.compare.task import Measurement
-from firth.embed.compare.tasks.described_words import dense
 from firth.embed.compare.tasks.sentences.folds import fold_numbers
-from firth.embed.compare.tasks.similarity import pair_cosines
+from firth.embed.compare.tasks.similarity import DIGITS
 from firth.embed.compare.tasks.word_task import ItemRows, WordTask
 from firth.embed.protocols import StaticVectors
 from firth.embed.vectors.one_thread import ONE_THREAD
@@ -112,12 +111,12 @@ class LinksTask(WordTask):
         a, b = at.reshape(-1, 2).T
         raw: Any = raw_rows(vectors, rows, found.composed)
         units = unit_length(raw)
-        lengths = np.asarray(_products(raw, units).sum(axis=1)).ravel()
-        cosines = pair_cosines(vectors, found.places, found.composed)
-        products = dense(_products(units[a], units[b]))
+        lengths = _sums(_products(raw, units))
+        products = _products(units[a], units[b])
+        cosines = _sums(products).round(DIGITS)
         gold, folds = np.column_stack([~linked, linked]), self.numbers[found.items]
         with ONE_THREAD:
-            predicted, _ = out_of_fold(_probe, products, gold, folds)
+            predicted, _ = out_of_fold(_probe, dense(products), gold, folds)
         probe = ranks_within(folds, predicted)[:, 1]
         return {"cosine": cosines, "dot": cosines * lengths[a] * lengths[b], "probe": probe}
 
@@ -126,6 +125,11 @@ def _probe(rows: np.ndarray, gold: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Return how likely new rows are linked, learned from a sample of the others."""
     step = -(-len(rows) // _LEARNING)
     return label_scores(rows[::step], gold[::step], new)
+
+
+def _sums(products: Any) -> np.ndarray:
+    """Return the sum of each row."""
+    return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _products(a: Any, b: Any) -> Any:
