@@ -107,21 +107,19 @@ class NextItemTask(Task):
         with ONE_THREAD:
             by_chance = _values(*self._ranks(popularity, before, answers))
             values = {
-                f"{prefix}{name}": of_metric
+                prefix: _values(*self._ranks(of_prefix, before, answers))
                 for prefix, of_prefix in scores.items()
-                for name, of_metric in _values(*self._ranks(of_prefix, before, answers)).items()
             }
         return [
             self._measurement(
-                metric,
+                f"{prefix}{name}",
                 chosen,
                 Means(of_metric),
                 reason,
-                chance=None
-                if reason
-                else float(by_chance["_".join(metric.split("_")[-2:])].mean()),
+                chance=None if reason else float(by_chance[name].mean()),
             )
-            for metric, of_metric in values.items()
+            for prefix, of_prefix in values.items()
+            for name, of_metric in of_prefix.items()
         ]
 
     @cached_property
