@@ -9,7 +9,6 @@ generated graph of a million nodes is trained on by Firth alone.
 """
 
 import argparse
-import lzma
 import shutil
 import statistics
 import sys
@@ -83,7 +82,7 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 
 def nodes_of(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Train on a graph by every program, in turns, and classify its nodes."""
-    edges, labels = graph_file(name, folder), plain(f"{name}_labels", folder)
+    edges, labels = plain(f"{name}_edges"), plain(f"{name}_labels")
     programs: dict[str, Sequence[str]] = {"pecanpy": (), "skipgram": (), "svd": (), "exact": ()}
     measured = {program: harness.Measurement() for program in programs}
     scores: dict[str, list[dict[str, float]]] = {program: [] for program in programs}
@@ -102,7 +101,7 @@ def nodes_of(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str
 
 def links_of(name: str, arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Train on the graph without some links by every program; find links, and classify nodes."""
-    edges, labels = graph_file(name, folder), plain(f"{name}_labels", folder)
+    edges, labels = plain(f"{name}_edges"), plain(f"{name}_labels")
     programs = ("karateclub", "pecanpy", "skipgram", "svd", "exact")
     measured = {program: harness.Measurement() for program in programs}
     scores: dict[str, list[dict[str, float]]] = {program: [] for program in programs}
@@ -224,21 +223,10 @@ def write_rest(edges: Path, links: Path, rest: Path) -> None:
     rest.write_text("".join(kept), encoding="utf-8")
 
 
-def graph_file(name: str, folder: Path) -> Path:
-    """Unpack the edges of a graph."""
-    return plain(f"{name}_edges", folder)
-
-
-def plain(name: str, folder: Path) -> Path:
-    """Unpack a file of the graphs."""
-    source = roles.open_file(f"{FOLDER}")
-    copy = folder / f"{name}.tsv"
-    if (source / f"{name}.tsv").exists():
-        shutil.copyfile(source / f"{name}.tsv", copy)
-    else:
-        with lzma.open(source / f"{name}.tsv.xz") as packed:
-            copy.write_bytes(packed.read())
-    return copy
+def plain(name: str) -> Path:
+    """Return a file of the graphs, unpacked."""
+    path = roles.open_file(FOLDER) / f"{name}.tsv"
+    return path if path.exists() else harness.unpacked(path.with_name(f"{name}.tsv.xz"))
 
 
 def run_of(out: Path) -> Path:

@@ -7,7 +7,6 @@ Settings are chosen on groceries, whose baskets have no order, and on ESOL; visi
 """
 
 import argparse
-import lzma
 import sys
 import tempfile
 from pathlib import Path
@@ -54,7 +53,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         document["groceries"] = baskets(folder, "groceries", *divided(folder))
-        document["msweb"] = baskets(folder, "msweb", plain("msweb_train"), plain("msweb_test"))
+        document["msweb"] = baskets(
+            folder,
+            "msweb",
+            harness.unpacked(data("sessions/msweb_train.txt.xz")),
+            harness.unpacked(data("sessions/msweb_test.txt.xz")),
+        )
         document["molecules"] = molecules(folder, arguments.epochs)
     if arguments.json:
         write_json(arguments.json, document)
@@ -118,20 +122,17 @@ def scored(runs: dict[str, Path], dataset: str) -> list[dict[str, Any]]:
 
 def divided(folder: Path) -> tuple[Path, Path]:
     """Divide the baskets of groceries: every tenth is asked for."""
-    lines = plain("groceries_baskets").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (
+        harness.unpacked(data("sessions/groceries_baskets.txt.xz"))
+        .read_text(encoding="utf-8")
+        .splitlines(keepends=True)
+    )
     parts = folder / "groceries-train.txt", folder / "groceries-test.txt"
     chosen = [n % 10 == 9 for n in range(len(lines))]
     for part, wanted in zip(parts, (False, True), strict=True):
         text = "".join(line for line, asked in zip(lines, chosen, strict=True) if asked is wanted)
         part.write_text(text, encoding="utf-8")
     return parts
-
-
-def plain(name: str) -> Path:
-    """Unpack a file of sessions."""
-    with lzma.open(data(f"sessions/{name}.txt.xz")) as packed:
-        content = packed.read()
-    return harness.made_once(f"{name}.txt", lambda new: new.write(content) and None)
 
 
 def data(name: str) -> Path:
