@@ -1,4 +1,4 @@
-"""Edges that are held out of a graph, to be told from pairs of nodes without an edge."""
+"""Edges that are held out of a graph, and as many pairs of nodes without an edge."""
 
 from collections.abc import Sequence
 from pathlib import Path

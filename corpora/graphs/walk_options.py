@@ -61,7 +61,7 @@ class WalkOptions:
         check(self)
         if self.walks is None:
             names = ("p", "q", "directed", "weighted", "hold_out_links", "seed")
-            refuse_unused(self, names, "there is no graph without `walks`")
+            refuse_unused(self, names, "applies to graphs, which `walks` reads")
         elif not _SIZES.fullmatch(self.walks) or self.length < 2:
             raise SettingError(
                 "WalkOptions.walks must be numbers of walks and of their nodes (2 or more), below "

@@ -29,7 +29,7 @@ Token = tuple[str, int, int]  # with its start and stop in the text
 def tokens_by(pattern: str) -> Callable[[str], list[Token]]:
     """Return the function that finds the tokens of a text, in which white space is left out.
 
-    Raises SettingError for what is no pattern, and for what could take forever.
+    Raises SettingError for an invalid pattern, and for one whose search might never end.
     """
     if kmer := _KMER.fullmatch(pattern):
         return partial(_kmers, int(kmer[1]), int(kmer[2] or 1))

@@ -211,8 +211,11 @@ def test_steps_have_the_probabilities_of_the_formula(p, q, weighted, directed):
         ({"walks": "10x80", "p": float("nan")}, "WalkOptions.p must be above 0"),
         ({"walks": "10x80", "q": float("inf")}, "WalkOptions.q must be a finite number"),
         ({"walks": "10x80", "hold_out_links": 1.0}, "hold_out_links must be below 1"),
-        ({"q": 0.5}, "`q=0.5`: there is no graph without `walks`; leave it out"),
-        ({"directed": True}, "`directed=True`: there is no graph without `walks`; leave it out"),
+        ({"q": 0.5}, "`q=0.5`: applies to graphs, which `walks` reads; leave it out"),
+        (
+            {"directed": True},
+            "`directed=True`: applies to graphs, which `walks` reads; leave it out",
+        ),
     ],
     ids=str,
 )
