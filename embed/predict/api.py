@@ -14,8 +14,8 @@ from firth.corpora.common.options import many, split_list
 from firth.embed.compare.config import CompareConfig
 from firth.embed.compare.datasets.fields import file_and_column
 from firth.embed.compare.inputs.lookup import find_words, finite_units
-from firth.embed.compare.probes.vector_probes import ridge
-from firth.embed.compare.tasks.described_words import RatingsTask, dense
+from firth.embed.compare.probes.vector_probes import dense, ridge
+from firth.embed.compare.tasks.described_words import RatingsTask
 from firth.embed.explore.directions import direction
 from firth.embed.protocols import StaticVectors
 from firth.embed.resampling.intervals import projection_intervals

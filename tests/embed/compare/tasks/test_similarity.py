@@ -70,6 +70,8 @@ def test_undefined_scores_give_the_reason(tiny, pairs, used, reason):
 
 def test_words_pass_through_the_vectors_own_segmentation():
     class LowerCased:
+        of_tokens = False
+
         def words(self, text):
             return text.lower().replace("-", " - ").split()
 

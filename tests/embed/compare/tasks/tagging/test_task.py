@@ -285,6 +285,8 @@ def test_a_split_word_is_the_mean_of_its_known_parts(vectors):
 class Dashes:
     """Text settings that split at dashes."""
 
+    of_tokens = False
+
     def words(self, text):
         return text.split("-")
 
