@@ -225,5 +225,6 @@ def test_ctrl_c_does_not_wait_for_threads_that_never_end(root):
         finally:
             process.kill()
 
-    assert (process.returncode, out) == (1, "")  # the six other tasks were not begun
-    assert error.strip().splitlines()[-1] == "Aborted!"
+    assert (process.returncode, out) == (1, ""), error  # the six other tasks were not begun
+    # not always the last line: Python reports a second interrupt that comes while it ends
+    assert "Aborted!" in error.splitlines(), error
