@@ -27,6 +27,7 @@ _SILENT_SECONDS = 3.0
 _UNFOLDED = 10_000  # columns of a table that is written to a file or pipe
 _LEAST_BAR, _BAR_WIDTH = 8, 24
 _CLEARED = "\r\x1b[2K"
+_NUMBERS = re.compile(r"\[(.*?)\|(.*?)\]")  # singular and plural
 # What a terminal would obey: control characters but tab and line end, and overrides of direction.
 # Bold, italic and their end, which tables and marked words have, are let through.
 _CONTROL = re.compile(r"(\x1b\[[013]m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
@@ -172,6 +173,12 @@ def human(number: float) -> str:
         if number >= 0.9995 * limit:  # from there on three figures round up to the limit
             return f"{number / limit:.3g}{suffix}"
     return f"{number:.3g}"
+
+
+def counted(number: int, words: str) -> str:
+    """Write a number with its noun, or with words such as ``edge[|s] [was|were] left out``."""
+    words = words if "[" in words else f"{words}[|s]"
+    return f"{number:,} " + _NUMBERS.sub(r"\1" if number == 1 else r"\2", words)
 
 
 def bare(number: float) -> str:

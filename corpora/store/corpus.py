@@ -12,6 +12,7 @@ import numpy as np
 from firth.corpora.artifacts.artifact import CHECKSUMS, verify
 from firth.corpora.artifacts.kinds import CORPUS, wrong_kind
 from firth.corpora.common.cache import check_once
+from firth.corpora.common.console import counted
 from firth.corpora.common.display import html_table
 from firth.corpora.common.errors import ArtifactError, SettingError
 from firth.corpora.common.keywords import suggesting
@@ -28,33 +29,35 @@ from firth.corpora.store.vocabulary import Vocabulary
 from firth.corpora.text.segment import TextSettings, unspaced_advice
 
 _NAMED = 3  # sources that a run names, and files that a note names
-# Notes on what was dropped or replaced, by name of its count.
+# Notes on what was dropped or replaced, by name of its count, for `counted`.
 _TALLY_NOTES = {
-    "replaced_bytes": "bytes invalid in the encoding were replaced by U+FFFD",
-    "replaced_characters": "lone surrogates were replaced by U+FFFD",
-    "control_characters": "control characters were dropped",
-    "soft_hyphens": "soft hyphens were dropped",
-    "divided_words": "words with a soft hyphen or ¬ at the end of a line were joined",
-    "joiners": "zero-width joiners were dropped where they change no letter",
-    "format_characters": "invisible format characters, such as U+200E or U+FEFF, were dropped",
-    "replacement_characters": "replacement characters (U+FFFD) were dropped",
-    "private_characters": "private-use characters were dropped",
-    "missing_lemmas": "words without a lemma were kept as their form",
-    "unmatched_characters": "characters match no token of the pattern",
-    "no_trees": "sentences were read without their heads, which form no tree",
-    "entities": "entities such as &amp; were kept as text; `unescape=True` replaces them",
-    "unescaped": "entities such as &amp; were replaced by characters",
-    "missing_texts": "records without a text were kept as empty documents",
-    "missing_fields": "missing values of kept fields were left empty",
-    "redirects": "redirects were skipped",
-    "other_namespaces": "pages of other namespaces were skipped",
-    "other_models": "pages of code or data were skipped",
-    "lines_outside_documents": "lines outside <doc> tags were skipped",
-    "inclusions": "XInclude references in TEI were not followed",
-    "markup_lines": "lines had leftover markup removed",
-    "isolated_nodes": "nodes without an edge get no vector",
-    "self_loops": "edges from a node to itself were left out",
-    "repeated_edges": "edges were given more than once",
+    "replaced_bytes": "byte[|s] invalid in the encoding [was|were] replaced by U+FFFD",
+    "replaced_characters": "lone surrogate[|s] [was|were] replaced by U+FFFD",
+    "control_characters": "control character[|s] [was|were] dropped",
+    "soft_hyphens": "soft hyphen[|s] [was|were] dropped",
+    "divided_words": "word[|s] with a soft hyphen or ¬ at the end of a line [was|were] joined",
+    "joiners": "zero-width joiner[|s] [was|were] dropped where [it changes|they change] no letter",
+    "format_characters": "invisible format character[|s], such as U+200E or U+FEFF, "
+    "[was|were] dropped",
+    "replacement_characters": "replacement character[|s] (U+FFFD) [was|were] dropped",
+    "private_characters": "private-use character[|s] [was|were] dropped",
+    "missing_lemmas": "word[|s] without a lemma [was|were] kept as [its|their] form",
+    "unmatched_characters": "character[|s] [matches|match] no token of the pattern",
+    "no_trees": "sentence[|s] [was|were] read without [its|their] heads, which form no tree",
+    "entities": "entit[y|ies] such as &amp; [was|were] kept as text; `unescape=True` replaces "
+    "[it|them]",
+    "unescaped": "entit[y|ies] such as &amp; [was|were] replaced by characters",
+    "missing_texts": "record[|s] without a text [was|were] kept as [an |]empty document[|s]",
+    "missing_fields": "missing value[|s] of kept fields [was|were] left empty",
+    "redirects": "redirect[|s] [was|were] skipped",
+    "other_namespaces": "page[|s] of other namespaces [was|were] skipped",
+    "other_models": "page[|s] of code or data [was|were] skipped",
+    "lines_outside_documents": "line[|s] outside <doc> tags [was|were] skipped",
+    "inclusions": "XInclude reference[|s] in TEI [was|were] not followed",
+    "markup_lines": "line[|s] had leftover markup removed",
+    "isolated_nodes": "node[|s] without an edge [gets|get] no vector",
+    "self_loops": "edge[|s] from a node to itself [was|were] left out",
+    "repeated_edges": "edge[|s] [was|were] given more than once",
 }
 
 FEW_TOKENS = 1_000_000  # of sequences, of which every token gets a vector
@@ -317,7 +320,7 @@ class Corpus:
             self._notes_on_metadata()
             + self._notes_on_files()
             + [
-                f"{tally[name]:,} {words}"
+                counted(tally[name], words)
                 for name, words in _TALLY_NOTES.items()
                 if tally.get(name) and not (of_tokens and name == "entities")
             ]
@@ -335,9 +338,11 @@ class Corpus:
             )
         decomposed = sum(not unicodedata.is_normalized("NFC", word) for word in self.vocabulary)
         if decomposed and not of_tokens:
+            words = (
+                "type[|s] [has|have] combining accents (Unicode NFD), so [it differs|they differ]"
+            )
             lines.append(
-                f"{decomposed:,} types have combining accents (Unicode NFD), so they differ from "
-                "the same words in NFC; convert the text to NFC"
+                f"{counted(decomposed, words)} from the same words in NFC; convert the text to NFC"
             )
         better = unspaced_advice(
             self.n_tokens, tally["characters"], tally["unspaced_characters"], self.text.segmenter

@@ -57,23 +57,20 @@ def command(
 
 def _line(step: dict[str, Any]) -> str:
     """Describe a finished step."""
+    from firth.corpora.common.console import counted
+
     match step["step"]:
         case "retrofit":
-            pairs = f"{_counted(step['pairs'], 'pair')} of {step['found']:,} words"
+            pairs = f"{counted(step['pairs'], 'pair')} of {step['found']:,} words"
             return f"{step['path']}: {pairs}; words without a vector: {step['unknown']:,}"
         case "center":
             return "centered"
         case "remove_top":
-            what = _counted(step["n"], "component")
+            what = counted(step["n"], "component")
             return f"removed {what} with {step['variance']:.1%} of the variance"
         case "dim":
-            what = _counted(step["n"], "component")
+            what = counted(step["n"], "component")
             return f"kept {what} with {step['variance']:.1%} of the variance"
         case "whiten":
             return "whitened"
     return "unit length"
-
-
-def _counted(number: int, what: str) -> str:
-    """Return a count with its noun."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -34,6 +34,14 @@ def test_human_numbers_have_three_figures(number, text):
 
 
 @pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 edges are"), (1, "1 edge is"), (1234, "1,234 edges are")]
+)
+def test_words_have_the_number_that_they_count(number, text):
+    assert console.counted(number, "edge[|s] [is|are]") == text
+    assert console.counted(number, "edge") == text.rpartition(" ")[0]
+
+
+@pytest.mark.parametrize(
     ("seconds", "text"),
     [
         (0.0123, "0.012 s"), (1, "1 s"), (59.4, "59 s"), (59.5, "1:00 min"), (65, "1:05 min"),

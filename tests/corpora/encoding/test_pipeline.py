@@ -428,9 +428,9 @@ def test_replaced_and_dropped_bytes_are_counted_once_and_reported(tmp_path, stri
         request(source, errors="replace", strip_accents=strip_accents), tmp_path / "out"
     )
     assert corpus.advice()[:3] == [
-        "1 bytes invalid in the encoding were replaced by U+FFFD",
-        "1 control characters were dropped",
-        "1 replacement characters (U+FFFD) were dropped",
+        "1 byte invalid in the encoding was replaced by U+FFFD",
+        "1 control character was dropped",
+        "1 replacement character (U+FFFD) was dropped",
     ]
     # three bytes of U+FFFD and one control character; stripped accents change no length here
     assert describe(corpus)["unknown_bytes"] == 4 / 116
@@ -441,13 +441,13 @@ def test_each_kind_of_what_is_dropped_has_a_note(tmp_path):
     corpus = build(tmp_path, text)
     assert list(corpus.vocabulary) == ["e", "ab", "c", "de", "politik"]
     assert corpus.advice()[:7] == [
-        "1 control characters were dropped",
-        "1 soft hyphens were dropped",
-        "1 words with a soft hyphen or ¬ at the end of a line were joined",
-        "1 zero-width joiners were dropped where they change no letter",
-        "1 invisible format characters, such as U+200E or U+FEFF, were dropped",
-        "1 replacement characters (U+FFFD) were dropped",
-        "1 private-use characters were dropped",
+        "1 control character was dropped",
+        "1 soft hyphen was dropped",
+        "1 word with a soft hyphen or ¬ at the end of a line was joined",
+        "1 zero-width joiner was dropped where it changes no letter",
+        "1 invisible format character, such as U+200E or U+FEFF, was dropped",
+        "1 replacement character (U+FFFD) was dropped",
+        "1 private-use character was dropped",
     ]
 
 

@@ -114,8 +114,8 @@ def test_the_command_says_what_was_left_out_and_when_it_is_up_to_date(tmp_path, 
 
     assert "35 documents, 35 sentences, 210 tokens, 7 types; held out: 0 documents" in built
     assert Corpus.open(tmp_path / "out").advice() == [
-        "1 edges from a node to itself were left out",
-        "1 edges were given more than once",
+        "1 edge from a node to itself was left out",
+        "1 edge was given more than once",
     ]
     assert output(*line) == f"{tmp_path / 'out'}: up to date\n"
     assert "already exists" in refusal(*line, "--seed", 2)

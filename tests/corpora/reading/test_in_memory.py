@@ -142,7 +142,7 @@ def test_a_missing_text_is_an_empty_document(tmp_path, capsys):
     for missing in (None, float("nan"), pandas.NA):
         corpus = build_corpus([missing, *TEXTS], tmp_path / "corpus", force=True)
         assert corpus.n_documents == 3
-    assert "1 records without a text were kept as empty documents" in capsys.readouterr().err
+    assert "1 record without a text was kept as an empty document" in capsys.readouterr().err
 
 
 def test_text_in_memory_is_built_once_and_leaves_no_file(fresh_cache):

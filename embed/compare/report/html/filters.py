@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from firth.corpora.common.console import counted
 from firth.embed.compare.report.document import ResultGroup
 from firth.embed.compare.report.explanations import meaning
 from firth.embed.compare.scoring.frequency_bands import EDGES
@@ -28,11 +29,6 @@ def _ends(entry: Mapping[str, Any]) -> str:
     return f"{_decimal(entry['low'])} to {_decimal(entry['high'])}"
 
 
-def _counted(number: int, what: str) -> str:
-    """Format a count with its noun: ``2 runs``."""
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
 def _set_name(group: ResultGroup) -> str:
     """Name a set and its section; number sets that share a name."""
     numbered = group.dataset if group.number == 0 else f"{group.dataset} ({group.number + 1})"
@@ -47,7 +43,7 @@ FILTERS = {
     "p_value": _p_value,
     "ends": _ends,
     "few": lambda entry: f"few {entry['few']}" if "few" in entry else "",  # items or units
-    "counted": _counted,
+    "counted": counted,
     "set_name": _set_name,
     "metric_name": lambda metric: metric.removeprefix("accuracy_").replace("_", " "),
     "meaning": meaning,
