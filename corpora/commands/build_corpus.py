@@ -66,7 +66,8 @@ def command(
         firth build-corpus 's3://bucket/*.gz' --cluster local:3 --out out/news
         firth build-corpus friends.edg --walks 10x80 --q 0.5 --out out/friends
     """
-    from firth.corpora.commands.corpus_info import held_out_text
+    from firth.corpora.commands.corpus_info import counts_by_noun, held_out_text
+    from firth.corpora.common.console import counted
     from firth.corpora.encoding.build import build
     from firth.corpora.encoding.dry_run import estimate_corpus
     from firth.corpora.encoding.up_to_date import up_to_date
@@ -93,13 +94,10 @@ def command(
         click.echo(f"{out}: up to date")
         return
     size = build(request, out, force=force, cluster=cluster).manifest
-    click.echo(
-        f"{out}: {size['documents']:,} document{'s' * (size['documents'] != 1)}, "
-        f"{size['sentences']:,} sentences, {size['tokens']:,} tokens, {size['types']:,} types; "
-        f"held out: {held_out_text(size)}"
-    )
+    counts = [counted(n, unit) for unit, n in counts_by_noun(size).items() if unit != "paragraph"]
+    click.echo(f"{out}: {', '.join(counts)}; held out: {held_out_text(size)}")
     for joined in size.get("phrases", ()):
-        types, tokens = joined["types"], joined["tokens"]
-        click.echo(f"{out}: joined {types:,} phrase{'s' * (types != 1)}, {tokens:,} times")
+        phrases, times = counted(joined["types"], "phrase"), counted(joined["tokens"], "time")
+        click.echo(f"{out}: joined {phrases}, {times}")
     if n_links := size["tally"].get("held_out_links"):
-        click.echo(f"{out}: {n_links:,} link{'s' * (n_links != 1)} held out, in {out / LINKS}")
+        click.echo(f"{out}: {counted(n_links, 'link')} held out, in {out / LINKS}")

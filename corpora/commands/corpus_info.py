@@ -48,10 +48,22 @@ def command(corpus: Path, top: int | None, as_csv: bool, as_json: bool) -> None:
         _print_tables(stats, opened.text.noun)
 
 
+def counts_by_noun(stats: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many units of text a corpus has, or nodes, edges and walks, by their noun."""
+    units = ("document", "paragraph", "sentence", "token", "type")
+    counts = {unit: int(stats[f"{unit}s"]) for unit in units}
+    if (edges := stats["tally"].get("edges")) is None:
+        return counts
+    nodes, walks = counts["type"], counts["document"]
+    return {"node": nodes, "edge": edges, "walk": walks, "token": counts["token"]}
+
+
 def held_out_text(stats: Mapping[str, Any]) -> str:
     """Describe a held-out slice, such as ``5 documents, 24,135 tokens``."""
-    units, unit = stats["held_out_units"], stats["held_out_unit"]
-    return f"{units:,} {unit}{'s' * (units != 1)}, {stats['held_out_tokens']:,} tokens"
+    from firth.corpora.common.console import counted
+
+    unit = "walk" if "edges" in stats["tally"] else stats["held_out_unit"]
+    return f"{counted(stats['held_out_units'], unit)}, {counted(stats['held_out_tokens'], 'token')}"
 
 
 def _print_tables(stats: dict[str, Any], noun: str) -> None:
@@ -63,11 +75,7 @@ def _print_tables(stats: dict[str, Any], noun: str) -> None:
     )
     share = stats["share_with_heads"]
     rows = [
-        ("documents", f"{stats['documents']:,}"),
-        ("paragraphs", f"{stats['paragraphs']:,}"),
-        ("sentences", f"{stats['sentences']:,}"),
-        ("tokens", f"{stats['tokens']:,}"),
-        ("types", f"{stats['types']:,}"),
+        *((f"{unit}s", f"{n:,}") for unit, n in counts_by_noun(stats).items()),
         ("hapaxes", f"{stats['hapaxes']:,} ({stats['hapaxes'] / stats['types']:.1%} of types)"),
         ("types per token", f"{stats['type_token_ratio']:.4f}"),
         ("unknown bytes", f"{stats['unknown_bytes']:.2e}"),
@@ -85,6 +93,7 @@ def _print_tables(stats: dict[str, Any], noun: str) -> None:
         (entry["word"], f"{entry['count']:,}", f"{entry['documents']:,}")
         for entry in stats["most_frequent"]
     ]
-    print_table((noun, "tokens", "documents"), frequent)
+    texts = "walks" if "edges" in stats["tally"] else "documents"
+    print_table((noun, "tokens", texts), frequent)
     curve = [(f"{point['tokens']:,}", f"{point['types']:,}") for point in stats["type_token_curve"]]
     print_table(("after tokens", "types"), curve)

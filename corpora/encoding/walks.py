@@ -33,9 +33,12 @@ class WalkedGraph:
         self.names, graph = found.names, found.graph
         self._source, self.sha256 = file.name, found.sha256  # of the file
         self.tally, self._links = dict(found.tally), list[np.ndarray]()  # as of hold_out_links
+        sides = 2 - options.directed  # from which an edge is there
         if share := options.hold_out_links:
+            self.tally["asked_links"] = round(share * len(graph.neighbors) / sides)
             graph, *self._links = hold_out_links(graph, share, options.seed, options.directed)
             self.tally["held_out_links"] = len(self._links[0])
+        self.tally["edges"] = len(graph.neighbors) // sides
         self.walker = Walker(graph, options)
         self.n_blocks = math.ceil(self.walker.n_walks / self.walker.walks_at_once)
 

@@ -325,6 +325,11 @@ class Corpus:
                 if tally.get(name) and not (of_tokens and name == "entities")
             ]
         )
+        if (held_out := tally.get("held_out_links", 0)) < (asked := tally.get("asked_links", 0)):
+            lines.append(
+                f"links held out: {held_out:,} of the {asked:,} asked for; holding out more would "
+                "split nodes off"
+            )
         if self.vocabulary.is_pruned:
             pruned = self.vocabulary.counts[-1]
             lines.append(f"{pruned:,} tokens are of types beyond `max_types`, merged into one type")

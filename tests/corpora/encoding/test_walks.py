@@ -112,7 +112,14 @@ def test_the_command_says_what_was_left_out_and_when_it_is_up_to_date(tmp_path, 
     line += ["--out", tmp_path / "out"]
     built = output(*line)
 
-    assert "35 documents, 35 sentences, 210 tokens, 7 types; held out: 0 documents" in built
+    assert built == (
+        f"{tmp_path / 'out'}: 7 nodes, 7 edges, 35 walks, 210 tokens; held out: 0 walks, 0 tokens\n"
+    )
+    shown = [line.split() for line in output("corpus-info", tmp_path / "out").splitlines()]
+    counts = [["nodes", "7"], ["edges", "7"], ["walks", "35"], ["tokens", "210"]]
+    assert [words for words in shown if words in counts] == counts
+    assert ["token", "tokens", "walks"] in shown
+    assert not {"documents", "sentences"} & {word for words in shown for word in words}
     assert Corpus.open(tmp_path / "out").advice() == [
         "1 edge from a node to itself was left out",
         "1 edge was given more than once",
@@ -185,6 +192,25 @@ def test_held_out_links_are_taken_by_no_walk(tmp_path):
     assert printed.splitlines()[-1] == f"{out}: 6 links held out, in {out / 'links.tsv'}"
     assert len(corpus.graph.neighbors) == 2 * (len(edges) - 6)
     corpus.verify()
+
+
+@pytest.mark.parametrize(
+    ("edges", "share", "notes"),
+    [
+        ("ab bc cd da ac bd ae bf", 0.25, []),  # 6 nodes, which 5 edges connect
+        ("ab bc cd da ac bd ae bf", 0.75, ["links held out: 3 of the 6 asked for"]),
+        ("ab bc cd de", 0.5, ["links held out: 0 of the 2 asked for"]),
+    ],
+)
+@pytest.mark.parametrize("directed", [False, True])
+def test_fewer_links_than_asked_are_noted(tmp_path, edges, share, notes, directed):
+    (tmp_path / "g.edg").write_text("".join(f"{a} {b}\n" for a, b in edges.split()))
+    corpus = walks(tmp_path, tmp_path / "g.edg", hold_out_links=share, directed=directed)
+
+    lines = [line for line in corpus.advice() if "links" in line]
+    assert [line.partition(";")[0] for line in lines] == notes
+    tally = corpus.manifest["tally"]
+    assert tally["edges"] + tally["held_out_links"] == len(edges.split())
 
 
 def test_a_dry_run_makes_nothing_and_knows_the_sizes(tmp_path, graph):
