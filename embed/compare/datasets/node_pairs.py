@@ -54,7 +54,7 @@ def _pair(row: Row, a: int, b: int, link: int, group: int | None) -> NodePair:
     fields = row.fields
     if len(fields) <= max(a, b, link, group or 0) or fields[link] not in _LINKED:
         raise row.malformed(f"two nodes and a link, 1 or 0, separated by {row.between}")
-    one, other = sorted((fields[a].casefold(), fields[b].casefold()))
+    one, other = sorted((fields[a], fields[b]))
     within = f"{one}\t{other}" if group is None else fields[group]
     return NodePair((fields[a], fields[b]), _LINKED[fields[link]], within)
 

@@ -41,6 +41,7 @@ class LinksTask(WordTask):
     seed: int
     key = "links"
     skill = "links of nodes"
+    folds_case = False  # in names of nodes
     metrics: ClassVar = {
         "auc_cosine": "area under the ROC curve of cosines: the chance that the linked one of two "
         "pairs has the higher cosine",

@@ -44,6 +44,7 @@ class WordTask(Task):
     dataset: str  # name of the set
     # whether a word may be a phrase, represented by the mean of its words
     phrases: ClassVar[bool] = False
+    folds_case: ClassVar[bool] = True  # whether words that differ in case only are one
 
     def known(self, vectors: StaticVectors, unknown: str = "skip") -> np.ndarray:
         """Return the items whose words all have a vector, or a substitute for one."""
@@ -60,7 +61,8 @@ class WordTask(Task):
     def _word_numbers(self) -> np.ndarray:
         """Return a number of each word of each item, a pair; the same for the same word."""
         # returns int64 (n_items, 2)
-        words = [text.casefold() for pair in self.items() for text in pair]
+        fold = str.casefold if self.folds_case else str
+        words = [fold(text) for pair in self.items() for text in pair]
         return np.unique(words, return_inverse=True)[1].reshape(-1, 2)
 
     def _look_up(self, vectors: StaticVectors, items: np.ndarray, unknown: str) -> ItemRows:

@@ -84,9 +84,19 @@ def test_tables_are_recognized_and_read(tmp_path):
         ("x", "y", True, "g"), ("y", "z", False, "h"), ("z", "x", False, "h"),
     ]  # fmt: skip
     assert task.numbers[1] == task.numbers[2]
-    bare = read(path, "x y 1\nb a 0\nA B 0\n")
-    assert list(bare.items()) == [("x", "y"), ("b", "a"), ("A", "B")]
+    bare = read(path, "x y 1\nb a 0\na b 0\n")
+    assert list(bare.items()) == [("x", "y"), ("b", "a"), ("a", "b")]
     assert bare.numbers[1] == bare.numbers[2]  # a pair in both directions
+
+
+def test_names_of_other_case_are_other_nodes(tmp_path):
+    task = read(tmp_path / "set.tsv", "a b 1\nA b 0\nb A 1\n")
+    vectors = WordVectors(["a", "A", "b"], np.eye(3, dtype=np.float32))
+    assert [pair.group for pair in task.pairs] == ["a\tb", "A\tb", "A\tb"]
+    for each in ask(task, vectors):
+        (a, b), other = each.units[0], each.units[1:]
+        assert a != other[0, 0]
+        assert other.tolist() == [[other[0, 0], b], [b, other[0, 0]]]
 
 
 @pytest.mark.parametrize(
